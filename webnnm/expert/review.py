@@ -41,12 +41,12 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
             raise DataError("NNM703", f'there is no rule "{id}"', hint=suggestion(id, RULES))
     decisions = _Decisions(facts)
     findings: list[Finding] = []
-    place = _places(facts.network)
+    locate = _locator(facts.network)
     for rule in RULES.about(facts):
         if rule.id not in off:
-            findings += _apply(rule, facts, place, partial(decisions.decide, rule.id))
+            findings += _apply(rule, facts, locate, partial(decisions.decide, rule.id))
     decisions.add_strengths()
-    findings = consistent(tried(_merged(findings, facts), facts))
+    findings = consistent(soften_refuted(_merge_failures(findings, facts), facts))
     return Review(
         findings=findings,
         settings=decisions.settings,
@@ -106,31 +106,31 @@ def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -
     """
     if facts.history is None:
         return []
-    place = _places(facts.network)
-    found: list[Finding] = []
+    locate = _locator(facts.network)
+    findings: list[Finding] = []
     for rule in RULES.on_trainings():
         if rule.id not in off and (rule.early or not early):
-            found += _apply(rule, facts, place, lambda _: ())  # decides nothing any more
-    return tried(_merged(found, facts), facts)
+            findings += _apply(rule, facts, locate, lambda _: ())  # decides nothing any more
+    return soften_refuted(_merge_failures(findings, facts), facts)
 
 
 def _apply(
     rule: Rule,
     facts: Facts,
-    place: Callable[[str], Any],
+    locate: Callable[[str], Any],
     decide: Callable[[Mapping[str, Any]], Sequence[str]],
 ) -> list[Finding]:
     """Return what a rule finds: nothing, a finding, or that the rule itself failed."""
     try:
         hit = rule.test(facts)
-        return [] if hit is None else [_finding(rule, hit, decide(hit.changes), place)]
+        return [] if hit is None else [_finding(rule, hit, decide(hit.changes), locate)]
     except Exception as error:
         from webnnm.expert.rules.failing import failure
 
         return [failure(rule.id, error)]
 
 
-def _merged(findings: list[Finding], facts: Facts) -> list[Finding]:
+def _merge_failures(findings: list[Finding], facts: Facts) -> list[Finding]:
     """Return findings with the failures among the facts; equal failures are one."""
     failures = [*facts.failures, *facts.data.failures]
     if not failures and not any(finding.failed for finding in findings):
@@ -140,7 +140,7 @@ def _merged(findings: list[Finding], facts: Facts) -> list[Finding]:
     return sorted(merge_failures([*findings, *failures]), key=lambda finding: finding.id)
 
 
-def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
+def soften_refuted(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     """Return findings after a training; those that its scores on other rows refute become
     information.
 
@@ -151,12 +151,16 @@ def tried(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
         return [*findings]
     from webnnm.expert.facts.course import skill
 
-    skills = [skill(found) for found in facts.history.held_out.values()]
-    if not skills or any(known is None or known < PROVEN for known in skills):
+    skills = [skill(finding) for finding in facts.history.held_out.values()]
+    if not skills or any(
+        skill_of_output is None or skill_of_output < PROVEN for skill_of_output in skills
+    ):
         return [*findings]
     return [
-        replace(found, severity="info") if not found.failed and RULES[found.id].refuted else found
-        for found in findings
+        replace(finding, severity="info")
+        if not finding.failed and RULES[finding.id].refuted
+        else finding
+        for finding in findings
     ]
 
 
@@ -177,7 +181,7 @@ def consistent(findings: Sequence[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.failed or finding in kept]
 
 
-def _finding(rule: Rule, hit: Hit, done: Sequence[str], place: Callable[[str], Any]) -> Finding:
+def _finding(rule: Rule, hit: Hit, done: Sequence[str], locate: Callable[[str], Any]) -> Finding:
     nodes = tuple(hit.nodes)
     return Finding(
         id=rule.id,
@@ -189,11 +193,11 @@ def _finding(rule: Rule, hit: Hit, done: Sequence[str], place: Callable[[str], A
         confidence=rule.confidence if hit.confidence is None else hit.confidence,
         nodes=nodes,
         evidence=dict(hit.evidence),
-        places=tuple(found for node in nodes if (found := place(node)) is not None),
+        places=tuple(position for node in nodes if (position := locate(node)) is not None),
     )
 
 
-def _places(network: Network) -> Callable[[str], tuple[int, int] | None]:
+def _locator(network: Network) -> Callable[[str], tuple[int, int] | None]:
     """Return a function that finds the line and column of a node by its name."""
     source = network.outline.document.source
     spans: dict[str, Span] = {layer.label: layer.span for layer in network.layers}

@@ -16,7 +16,7 @@ from webnnm.data.intake import require_finite
 from webnnm.data.protocol import load_subset
 from webnnm.expert.facts.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.facts.gathering import data_facts, gather_facts
-from webnnm.expert.review import consistent, hindsight, tried
+from webnnm.expert.review import consistent, hindsight, soften_refuted
 from webnnm.expert.review import review as apply_rules
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.float16 import half_network
@@ -137,8 +137,8 @@ class Reviewer:
         # At this point, findings about an output concern written losses only.
         if any(output.block.loss for output in network.outputs):
             aims = _aims(network, sequence, None, lambda: objectives(network, sequence, None))
-        known = gather_facts(network, None, None, aims[0], settings=Settings())
-        for finding in apply_rules(_with_refused(known, sequence, aims[1])).findings:
+        facts = gather_facts(network, None, None, aims[0], settings=Settings())
+        for finding in apply_rules(_with_refused(facts, sequence, aims[1])).findings:
             if finding.severity in ("error", "warning"):
                 self._told.append(str(finding))
                 if finding.id != "E206":
@@ -162,7 +162,7 @@ class Reviewer:
             network = with_targets(network, binding.dataset)
         possible, problems = _aims(network, model.sequence, binding, model.objectives)
         problems |= {name: error for name, error in self._refused.items() if name}
-        known = gather_facts(
+        facts = gather_facts(
             network,
             model.backend,
             binding,
@@ -173,7 +173,7 @@ class Reviewer:
             device=model.device,
             trained=model.trained,
         )
-        return _with_refused(known, model.sequence, problems)
+        return _with_refused(facts, model.sequence, problems)
 
     def review(
         self,
@@ -196,17 +196,17 @@ class Reviewer:
             from webnnm.expert.facts.hindsight import scouting_facts
 
             measured = scouting_facts(table)
-        found = apply_rules(self._of(history, settings, measured), off=off)
-        if found.settings.compute_type == "float16":
+        review = apply_rules(self._of(history, settings, measured), off=off)
+        if review.settings.compute_type == "float16":
             half = half_network(self._model.network)
-            found = apply_rules(self._of(history, settings, measured, half), off=off)
+            review = apply_rules(self._of(history, settings, measured, half), off=off)
         if history is not None:
             # Findings reported then may not apply to a model that is trained now.
-            ids = {*off, *(finding.id for finding in found.findings)}
+            ids = {*off, *(finding.id for finding in review.findings)}
             earlier = [finding for finding in history.findings if finding.id not in ids]
-            both = sorted([*found.findings, *earlier], key=lambda finding: finding.id)
-            found = replace(found, findings=consistent(both))
-        return replace(found, told=self._told)
+            both = sorted([*review.findings, *earlier], key=lambda finding: finding.id)
+            review = replace(review, findings=consistent(both))
+        return replace(review, told=self._told)
 
     def _of(self, history: History | None, *about: Any) -> Facts:
         """Return all facts, with those of a training that has ended, and remember them."""
@@ -234,7 +234,7 @@ class Reviewer:
         """Return the findings of a training that has ended, including those that it adds."""
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)
-        return consistent(tried([*history.findings, *findings], facts))
+        return consistent(soften_refuted([*history.findings, *findings], facts))
 
 
 def with_history(facts: Facts, history: History) -> Facts:
@@ -272,15 +272,15 @@ class Draft:
         self.network = network if dataset is None else with_targets(network, dataset)
         self._length = length
         self.refused: dict[str, WebNNMError] = {} if wrong is None else {"": wrong}
-        self._binding = None if dataset is None else self._bound(dataset)
+        self._binding = None if dataset is None else self._bind(dataset)
 
-    def _bound(self, dataset: AnyDataset) -> DataBinding:
+    def _bind(self, dataset: AnyDataset) -> DataBinding:
         try:
             return bind(self.network, dataset)
         except DataError as error:
             if error.code not in IMPOSSIBLE:
                 raise
-        fitting, self.refused = _parted(self.network, lambda one: bind(one, dataset))
+        fitting, self.refused = _split_outputs(self.network, lambda one: bind(one, dataset))
         return bind(fitting, dataset)
 
     @property
@@ -384,11 +384,11 @@ def _aims(
     except WebNNMError as error:
         if error.code not in IMPOSSIBLE:
             raise
-    possible, problems = _parted(network, lambda one: objectives(one, sequence, binding))
+    possible, problems = _split_outputs(network, lambda one: objectives(one, sequence, binding))
     return objectives(possible, sequence, binding), problems
 
 
-def _parted(
+def _split_outputs(
     network: Network, attempt: Callable[[Network], object]
 ) -> tuple[Network, dict[str, WebNNMError]]:
     """Return the network with the outputs for which `attempt` succeeds, and why the others fail."""
@@ -411,20 +411,22 @@ def _with_refused(
     """Return facts with the outputs that cannot be trained, and why."""
     if not problems:
         return facts
-    known = {output.name: output for output in facts.outputs}
+    outputs = {output.name: output for output in facts.outputs}
     lowered = lower_network(facts.network, sequence=sequence)
     for output in facts.network.outputs:
         error = problems.get(output.name)
         if error is not None:
-            word = output.block.loss
-            known[output.name] = OutputFacts(
+            loss = output.block.loss
+            outputs[output.name] = OutputFacts(
                 name=output.name,
                 activation=activation_of(lowered.outputs[output.name]).kind,
-                loss="" if word is None else loss_name(word.loss) or word.loss,
-                written=word is not None,
+                loss="" if loss is None else loss_name(loss.loss) or loss.loss,
+                written=loss is not None,
                 problem="; ".join(filter(None, (error.message, error.hint))),
             )
-    return replace(facts, outputs=[known[o.name] for o in facts.network.outputs if o.name in known])
+    return replace(
+        facts, outputs=[outputs[o.name] for o in facts.network.outputs if o.name in outputs]
+    )
 
 
 def _non_finite(binding: DataBinding | None) -> str:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from webnnm import Dataset, review
-from webnnm.expert.examination.rows import examined_rows
+from webnnm.expert.examination.rows import sample_rows
 
 SOURCE = "m:input shape=[2]; m:output shape=[]; m:layers matmul(w, shape=[2]), " + (
     "reduceSum(axes=[-1]);"
@@ -20,7 +20,7 @@ def numbers(size: int, seed: int = 0) -> Dataset:
 
 
 def test_few_rows_are_all_examined() -> None:
-    found = examined_rows(numbers(100))
+    found = sample_rows(numbers(100))
     assert {name: len(some) for name, some in found.items()} == {
         "training": 50,
         "validation": 25,
@@ -32,14 +32,14 @@ def test_few_rows_are_all_examined() -> None:
 
 def test_a_share_of_many_rows_is_drawn_by_the_seed() -> None:
     data = numbers(80_000)
-    found = examined_rows(data)
+    found = sample_rows(data)
     for subset in ("training", "validation", "testing"):
         share = len(data.rows(subset)) / 4
         assert 0.8 * share <= len(found[subset]) <= share
         assert {*found[subset]} <= {*data.rows(subset)}
     assert sorted({*found["training"], *found["validation"], *found["testing"]}) == found["full"]
-    assert examined_rows(data) == found
-    assert examined_rows(numbers(80_000, seed=1)) != found
+    assert sample_rows(data) == found
+    assert sample_rows(numbers(80_000, seed=1)) != found
     told = review(SOURCE, data)
     assert told.examined == "examined 20,000 of 80,000 rows, drawn by seed 0"
     assert str(told).endswith(told.examined)
@@ -49,6 +49,6 @@ def test_a_share_of_many_rows_is_drawn_by_the_seed() -> None:
 def test_rows_without_a_label_are_not_examined() -> None:
     classes: list[Any] = [-1, 0, 1, 1] * 10
     data = Dataset([[float(k)] for k in range(40)], classes, kinds={"model": "classes"})
-    found = examined_rows(data, labelled=classes)
+    found = sample_rows(data, labelled=classes)
     assert len(found["full"]) == 30
     assert all(classes[row] >= 0 for row in found["full"])

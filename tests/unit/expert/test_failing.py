@@ -25,7 +25,7 @@ from webnnm.expert.facts import gathering
 from webnnm.expert.review import consistent, review
 from webnnm.expert.rules.failing import STRICT
 from webnnm.expert.rules.registry import AFTER, LATER, RULES
-from webnnm.expert.rules.rule import FOUND
+from webnnm.expert.rules.rule import DECLARED
 from webnnm.trainer import outcome
 
 CASES: list[Case] = [
@@ -60,7 +60,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, *ids: str) -> None:
             return fail(*arguments)
 
         raising.__module__ = test.__module__
-        monkeypatch.setitem(FOUND, id, replace(RULES[id], test=raising))
+        monkeypatch.setitem(DECLARED, id, replace(RULES[id], test=raising))
 
 
 @pytest.mark.usefixtures("lenient")
@@ -112,7 +112,7 @@ def test_a_condition_that_fails_is_told_by_the_rules(monkeypatch: pytest.MonkeyP
 def test_an_examination_that_fails_is_a_finding(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checks = examination.MEASURES if id in examination.MEASURES else examination.CHECKS
     if id == "E627":
-        monkeypatch.setattr(examination, "unrelated", fail)
+        monkeypatch.setattr(examination, "find_unrelated_labels", fail)
     else:
         monkeypatch.setitem(checks, id, fail)
     found = review_text(TEXT, Dataset(ROWS, [row % 3 for row in range(40)]))

@@ -31,7 +31,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.review import review
 from webnnm.expert.rules.registry import LATER, MODULES, RULES
-from webnnm.expert.rules.rule import listed
+from webnnm.expert.rules.rule import join_names
 from webnnm.trainer.review import Review
 from webnnm.training.automatic import AUTOMATIC
 from webnnm.training.settings import Settings
@@ -283,8 +283,8 @@ def test_an_output_that_cannot_be_trained_has_no_loss_among_the_settings() -> No
 
 
 def test_a_message_names_five_at_most() -> None:
-    assert listed("abcde") == "a, b, c, d, e"
-    assert listed("abcdef") == "a, b, c, d, e and 1 more"
+    assert join_names("abcde") == "a, b, c, d, e"
+    assert join_names("abcdef") == "a, b, c, d, e and 1 more"
 
 
 def test_a_finding_says_what_was_done() -> None:

@@ -33,7 +33,7 @@ mirror image among the classes."""
 Point = Sequence[float]
 
 
-def turned(rows: Rows) -> Suspicion | None:
+def find_class_changes(rows: Rows) -> Suspicion | None:
     """Find an augmentation that makes rows of one class look like those of another."""
     labels, ((block, values), *others) = rows.target, rows.inputs.items()
     if rows.augmented is None or labels is None or not rows.classes or others:
@@ -41,42 +41,47 @@ def turned(rows: Rows) -> Suspicion | None:
     size = count(values.shape[1:])
     if not is_float(values.dtype) or len(rows.training) < FEWEST or not size:
         return None
-    most = max(1, min(KNOWN, WORK // (2 * TRIED * size)))
-    known = rows.training[:: -(-len(rows.training) // most)]
-    some = known[:: -(-len(known) // TRIED)]
-    if len(known) < FEWEST:
+    limit = max(1, min(KNOWN, WORK // (2 * TRIED * size)))
+    compared = rows.training[:: -(-len(rows.training) // limit)]
+    examined = compared[:: -(-len(compared) // TRIED)]
+    if len(compared) < FEWEST:
         return None
-    inputs, outputs = rows.augmented(some)
-    given = {name: targets.rows(some) for name, targets in rows.outputs.items()}
-    if any(outputs[name].tolist() != targets.tolist() for name, targets in given.items()):
+    inputs, outputs = rows.augmented(examined)
+    targets_by_output = {name: targets.rows(examined) for name, targets in rows.outputs.items()}
+    if any(
+        outputs[name].tolist() != targets.tolist() for name, targets in targets_by_output.items()
+    ):
         return None  # for instance because it mixes rows, or changes labels deliberately
-    points = _points(values, known, size)
-    changed = _points(inputs[block], range(len(some)), size)
-    place = {row: number for number, row in enumerate(known)}
-    classes = [labels[row] for row in known]
+    points = _points(values, compared, size)
+    changed = _points(inputs[block], range(len(examined)), size)
+    indices = {row: number for number, row in enumerate(compared)}
+    classes = [labels[row] for row in compared]
     # For each row, the distance to its own class and to any other class: before and after.
-    before = [_nearest(points[place[row]], points, classes, place[row]) for row in some]
+    before = [_nearest(points[indices[row]], points, classes, indices[row]) for row in examined]
     after = [
-        _nearest(point, points, classes, place[row])
-        for point, row in zip(changed, some, strict=True)
+        _nearest(point, points, classes, indices[row])
+        for point, row in zip(changed, examined, strict=True)
     ]
-    apart = sorted(own for own, _, _ in before if own) or [0.0]  # equal rows measure nothing
-    usual = apart[len(apart) // 2]
-    looked, looking = (
+    distances_within = sorted(own for own, _, _ in before if own) or [
+        0.0
+    ]  # equal rows measure nothing
+    usual = distances_within[len(distances_within) // 2]
+    alike_before, alike_after = (
         [
             (labels[row], other_class)
-            for row, (own, other, other_class) in zip(some, found, strict=True)
+            for row, (own, other, other_class) in zip(examined, distances, strict=True)
             if other < NEARER * own and other <= LIKE * usual
         ]
-        for found in (before, after)
+        for distances in (before, after)
     )
-    if len(looking) < max(SHARE * len(some), TIMES * (len(looked) + 1)):
+    if len(alike_after) < max(SHARE * len(examined), TIMES * (len(alike_before) + 1)):
         return None
-    (one, other), times = Counter(looking).most_common(1)[0]
+    (label, other), times = Counter(alike_after).most_common(1)[0]
     return Suspicion(
-        f"{len(looking)} of {len(some)} augmented rows look like another class, {len(looked)} of "
-        f"them as they are; most often rows of class {one:g} like class {other:g} ({times})",
-        {"share": len(looking) / len(some), "before": len(looked) / len(some)},
+        f"{len(alike_after)} of {len(examined)} augmented rows look like another class, "
+        f"{len(alike_before)} of them as they are; most often rows of class {label:g} like class "
+        f"{other:g} ({times})",
+        {"share": len(alike_after) / len(examined), "before": len(alike_before) / len(examined)},
     )
 
 

@@ -31,7 +31,7 @@ APART = (
 )
 
 
-def averaged(rows: Rows) -> Suspicion | None:
+def find_target_means(rows: Rows) -> Suspicion | None:
     """Find columns whose value is the mean of the target of all rows that have this value."""
     target = _numbers(rows)
     if target is None or len(rows.training) < SURE:
@@ -53,7 +53,7 @@ def averaged(rows: Rows) -> Suspicion | None:
 def _numbers(rows: Rows) -> Sequence[float] | None:
     """Return the target in units of the data, or which of two classes a row has; else None."""
     if rows.quantity is not None:
-        return rows.quantity.given(range(len(rows.quantity.values)))
+        return rows.quantity.original(range(len(rows.quantity.values)))
     if rows.target is None or {*rows.target} != {0, 1}:
         return None
     return rows.target

@@ -75,39 +75,41 @@ SCARCE = 10
 IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)")
 
 
-def counting(rows: Rows) -> Suspicion | None:
+def find_row_numbers(rows: Rows) -> Suspicion | None:
     """Find columns that number the rows, or whose names say that they are identifiers."""
     texts: list[str] = []
-    apart = False
-    for column in identifiers(rows):
+    has_groups = False
+    for column in find_identifiers(rows):
         name, every = column.name, len(column.values)
-        if numbers_rows(column):
+        if is_row_number(column):
             first, last = (column.raw(column.values[row]) for row in (0, -1))
             texts.append(f"{name} numbers the rows, from {first:.6g} to {last:.6g}")
         else:
-            known = set(column.of(rows.training))
+            training_values = set(column.of(rows.training))
             tested = column.of(rows.subsets["testing"])
-            shared = sum([value in known for value in tested])
+            shared = sum([value in training_values for value in tested])
             if shared and len({*column.values}) < every:
-                apart = True
+                has_groups = True
                 texts.append(f"{name}: {shared} of {len(tested)} testing rows have one of training")
             else:
                 texts.append(f"{name} is an identifier by its name")
     remedy = (
         "Split the rows by it, split=(rows of some, [], rows of others), and drop the column."
-        * apart
+        * has_groups
     )
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None
 
 
-def identifiers(rows: Rows) -> list[Column]:
+def find_identifiers(rows: Rows) -> list[Column]:
     """Return the columns that identify rows; none where the rows are split in order."""
     if len(rows.columns) < 2 or rows.method == "sequential":
         return []
-    return [each for each in rows.columns if numbers_rows(each) or IDENTIFIER.search(each.name)]
+    return [
+        column for column in rows.columns if is_row_number(column) or IDENTIFIER.search(column.name)
+    ]
 
 
-def numbers_rows(column: Column) -> bool:
+def is_row_number(column: Column) -> bool:
     """Return whether a column grows by the same step from row to row."""
     values = column.values
     step = (values[-1] - values[0]) / max(1, len(values) - 1)
@@ -119,23 +121,23 @@ def numbers_rows(column: Column) -> bool:
     )
 
 
-def numerals(rows: Rows) -> Suspicion | None:
+def find_numeric_categories(rows: Rows) -> Suspicion | None:
     """Find measurements that were made categorical, number by number."""
     texts: list[str] = []
     for name, categories in rows.categories.items():
         words = [category for category in categories if as_number(category) is None]
-        known = len(categories) - len(words)
-        many = known >= max(LEVELS[0], NUMERALS * len(categories))
+        numeric = len(categories) - len(words)
+        many = numeric >= max(LEVELS[0], NUMERALS * len(categories))
         if many and len(rows.training) < SCARCE * len(categories):
             others = f", the others {', '.join(words[:3])}" if words else ""
             texts.append(
-                f"{name}: {known} of {len(categories)} categories are numbers{others}; each has "
+                f"{name}: {numeric} of {len(categories)} categories are numbers{others}; each has "
                 f"{len(rows.training) / len(categories):.1f} training rows"
             )
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
 
 
-def codes(rows: Rows) -> Suspicion | None:
+def find_far_cells(rows: Rows) -> Suspicion | None:
     """Find cells far from all others: codes for missing values, and typing errors."""
     texts: list[str] = []
     unsure = True
@@ -143,9 +145,9 @@ def codes(rows: Rows) -> Suspicion | None:
         ordered = sorted(column.values)
         if len(ordered) >= FEWEST:
             for values, sign in ((ordered, 1), ([-v for v in reversed(ordered)], -1)):
-                found = _far(values, column, sign)
-                if found:
-                    text, certain = found
+                report = _describe_far_cells(values, column, sign)
+                if report:
+                    text, certain = report
                     texts.append(text)
                     unsure &= not certain
     if not texts:
@@ -153,7 +155,7 @@ def codes(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, confidence=0.5 if unsure else 0)
 
 
-def _far(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:
+def _describe_far_cells(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:
     """Return the message about the smallest of sorted values, and whether it is certain."""
     size, low = len(values), values[0]
     times = values.count(low)
@@ -177,14 +179,14 @@ def _far(values: list[float], column: Column, sign: int) -> tuple[str, bool] | N
     return None
 
 
-def unresolved(rows: Rows) -> Suspicion | None:
+def find_rounded_columns(rows: Rows) -> Suspicion | None:
     """Find columns that lose values as float32, or whose differences it could not represent."""
     texts: list[str] = []
     for where, columns in rows.lost.items():
         side, _, block = where.partition(" ")
         about = rows.fields.get(block) if side == "input" else None
-        for place, loss in columns.items():
-            name = about.features[place] if about and about.features else f"column {place}"
+        for index, loss in columns.items():
+            name = about.features[index] if about and about.features else f"column {index}"
             texts.append(
                 f"{name if about else 'the target'}: numbers around {loss.largest:.6g} have steps "
                 f"of {loss.step:g}, which leaves {loss.kept} of {loss.distinct} values"
@@ -202,7 +204,7 @@ def unresolved(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
 
 
-def dependent(rows: Rows) -> Suspicion | None:
+def find_redundant_columns(rows: Rows) -> Suspicion | None:
     """Find columns that are the same, up to scale, or combinations of others."""
     sample = rows.training[:: -(-len(rows.training) // COMPARED_ROWS) or 1]
     if rows.target is None:  # a model that learns the inputs themselves relies on their dependence
@@ -263,50 +265,50 @@ def _names(
     return [kept[n][0].name for n, weight in enumerate(weights) if abs(weight) > 1e-3][:5]
 
 
-def categories(rows: Rows) -> Suspicion | None:
+def find_categories(rows: Rows) -> Suspicion | None:
     """Find whole numbers whose effect on the target goes up and down: categories."""
     target = rows.target
     if target is None:
         return None
     labels = [float(target[row]) for row in rows.sample]
-    apart = [labels]
-    if rows.classes and len(known := set(labels)) > 2:
-        if len(known) > MOST_CLASSES or len(rows.columns) > AMONG:
+    targets = [labels]
+    if rows.classes and len(classes := set(labels)) > 2:
+        if len(classes) > MOST_CLASSES or len(rows.columns) > AMONG:
             return None
-        apart = [[float(label == one) for label in labels] for one in sorted(known)]
+        targets = [[float(label == one) for label in labels] for one in sorted(classes)]
     texts: list[str] = []
     for column in rows.columns:
-        told = (_up_and_down(rows, column, each) for each in apart)
-        if text := next(filter(None, told), ""):
+        messages = (_describe_ups_and_downs(rows, column, values) for values in targets)
+        if text := next(filter(None, messages), ""):
             texts.append(text)
     if not texts:
         return None
     remedy = ""
-    if words := _vocabulary(rows.columns):
+    if words := _vocabulary_size(rows.columns):
         remedy = f"{LOOKED_UP.format(words)}."
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
 
 
-def _vocabulary(columns: Sequence[Column]) -> int:
+def _vocabulary_size(columns: Sequence[Column]) -> int:
     """Return how many words there are if all columns may be words, of the same ones; else 0."""
-    whole = all(
+    is_whole = all(
         (raw := column.raw(value)) > -0.5 and abs(raw - round(raw)) < 1e-3
         for column in columns
         for value in islice(column.values, FEWEST)
     )
-    if len(columns) < WORDS[0] or not whole:
+    if len(columns) < WORDS[0] or not is_whole:
         return 0
     highest = [column.raw(max(column.values)) for column in columns]
     alike = min(highest) > max(highest) / 2 >= WORDS[1] / 2
     return round(max(highest)) + 1 if alike else 0
 
 
-def vocabulary(rows: Rows) -> Suspicion | None:
+def find_vocabulary(rows: Rows) -> Suspicion | None:
     """Find columns that look like words of one vocabulary: alike, of many values, unrelated.
 
     Pixels and counts are alike too, but go up and down with their neighbours, or are mostly small.
     """
-    size = _vocabulary(rows.columns)
+    size = _vocabulary_size(rows.columns)
     if not size:
         return None
     some = rows.columns[:: -(-len(rows.columns) // AMONG) or 1]
@@ -314,15 +316,15 @@ def vocabulary(rows: Rows) -> Suspicion | None:
     figures = list(map(compute_moments, columns))
     middle = math.fsum(mean for mean, _ in figures) / len(figures)
     alike = all(std > SPREAD * size and abs(mean - middle) < std / 2 for mean, std in figures)
-    whole = all(abs(value - round(value)) < 1e-3 for values in columns for value in values)
+    is_whole = all(abs(value - round(value)) < 1e-3 for values in columns for value in values)
     various = min([len({*values}) for values in columns]) >= WORDS[1]
     related = math.fsum(abs(correlation(*pair)) for pair in pairwise(columns)) / (len(columns) - 1)
-    if not (alike and whole and various) or related > RELATED or len(rows.sample) < SURE:
+    if not (alike and is_whole and various) or related > RELATED or len(rows.sample) < SURE:
         return None
     return Suspicion("words of one vocabulary", {"size": size})
 
 
-def _up_and_down(rows: Rows, column: Column, labels: Sequence[float]) -> str:
+def _describe_ups_and_downs(rows: Rows, column: Column, labels: Sequence[float]) -> str:
     """Return the message about a column of whole numbers if its effect goes up and down."""
     values = column.of(rows.sample)
     groups: dict[float, list[float]] = {}
@@ -355,7 +357,7 @@ def _between(groups: dict[float, list[float]]) -> float:
     return between / total - (len(groups) - 1) / len(labels) if total else 0.0
 
 
-def scaled_by_hand(rows: Rows) -> bool:
+def is_standardised_by_hand(rows: Rows) -> bool:
     """Return whether most training columns are standardised though nothing here scaled them."""
     if rows.standardization or not rows.columns:
         return False
@@ -366,17 +368,17 @@ def scaled_by_hand(rows: Rows) -> bool:
     return scaled > len(rows.columns) / 2
 
 
-def shifted(
+def find_shifts(
     rows: Rows, far: float, columns: Sequence[Column]
 ) -> list[tuple[Column, float, float, float]]:
     """Return columns whose mean in testing is off by this many deviations, with both means."""
-    found: list[tuple[Column, float, float, float]] = []
+    shifts: list[tuple[Column, float, float, float]] = []
     for column in columns:
-        if numbers_rows(column):
+        if is_row_number(column):
             continue
         trained, std = compute_moments(column.of(rows.training))
         tested, _ = compute_moments(column.of(rows.subsets["testing"]))
         if std and abs(tested - trained) > far * std:
             apart = abs(tested - trained) / std
-            found.append((column, column.raw(trained), column.raw(tested), apart))
-    return found
+            shifts.append((column, column.raw(trained), column.raw(tested), apart))
+    return shifts

@@ -15,33 +15,33 @@ numbers ends in a month."""
 YEARS = (1850, 2150)
 
 
-def dates(rows: Rows) -> Suspicion | None:
+def find_dates(rows: Rows) -> Suspicion | None:
     """Find columns all of whose values are dates, digit by digit."""
     texts: list[str] = []
     for column in rows.columns:
-        if found := written(column, rows):
-            name, form = found
+        if format := date_format(column, rows):
+            name, form = format
             texts.append(f"{column.name} has dates as numbers, {name}: {form}")
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
 
 
-def written(column: Column, rows: Rows) -> tuple[str, str] | None:
+def date_format(column: Column, rows: Rows) -> tuple[str, str] | None:
     """Return how the dates of a column are written, and where they jump; None if it has none."""
     values = {column.raw(value) for value in column.of(rows.sample)}
     if len(values) < DIFFERENT or min(values) < 1:
         return None
     # float32 has steps of 2 beyond 2^24, and of a ten-millionth of what scales the column.
     slack = (max(values) > 2**24) + 5e-7 * abs(column.scale)
-    whole = {round(value) for value in values}
+    numbers = {round(value) for value in values}
     if any(abs(value - round(value)) > 0.01 + slack for value in values):
         return None
-    for name, (least, most, read) in FORMS.items():
-        if least <= min(whole) and max(whole) <= most and _all(whole, read, slack):
+    for name, (first, last, read) in FORMS.items():
+        if first <= min(numbers) and max(numbers) <= last and _are_dates(numbers, read, slack):
             return name, JUMPS[name]
     return None
 
 
-def _all(values: set[int], read: Callable[[int], date], slack: float) -> bool:
+def _are_dates(values: set[int], read: Callable[[int], date], slack: float) -> bool:
     """Return whether values are dates from two or more months, allowing for rounding by float32.
 
     Some dates with days are beyond the 12th; codes of house, floor and room are not.
@@ -52,12 +52,12 @@ def _all(values: set[int], read: Callable[[int], date], slack: float) -> bool:
     for value in values:
         for off in near:
             try:
-                found = read(value + off)
+                day = read(value + off)
             except ValueError:
                 continue
-            if YEARS[0] <= found.year <= YEARS[1]:
-                months.add((found.year, found.month))
-                days.add(found.day)
+            if YEARS[0] <= day.year <= YEARS[1]:
+                months.add((day.year, day.month))
+                days.add(day.day)
                 break
         else:
             return False

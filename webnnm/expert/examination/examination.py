@@ -6,63 +6,78 @@ from collections.abc import Callable
 from functools import partial
 
 from webnnm.data.dataset import Dataset
-from webnnm.expert.examination.augmentation import turned
-from webnnm.expert.examination.averages import averaged
+from webnnm.expert.examination.augmentation import find_class_changes
+from webnnm.expert.examination.averages import find_target_means
 from webnnm.expert.examination.columns import (
-    categories,
-    codes,
-    counting,
-    dependent,
-    numerals,
-    unresolved,
-    vocabulary,
+    find_categories,
+    find_far_cells,
+    find_numeric_categories,
+    find_redundant_columns,
+    find_rounded_columns,
+    find_row_numbers,
+    find_vocabulary,
 )
-from webnnm.expert.examination.dates import dates
-from webnnm.expert.examination.formulas import computed
-from webnnm.expert.examination.groups import shared
-from webnnm.expert.examination.leaks import marking, telling
-from webnnm.expert.examination.neighbours import contradictory, copies, windows, within_windows
-from webnnm.expert.examination.numbering import unordered
-from webnnm.expert.examination.order import apart, nearest, unrelated
-from webnnm.expert.examination.pictures import reshaped
-from webnnm.expert.examination.remaining_rows import lifted, thinned
-from webnnm.expert.examination.rows import Rows, rows_of
-from webnnm.expert.examination.sequences import ahead, bags, padded, reproduced, words
-from webnnm.expert.examination.subsets import moved
-from webnnm.expert.examination.units import mixed_units
+from webnnm.expert.examination.dates import find_dates
+from webnnm.expert.examination.formulas import find_formula
+from webnnm.expert.examination.groups import find_groups
+from webnnm.expert.examination.leaks import find_markers, find_predictors
+from webnnm.expert.examination.neighbours import (
+    adapt_to_windows,
+    find_contradictions,
+    find_copies,
+    find_windows,
+)
+from webnnm.expert.examination.numbering import find_unordered_kinds
+from webnnm.expert.examination.order import (
+    find_order_effect,
+    find_unrelated_labels,
+    measure_neighbours,
+)
+from webnnm.expert.examination.pictures import find_wrong_channels
+from webnnm.expert.examination.remaining_rows import find_class_weights, find_lost_rows
+from webnnm.expert.examination.rows import Rows, collect_rows
+from webnnm.expert.examination.sequences import (
+    find_bag_of_words,
+    find_next_values,
+    find_padding,
+    find_reproduction,
+    find_token_ids,
+)
+from webnnm.expert.examination.subsets import find_shift
+from webnnm.expert.examination.units import find_unit_mix
 from webnnm.expert.facts.facts import Suspicion
 
 CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
-    "E614": codes,
-    "E615": telling,
-    "E616": counting,
-    "E617": dependent,
-    "E619": copies,
-    "E620": windows,
-    "E621": contradictory,
-    "E622": moved,
-    "E623": padded,
-    "E625": unresolved,
-    "E626": categories,
-    "E629": numerals,
-    "E630": reshaped,
-    "E631": mixed_units,
-    "E632": computed,
-    "E633": thinned,
-    "E634": dates,
-    "E635": turned,
+    "E614": find_far_cells,
+    "E615": find_predictors,
+    "E616": find_row_numbers,
+    "E617": find_redundant_columns,
+    "E619": find_copies,
+    "E620": find_windows,
+    "E621": find_contradictions,
+    "E622": find_shift,
+    "E623": find_padding,
+    "E625": find_rounded_columns,
+    "E626": find_categories,
+    "E629": find_numeric_categories,
+    "E630": find_wrong_channels,
+    "E631": find_unit_mix,
+    "E632": find_formula,
+    "E633": find_lost_rows,
+    "E634": find_dates,
+    "E635": find_class_changes,
 }
 """What is looked for, by the rule that reports it."""
 
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
-    "E110": lifted,
-    "E115": unordered,
-    "E319": bags,
-    "E330": ahead,
-    "E416": words,
-    "E418": reproduced,
-    "E903": vocabulary,
-    "E922": nearest,
+    "E110": find_class_weights,
+    "E115": find_unordered_kinds,
+    "E319": find_bag_of_words,
+    "E330": find_next_values,
+    "E416": find_token_ids,
+    "E418": find_reproduction,
+    "E903": find_vocabulary,
+    "E922": measure_neighbours,
 }
 """Facts that rules compare with the network, or with the result of the training."""
 
@@ -88,7 +103,7 @@ def examine(
     >>> found["E616"].message
     'column 1 numbers the rows, from 0 to 39'
     """
-    rows = rows_of(dataset)
+    rows = collect_rows(dataset)
 
     def check(id: str, search: Callable[[], Suspicion | None]) -> Suspicion | None:
         try:
@@ -100,16 +115,21 @@ def examine(
             return None
 
     checks = CHECKS | MEASURES
-    found = {id: check(id, partial(search, rows)) for id, search in checks.items()}
-    plain = found["E615"]
-    found["E615"] = check(
-        "E615", lambda: averaged(rows) or within_windows(plain, rows) or marking(rows)
+    suspicions = {id: check(id, partial(search, rows)) for id, search in checks.items()}
+    plain = suspicions["E615"]
+    suspicions["E615"] = check(
+        "E615",
+        lambda: find_target_means(rows) or adapt_to_windows(plain, rows) or find_markers(rows),
     )
-    found["E627"] = check("E627", lambda: unrelated(found["E922"], found["E903"]))
-    found["E619"] = found["E619"] or check("E619", lambda: shared(rows))
-    if not found["E619"]:
-        found["E620"] = found["E620"] or check("E620", lambda: apart(found["E922"], rows))
+    suspicions["E627"] = check(
+        "E627", lambda: find_unrelated_labels(suspicions["E922"], suspicions["E903"])
+    )
+    suspicions["E619"] = suspicions["E619"] or check("E619", lambda: find_groups(rows))
+    if not suspicions["E619"]:
+        suspicions["E620"] = suspicions["E620"] or check(
+            "E620", lambda: find_order_effect(suspicions["E922"], rows)
+        )
     for first, others in SPOILED.items():
-        if found[first]:
-            found |= dict.fromkeys(others)
-    return {id: suspicion for id, suspicion in found.items() if suspicion is not None}
+        if suspicions[first]:
+            suspicions |= dict.fromkeys(others)
+    return {id: suspicion for id, suspicion in suspicions.items() if suspicion is not None}

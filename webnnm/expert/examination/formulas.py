@@ -9,14 +9,14 @@ from operator import add, mul, sub
 from typing import NamedTuple
 
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.columns import SURE, identifiers
+from webnnm.expert.examination.columns import SURE, find_identifiers
 from webnnm.expert.examination.neighbours import shift_of_windows
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import (
     DEPENDENT,
     combination,
     correlation,
-    orthonormal,
+    orthonormalise,
     unit,
 )
 from webnnm.expert.facts.facts import Suspicion
@@ -47,7 +47,7 @@ VALUES = 8
 Formula = Callable[[float, float], float]
 
 
-def _divided(one: float, other: float) -> float:
+def _divide(one: float, other: float) -> float:
     return one / other
 
 
@@ -72,8 +72,8 @@ FORMS = (
     Form("{0} + {1}", add, linear=True),
     Form("{0} − {1}", sub, linear=True),
     Form("{0} · {1}", mul),
-    Form("{0} / {1}", _divided),
-    Form("{1} / {0}", _divided, swapped=True),
+    Form("{0} / {1}", _divide),
+    Form("{1} / {0}", _divide, swapped=True),
     Form("{0} · {1}²", _with_square),
     Form("{1} · {0}²", _with_square, swapped=True),
     Form("{0} / {1}²", _by_square),
@@ -82,58 +82,60 @@ FORMS = (
 """What is usually computed: totals and rests, amounts and rates, a body mass index."""
 
 
-def computed(rows: Rows) -> Suspicion | None:
+def find_formula(rows: Rows) -> Suspicion | None:
     """Find two named columns, or parts of a total, that together give a quantity."""
-    target, named = rows.quantity, [*_named(rows)]
+    target, named = rows.quantity, [*_quantities_with_names(rows)]
     some = rows.sample[:: -(-len(rows.sample) // COMPARED) or 1]
     if target is None or not 1 < len(named) <= MOST or len(some) < SURE:
         return None
     if shift_of_windows(rows) is not None:  # the next value of a smooth series follows from two
         return None
-    wanted = [target.raw(value) for value in target.of(some)]
+    targets = [target.raw(value) for value in target.of(some)]
     values = [[column.raw(value) for value in column.of(some)] for column in named]
     step = len(some) // FEW
-    first = wanted[::step]
+    first = targets[::step]
     best: tuple[float, Form, int, int] | None = None
     for one, other in combinations(range(len(named)), 2):
         pair = values[one], values[other]
         fewer = pair[0][::step], pair[1][::step]
         for form in FORMS:
-            if _left(form, *fewer, first) > NEARLY:
+            if _residual_share(form, *fewer, first) > NEARLY:
                 continue
-            left = _left(form, *pair, wanted)
-            told = left <= EXACT and _alone(form, *pair, wanted) >= max(ALONE, TIMES * left)
-            if told and (best is None or left < best[0]):
+            left = _residual_share(form, *pair, targets)
+            is_formula = left <= EXACT and _share_of_simpler_model(form, *pair, targets) >= max(
+                ALONE, TIMES * left
+            )
+            if is_formula and (best is None or left < best[0]):
                 best = left, form, one, other
     if best is None:
-        return _total([column.name for column in named], values, wanted)
+        return _find_total([column.name for column in named], values, targets)
     left, form, one, other = best
     names = named[one].name, named[other].name
-    alone = [correlation(values[each], wanted) ** 2 for each in (one, other)]
+    alone = [correlation(values[index], targets) ** 2 for index in (one, other)]
     return Suspicion(
-        f"the target is {form.text.format(*names)} (R² {_rounded(1 - left)}), up to scale and "
+        f"the target is {form.text.format(*names)} (R² {_format_r2(1 - left)}), up to scale and "
         f"offset; {names[0]} alone has R² {alone[0]:.2f}, {names[1]} {alone[1]:.2f}",
         {"columns": list(names), "r2": 1 - left},
     )
 
 
-def _total(
-    names: Sequence[str], values: Sequence[Sequence[float]], wanted: Sequence[float]
+def _find_total(
+    names: Sequence[str], values: Sequence[Sequence[float]], targets: Sequence[float]
 ) -> Suspicion | None:
     """Find a quantity that is the sum of three columns and more, some of them with a minus."""
-    whole = unit(wanted)
-    left = combination(whole, orthonormal(values))[2] ** 2
+    target = unit(targets)
+    left = combination(target, orthonormalise(values))[2] ** 2
     if len(names) < 3 or left > EXACT:
         return None
     weights: dict[str, float] = {}
-    for place, name in enumerate(names):
-        others = [*values[:place], *values[place + 1 :]]
-        _, rest, length = combination(unit(values[place]), orthonormal(others))
+    for index, name in enumerate(names):
+        others = [*values[:index], *values[index + 1 :]]
+        _, rest, length = combination(unit(values[index]), orthonormalise(others))
         if length < DEPENDENT:
             return None
-        share = math.fsum(map(mul, rest, whole)) / length**2
+        share = math.fsum(map(mul, rest, target)) / length**2
         if abs(share) > PART:
-            weights[name] = share / compute_moments(values[place])[1]
+            weights[name] = share / compute_moments(values[index])[1]
     sizes = [abs(weight) for weight in weights.values()]
     first = next(iter(weights.values()), 0.0)
     if len(sizes) < 3 or max(sizes) > EQUAL * min(sizes):
@@ -141,47 +143,47 @@ def _total(
     signs = ["+" if weight * first > 0 else "−" for weight in weights.values()]
     text = "".join(f" {sign} {name}" for sign, name in zip(signs, weights, strict=True))
     return Suspicion(
-        f"the target is {text.removeprefix(' + ')} (R² {_rounded(1 - left)}), up to scale and "
+        f"the target is {text.removeprefix(' + ')} (R² {_format_r2(1 - left)}), up to scale and "
         "offset",
         {"columns": [*weights], "r2": 1 - left},
     )
 
 
-def _rounded(r2: float) -> str:
+def _format_r2(r2: float) -> str:
     """Return an R² that is not rounded up to 1.
 
-    >>> _rounded(0.99996), _rounded(1.0)
+    >>> _format_r2(0.99996), _format_r2(1.0)
     ('0.9999', '1')
     """
     return "1" if 1 - r2 < 1e-9 else f"{math.floor(1e4 * r2) / 1e4:.4f}"
 
 
-def _named(rows: Rows) -> Iterator[Column]:
+def _quantities_with_names(rows: Rows) -> Iterator[Column]:
     """Yield the quantities among columns that have names, except those that identify rows."""
     names = {name for about in rows.fields.values() for name in about.features or ()}
-    names -= {column.name for column in identifiers(rows)}
+    names -= {column.name for column in find_identifiers(rows)}
     for column in rows.columns:
         if column.name in names and len({*column.of(rows.sample)}) >= VALUES:
             yield column
 
 
-def _left(
-    form: Form, one: Sequence[float], other: Sequence[float], wanted: Sequence[float]
+def _residual_share(
+    form: Form, one: Sequence[float], other: Sequence[float], targets: Sequence[float]
 ) -> float:
     """Return the share of the variance that a formula leaves, 1 where it has no value."""
     if form.swapped:
         one, other = other, one
     try:
-        found = list(map(form.of, one, other))
+        predictions = list(map(form.of, one, other))
     except (ZeroDivisionError, OverflowError):
         return 1.0
-    return 1 - correlation(found, wanted) ** 2
+    return 1 - correlation(predictions, targets) ** 2
 
 
-def _alone(
-    form: Form, one: Sequence[float], other: Sequence[float], wanted: Sequence[float]
+def _share_of_simpler_model(
+    form: Form, one: Sequence[float], other: Sequence[float], targets: Sequence[float]
 ) -> float:
     """Return the share that a simpler model leaves: one column, or a line of both."""
     if form.linear:
-        return min(1 - correlation(each, wanted) ** 2 for each in (one, other))
-    return combination(unit(wanted), orthonormal([one, other]))[2] ** 2
+        return min(1 - correlation(values, targets) ** 2 for values in (one, other))
+    return combination(unit(targets), orthonormalise([one, other]))[2] ** 2

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 
-from webnnm.expert.examination.neighbours import RANDOM, points_of, three_nearest
-from webnnm.expert.examination.order import CHANCE, evenly, hanging, told_by
+from webnnm.expert.examination.neighbours import RANDOM, find_three_nearest, make_points
+from webnnm.expert.examination.order import CHANCE, exceeds_chance, score_neighbours, spread_evenly
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
 
@@ -25,35 +25,35 @@ COLUMNS = 12
 """This many columns are tried in pairs."""
 
 
-def shared(rows: Rows) -> Suspicion | None:
+def find_groups(rows: Rows) -> Suspicion | None:
     """Find rows that share two measurements, and predict the target because they do."""
     sample = sorted(rows.sample)
     if rows.method not in RANDOM or not rows.subsets["testing"] or rows.target is None:
         return None
-    found = _key(rows, sample)
-    known = points_of(rows, sample, CHANCE) if found else None
-    if found is None or known is None or len(known) < CHANCE:
+    group_key = _find_group_key(rows, sample)
+    points = make_points(rows, sample, CHANCE) if group_key else None
+    if group_key is None or points is None or len(points) < CHANCE:
         return None
-    names, keys = found
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    tried = evenly(len(known))
-    near, far = three_nearest(known, tried, [number[key] for key in keys])
+    names, keys = group_key
+    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    tried = spread_evenly(len(points))
+    near, far = find_three_nearest(points, tried, [number[key] for key in keys])
     labels = [rows.target[row] for row in sample]
-    told = told_by(rows, tried, near, labels)
-    without = max(0.0, told_by(rows, tried, far, labels))
-    if not hanging(rows, told, without):
+    score = score_neighbours(rows, tried, near, labels)
+    without = max(0.0, score_neighbours(rows, tried, far, labels))
+    if not exceeds_chance(rows, score, without):
         return None
     what = "the class of {:.0%} of the rows" if rows.classes else "{:.0%} of the variance"
     usual = sorted(Counter(keys).values())[len(number) // 2]
     return Suspicion(
         f"{len(number)} groups of about {usual} rows have the same {' and '.join(names)}: the "
-        f"three nearest rows predict {what.format(told)}, without those of the same group "
+        f"three nearest rows predict {what.format(score)}, without those of the same group "
         f"{without:.0%}",
-        {"found": told, "apart": without, "groups": len(number)},
+        {"found": score, "apart": without, "groups": len(number)},
     )
 
 
-def _key(
+def _find_group_key(
     rows: Rows, sample: Sequence[int]
 ) -> tuple[tuple[str, str], list[tuple[float, float]]] | None:
     """Return two columns by which rows form groups, and the values of them in each row."""

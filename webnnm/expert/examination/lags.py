@@ -28,16 +28,16 @@ class Lags(NamedTuple):
     continued: bool
 
 
-def lags(rows: Rows) -> Lags | None:
+def find_lags(rows: Rows) -> Lags | None:
     """Return the columns whose value is in another column one row later, in rows of a table."""
     size = len(rows.columns[0].values) if rows.columns else 0
     if not 1 < len(rows.columns) <= MOST or size < 2 * TRIED:
         return None
     numbers = range(0, size - 1, -(-(size - 1) // TRIED))
-    here = {column.name: column.given(numbers) for column in rows.columns}
+    here = {column.name: column.original(numbers) for column in rows.columns}
     spreads = {name: compute_moments(values)[1] for name, values in here.items()}
     later = [number + 1 for number in numbers]
-    after = {column.name: column.given(later) for column in rows.columns}
+    after = {column.name: column.original(later) for column in rows.columns}
     # What hardly changes from row to row is the same as other such columns.
     changing = [
         name for name, std in spreads.items() if not _same(here[name], after[name], NEAR * std)
@@ -59,7 +59,7 @@ def lags(rows: Rows) -> Lags | None:
     latest = sorted(names - reached)
     target = rows.quantity
     continued = target is not None and any(
-        _same(target.given(numbers), after[one], NEAR * spreads[one]) for one in latest
+        _same(target.original(numbers), after[one], NEAR * spreads[one]) for one in latest
     )
     return Lags(frozenset(names), latest[0] if len(latest) == 1 else "", continued)
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import eq, ne
 
-from webnnm.expert.examination.columns import SURE, identifiers
-from webnnm.expert.examination.neighbours import points_of, three_nearest, voted
+from webnnm.expert.examination.columns import SURE, find_identifiers
+from webnnm.expert.examination.neighbours import find_three_nearest, make_points, vote_accuracy
 from webnnm.expert.examination.rows import Column, Rows
-from webnnm.expert.examination.statistics import correlation, left_over, ranks
+from webnnm.expert.examination.statistics import correlation, ranks, residuals
 from webnnm.expert.facts.facts import Suspicion
 
 TELLING = 0.02
@@ -51,7 +51,7 @@ KNOWN = (
 )
 
 
-def telling(rows: Rows) -> Suspicion | None:
+def find_predictors(rows: Rows) -> Suspicion | None:
     """Find columns that alone predict the target; not those that number the rows, even if
     sorted."""
     target, sample = rows.target, rows.sample
@@ -60,31 +60,31 @@ def telling(rows: Rows) -> Suspicion | None:
     labels = [target[row] for row in sample]
     if len(set(labels)) < 2:
         return None
-    apart = {column.name for column in identifiers(rows)}
-    columns = [column for column in rows.columns if column.name not in apart]
+    excluded = {column.name for column in find_identifiers(rows)}
+    columns = [column for column in rows.columns if column.name not in excluded]
     if rows.classes:
-        wrong = {column.name: _wrong(column.of(sample), labels) for column in columns}
-        leaks = [one for one in columns if wrong[one.name] <= TELLING * _guessed(labels)]
-        if leaks and _by_others(rows, leaks, labels) >= EASY:
+        wrong = {column.name: _prediction_error(column.of(sample), labels) for column in columns}
+        leaks = [one for one in columns if wrong[one.name] <= TELLING * _guess_error(labels)]
+        if leaks and _score_of_others(rows, leaks, labels) >= EASY:
             return None
-        found = [
+        messages = [
             f"{one.name} alone predicts the class of {1 - wrong[one.name]:.1%} of the rows"
             for one in leaks
         ]
     else:
         places = ranks(labels)
         orders = {one.name: abs(correlation(ranks(one.of(sample)), places)) for one in columns}
-        found = [
+        messages = [
             f"{name} alone gives the target (rank correlation {order:.4f})"
             for name, order in orders.items()
             if order >= SAME_ORDER
         ]
-    if not found or len(found) > len(columns) / 2:
+    if not messages or len(messages) > len(columns) / 2:
         return None
-    return Suspicion("; ".join(found[:5]), {"columns": len(found), "rows": len(sample)})
+    return Suspicion("; ".join(messages[:5]), {"columns": len(messages), "rows": len(sample)})
 
 
-def marking(rows: Rows) -> Suspicion | None:
+def find_markers(rows: Rows) -> Suspicion | None:
     """Find quantities that have one value in nearly all rows of some classes, and others elsewhere.
 
     An example is the days for which the last bill has been open, 0 for all who did not leave.
@@ -93,7 +93,7 @@ def marking(rows: Rows) -> Suspicion | None:
     if target is None or not rows.classes or len(rows.columns) < 2 or len(sample) < SURE:
         return None
     labels = [target[row] for row in sample]
-    left_out = {column.name for column in identifiers(rows)}
+    left_out = {column.name for column in find_identifiers(rows)}
     texts: list[str] = []
     for column in rows.columns:
         values = column.of(sample)
@@ -104,14 +104,14 @@ def marking(rows: Rows) -> Suspicion | None:
             classes, worse = _classes(marked, labels, ALWAYS, SELDOM, SURE_OF_IT), BEHIND
         if not classes or column.name in left_out or len({*values}) <= VALUES:
             continue
-        wanted = [float(label in classes) for label in labels]
-        right = sum(map(eq, marked, wanted)) / len(wanted)
-        others = _by_others(rows, [column], wanted)
+        targets = [float(label in classes) for label in labels]
+        right = sum(map(eq, marked, targets)) / len(targets)
+        others = _score_of_others(rows, [column], targets)
         if not others or 1 - others < worse * (1 - right):
             continue
-        told = "the class" if len({*labels}) == 2 else "which of two groups of classes it is of"
+        kind = "the class" if len({*labels}) == 2 else "which of two groups of classes it is of"
         texts.append(
-            f"{column.name} is {column.raw(usual):.6g} or not, and that alone predicts {told} in "
+            f"{column.name} is {column.raw(usual):.6g} or not, and that alone predicts {kind} in "
             f"{right:.0%} of the rows, all other columns together in {others:.0%}"
         )
     return Suspicion("; ".join(texts), {"marks": len(texts)}, KNOWN) if texts else None
@@ -120,8 +120,8 @@ def marking(rows: Rows) -> Suspicion | None:
 def _classes(
     marked: Sequence[bool],
     labels: Sequence[float],
-    most: float = 1 - OTHER,
-    least: float = 1 - SAME,
+    high: float = 1 - OTHER,
+    low: float = 1 - SAME,
     rows: int = FEWEST,
 ) -> set[float]:
     """Return the classes with enough marked rows, if all others have few enough."""
@@ -129,18 +129,18 @@ def _classes(
     for label, mark in zip(labels, marked, strict=True):
         some[label] += mark
     shares = {label: some[label] / number for label, number in total.items()}
-    found = {label for label, share in shares.items() if share >= most}
-    clear = all(share <= least for label, share in shares.items() if label not in found)
-    number = sum([total[label] for label in found])
-    return found if clear and rows <= number <= len(labels) - rows else set()
+    classes = {label for label, share in shares.items() if share >= high}
+    clear = all(share <= low for label, share in shares.items() if label not in classes)
+    number = sum([total[label] for label in classes])
+    return classes if clear and rows <= number <= len(labels) - rows else set()
 
 
-def _guessed(labels: Sequence[float]) -> float:
+def _guess_error(labels: Sequence[float]) -> float:
     """Return how often a guess by the shares of the classes is wrong."""
     return 1 - sum((n / len(labels)) ** 2 for n in Counter(labels).values())
 
 
-def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
+def _prediction_error(values: Sequence[float], labels: Sequence[float]) -> float:
     """Return the share of rows whose class a column does not predict, by its value or its order."""
     groups: dict[float, Counter[float]] = {}
     for value, label in zip(values, labels, strict=True):
@@ -153,20 +153,20 @@ def _wrong(values: Sequence[float], labels: Sequence[float]) -> float:
     return 1 - (right - max(0, changes - len(set(labels)) + 1)) / len(values)
 
 
-def _by_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[float]) -> float:
+def _score_of_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[float]) -> float:
     """Return the share of rows whose class the other columns predict, by nearest rows, or for two
     classes by a line; 0 if there are too many."""
     sample = rows.sample
-    known = points_of(rows, sample, TRIED)
-    places = [place for place, each in enumerate(rows.columns) if each not in left_out]
-    if known is None or len(known[0]) != len(rows.columns) or 2 * len(places) > len(labels):
+    points = make_points(rows, sample, TRIED)
+    indices = [index for index, column in enumerate(rows.columns) if column not in left_out]
+    if points is None or len(points[0]) != len(rows.columns) or 2 * len(indices) > len(labels):
         return 0.0
     by_line = 0.0
     if {*labels} == {0, 1}:
-        others = [rows.columns[place].of(sample) for place in places]
-        left = left_over(labels, others, len(labels))
+        others = [rows.columns[index].of(sample) for index in indices]
+        left = residuals(labels, others, len(labels))
         by_line = sum([abs(value) < 0.5 for value in left]) / len(left)
-    rest = [[point[place] for place in places] for point in known]
+    rest = [[point[index] for index in indices] for point in points]
     tried = range(0, len(rest), -(-len(rest) // TRIED))
-    near, _ = three_nearest(rest, tried)
-    return max(by_line, voted(tried, near, labels))
+    near, _ = find_three_nearest(rest, tried)
+    return max(by_line, vote_accuracy(tried, near, labels))

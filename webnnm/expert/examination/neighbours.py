@@ -57,26 +57,26 @@ WHOLE_SERIES = (
 AFTER = "Take the value after the window as the target: this one lies within it."
 
 
-def copies(rows: Rows) -> Suspicion | None:
+def find_copies(rows: Rows) -> Suspicion | None:
     """Find testing rows with a few training rows much nearer than all others."""
     tested = rows.subsets["testing"]
     tested = tested[:: -(-len(tested) // LOOKED_AT) or 1]
-    known = points_of(rows, rows.training, len(tested))
-    if known is None or len(tested) < ENOUGH or len(known) < 2 * NEAREST:
+    points = make_points(rows, rows.training, len(tested))
+    if points is None or len(tested) < ENOUGH or len(points) < 2 * NEAREST:
         return None
-    others = points_of(rows, tested, len(known)) or []
+    others = make_points(rows, tested, len(points)) or []
     groups: list[int] = []
     hits: list[bool] = []
     for point in others:
-        near = nsmallest(NEAREST, (math.dist(point, other) for other in known))
+        near = nsmallest(NEAREST, (math.dist(point, other) for other in points))
         near = [distance for distance in near if distance > 1e-6 * near[-1]]
-        jumps = [place for place, (a, b) in enumerate(pairwise(near), 1) if b > JUMP * a]
+        jumps = [index for index, (a, b) in enumerate(pairwise(near), 1) if b > JUMP * a]
         hits.append(bool(jumps) and (jumps[0] > 1 or near[1] > JUMP**2 * near[0]))
         groups += jumps[:1] if hits[-1] else []
     share = len(groups) / max(1, len(others))
     usual = sorted(groups)[len(groups) // 2] if groups else 0
     if share <= CLUSTERED:
-        return _copied_class(rows, tested, hits, usual)
+        return _find_copied_class(rows, tested, hits, usual)
     return Suspicion(
         f"{share:.0%} of the testing rows have {usual} training rows that are much nearer than all "
         "others: copies, or rows of the same person or thing",
@@ -84,7 +84,7 @@ def copies(rows: Rows) -> Suspicion | None:
     )
 
 
-def _copied_class(
+def _find_copied_class(
     rows: Rows, tested: Sequence[int], hits: Sequence[bool], usual: int
 ) -> Suspicion | None:
     """Find a class most of whose rows have copies, such as a rare class that was oversampled."""
@@ -105,14 +105,14 @@ def _copied_class(
     return None
 
 
-def within_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
+def adapt_to_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
     """Adapt the remedy for a column that predicts the target, if rows are windows over a series."""
     if told is None or shift_of_windows(rows) is None:
         return told
     return replace(told, remedy=AFTER)
 
 
-def points_of(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
+def make_points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
     """Return rows as points, columns of a table in units of their deviation; None if too many."""
     arrays = [
         values
@@ -128,82 +128,86 @@ def points_of(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[floa
         flat = values.values()
         units = [1.0] * size
         if rows.columns:
-            for place in range(size):
-                own = [flat[row * size + place] for row in rows.sample]
+            for index in range(size):
+                own = [flat[row * size + index] for row in rows.sample]
                 mean, std = compute_moments(own)
-                units[place] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
+                units[index] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
                 if std and len({*own}) == 2:
                     # Another category is as far as one deviation, however rare: rows of one
                     # category are not copies of each other.
-                    units[place] = 1 / (max(own) - min(own))
-        for place, row in enumerate(numbers):
+                    units[index] = 1 / (max(own) - min(own))
+        for index, row in enumerate(numbers):
             own = flat[row * size : (row + 1) * size]
-            points[place] += tuple([value * scale for value, scale in zip(own, units, strict=True)])
+            points[index] += tuple([value * scale for value, scale in zip(own, units, strict=True)])
     return points
 
 
-def three_nearest(
+def find_three_nearest(
     points: Sequence[Sequence[float]],
-    tried: Sequence[int],
-    places: Sequence[float] | None = None,
+    examined: Sequence[int],
+    positions: Sequence[float] | None = None,
     beside: float = 0.0,
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return the three points nearest to each examined one, and the three nearest of those more
     than `beside` away in the order, none if there are no places.
 
-    >>> three_nearest([[0.0], [1.0], [2.0], [9.0]], [0])
+    >>> find_three_nearest([[0.0], [1.0], [2.0], [9.0]], [0])
     ([[1, 2, 3]], [])
     """
     near: list[list[int]] = []
     far: list[list[int]] = []
-    for one in tried:
+    for one in examined:
         distances = [math.dist(points[one], point) for point in points]
         order = nsmallest(4, range(len(points)), key=distances.__getitem__)
         near.append([n for n in order if n != one][:3])
-        if places is not None:
-            here = places[one]
-            others = (n for n, place in enumerate(places) if abs(place - here) > beside)
+        if positions is not None:
+            here = positions[one]
+            others = (n for n, position in enumerate(positions) if abs(position - here) > beside)
             far.append(nsmallest(3, others, key=distances.__getitem__))
     return near, far
 
 
-def voted(tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]) -> float:
+def vote_accuracy(
+    examined: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
+) -> float:
     """Return the share of rows whose class most of their neighbours have."""
-    told = [Counter(labels[n] for n in each).most_common(1)[0][0] for each in near]
-    return sum([labels[one] == label for one, label in zip(tried, told, strict=True)]) / len(tried)
+    votes = [Counter(labels[n] for n in neighbours).most_common(1)[0][0] for neighbours in near]
+    return sum([labels[one] == label for one, label in zip(examined, votes, strict=True)]) / len(
+        examined
+    )
 
 
-def contradictory(rows: Rows) -> Suspicion | None:
+def find_contradictions(rows: Rows) -> Suspicion | None:
     """Find equal rows with different classes, unless rows are equal by chance."""
     if rows.target is None or not rows.classes:
         return None
-    known: dict[bytes, list[int]] = defaultdict(list)
+    rows_by_key: dict[bytes, list[int]] = defaultdict(list)
     for row, mark in enumerate(make_row_keys(rows.inputs)):
-        known[mark].append(row)
+        rows_by_key[mark].append(row)
     narrow = 0 < len(rows.columns) <= NARROW
-    if narrow and all(len({*column.values}) < FEW * len(known) for column in rows.columns):
+    if narrow and all(len({*column.values}) < FEW * len(rows_by_key) for column in rows.columns):
         return None
     target = rows.target
-    found = [some for some in known.values() if len({target[row] for row in some}) > 1]
-    share = sum(map(len, found)) / len(rows.target)
+    conflicts = [some for some in rows_by_key.values() if len({target[row] for row in some}) > 1]
+    share = sum(map(len, conflicts)) / len(rows.target)
     if share <= 0.01:
         return None
-    one = ", ".join(map(str, found[0][:3]))
+    one = ", ".join(map(str, conflicts[0][:3]))
     return Suspicion(
         f"{share:.1%} of the rows are equal to a row of another class, such as rows {one}",
         {"share": share},
     )
 
 
-def windows(rows: Rows) -> Suspicion | None:
+def find_windows(rows: Rows) -> Suspicion | None:
     """Find rows that are windows over one series, divided at random."""
     if rows.method not in RANDOM or not rows.subsets["testing"]:
         return None
-    found = _moving(rows)
-    if found is None:
+    window_and_shift = _find_window(rows)
+    if window_and_shift is None:
         return None
-    window, shift = found
-    breaks = _breaks(window, shift)
+    window, shift = window_and_shift
+    breaks = _count_breaks(window, shift)
     several = f" of {breaks + 1} series" if breaks else " over one series"
     return Suspicion(
         f"every row continues the one before, {shift} further"
@@ -216,27 +220,27 @@ def windows(rows: Rows) -> Suspicion | None:
 
 def shift_of_windows(rows: Rows) -> int | None:
     """Return by how much each row is further along one series than the one before it."""
-    found = _moving(rows)
-    return found and found[1]
+    window_and_shift = _find_window(rows)
+    return window_and_shift and window_and_shift[1]
 
 
-def _moving(rows: Rows) -> tuple[_Window, int] | None:
+def _find_window(rows: Rows) -> tuple[_Window, int] | None:
     """Return the input whose rows are windows over a series, and how far each moves on."""
     for window in _windows(rows):
         number = len(window.flat) // window.size
         steps = range(0, number - 1, -(-number // 200))
         for shift in range(1, min(8, window.size // window.unit // 2) + 1):
-            breaks = (row for row in steps if not _continued(window, row, shift))
+            breaks = (row for row in steps if not _continues(window, row, shift))
             allowed = int((1 - OVERLAP) * len(steps))
             if len(list(islice(breaks, allowed + 1))) <= allowed:
                 return window, shift
     return None
 
 
-def _breaks(window: _Window, shift: int) -> int:
+def _count_breaks(window: _Window, shift: int) -> int:
     """Return how many rows do not continue the one before, as the first ones of further series."""
-    most = min(SAMPLE, WORK // 30 // window.size, len(window.flat) // window.size)
-    return sum(not _continued(window, row, shift) for row in range(most - 1))
+    limit = min(SAMPLE, WORK // 30 // window.size, len(window.flat) // window.size)
+    return sum(not _continues(window, row, shift) for row in range(limit - 1))
 
 
 class _Window(NamedTuple):
@@ -261,7 +265,7 @@ def _windows(rows: Rows) -> Iterator[_Window]:
         yield _Window(values.values(), size, unit, rows.units(block))
 
 
-def _continued(window: _Window, row: int, shift: int) -> bool:
+def _continues(window: _Window, row: int, shift: int) -> bool:
     """Return whether the next row is this one, moved by `shift`; straight rows are not evidence.
 
     Values may be relative to one of them, as to the last one: then all differ by one number.
@@ -271,14 +275,16 @@ def _continued(window: _Window, row: int, shift: int) -> bool:
     first = (row + 1) * size
     two = [v * a + b for v, (a, b) in zip(flat[first : first + size], scales, strict=True)]
     near = 1e-4 * (max(one) - min(one))
-    if not near or _alike(one, two, unit, near):
+    if not near or _is_equal_but_offset(one, two, unit, near):
         return False
     slopes = list(map(sub, one[unit:], one))
-    straight = _alike(slopes[unit:], slopes, 1, near)
-    return not straight and _alike(one[shift * unit :], two, unit, near)
+    straight = _is_equal_but_offset(slopes[unit:], slopes, 1, near)
+    return not straight and _is_equal_but_offset(one[shift * unit :], two, unit, near)
 
 
-def _alike(one: Sequence[float], two: Sequence[float], unit: int, near: float) -> bool:
+def _is_equal_but_offset(
+    one: Sequence[float], two: Sequence[float], unit: int, near: float
+) -> bool:
     """Return whether values are the same as far as both go, but for one offset in each unit."""
     apart = list(map(sub, one, two))
     return all(max(own) - min(own) <= 2 * near for n in range(unit) if (own := apart[n::unit]))

@@ -22,12 +22,12 @@ ORDERED = 0.3
 of grades, 0 ± 0.3 of six kinds that were numbered by chance."""
 
 
-def unordered(rows: Rows) -> Suspicion | None:
+def find_unordered_kinds(rows: Rows) -> Suspicion | None:
     """Find kinds whose numbers say nothing about how similar they are."""
     target = rows.quantity
     if target is None or not rows.columns:
         return None
-    numbers = [round(value, 3) for value in target.given(rows.sample)]
+    numbers = [round(value, 3) for value in target.original(rows.sample)]
     kinds: dict[float, list[int]] = defaultdict(list)
     for row, number in zip(rows.sample, numbers, strict=True):
         kinds[number].append(row)

@@ -9,9 +9,20 @@ from typing import NamedTuple
 
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.columns import LOOKED_UP
-from webnnm.expert.examination.neighbours import RANDOM, points_of, three_nearest, voted
+from webnnm.expert.examination.neighbours import (
+    RANDOM,
+    find_three_nearest,
+    make_points,
+    vote_accuracy,
+)
 from webnnm.expert.examination.rows import Rows
-from webnnm.expert.examination.statistics import combination, correlation, orthonormal, ranks, unit
+from webnnm.expert.examination.statistics import (
+    combination,
+    correlation,
+    orthonormalise,
+    ranks,
+    unit,
+)
 from webnnm.expert.facts.facts import Suspicion
 
 CHANCE = 200
@@ -57,32 +68,32 @@ class LookUp(NamedTuple):
     far: Sequence[Sequence[int]]
 
 
-def look_up(rows: Rows, sample: Sequence[int]) -> LookUp | None:
+def find_nearest(rows: Rows, sample: Sequence[int]) -> LookUp | None:
     """Return the nearest rows of a sample in the order of the data; None if there are too few.
 
     Rows far away in the order are only needed where a random split may separate rows.
     """
-    known = points_of(rows, sample, CHANCE)
-    if rows.target is None or known is None or len(known) < CHANCE or len(known[0]) > 64:
+    points = make_points(rows, sample, CHANCE)
+    if rows.target is None or points is None or len(points) < CHANCE or len(points[0]) > 64:
         return None
-    places = _places(rows, sample) if _divided(rows, sample) else None
-    if places is None and not rows.classes:
+    positions = _positions_in_class(rows, sample) if _is_split_at_random(rows, sample) else None
+    if positions is None and not rows.classes:
         return None
-    tried = evenly(len(known))
-    return LookUp(tried, *three_nearest(known, tried, places, BESIDE))
+    examined = spread_evenly(len(points))
+    return LookUp(examined, *find_three_nearest(points, examined, positions, BESIDE))
 
 
-def evenly(number: int) -> list[int]:
+def spread_evenly(number: int) -> list[int]:
     """Return which of this many rows are examined.
 
-    >>> evenly(400)[:3]
+    >>> spread_evenly(400)[:3]
     [0, 2, 4]
     """
     step = number / CHANCE
-    return [int(place * step) for place in range(CHANCE)]
+    return [int(index * step) for index in range(CHANCE)]
 
 
-def nearest(rows: Rows) -> Suspicion | None:
+def measure_neighbours(rows: Rows) -> Suspicion | None:
     """Measure how well the three nearest rows predict the target, and how well without them.
 
     For a class, "found" is the share of the rows whose class they predict, and "chance" that of the
@@ -90,19 +101,19 @@ def nearest(rows: Rows) -> Suspicion | None:
     far away in the order of the data.
     """
     sample = sorted(rows.sample)
-    looked = look_up(rows, sample)
-    if looked is None or rows.target is None:
+    nearest_rows = find_nearest(rows, sample)
+    if nearest_rows is None or rows.target is None:
         return None
     labels = [rows.target[row] for row in sample]
-    evidence = {"found": told_by(rows, looked.tried, looked.near, labels)}
+    evidence = {"found": score_neighbours(rows, nearest_rows.tried, nearest_rows.near, labels)}
     if rows.classes:
         evidence["chance"] = max(Counter(labels).values()) / len(labels)
-    if looked.far:
-        evidence["apart"] = told_by(rows, looked.tried, looked.far, labels)
+    if nearest_rows.far:
+        evidence["apart"] = score_neighbours(rows, nearest_rows.tried, nearest_rows.far, labels)
     return Suspicion("how well the nearest rows predict", evidence)
 
 
-def _divided(rows: Rows, sample: Sequence[int]) -> bool:
+def _is_split_at_random(rows: Rows, sample: Sequence[int]) -> bool:
     """Return whether a random split may separate rows that are not alike by nature.
 
     Rows along a curve, or on a grid, are next to their neighbours wherever they were drawn, and so
@@ -120,7 +131,7 @@ def _divided(rows: Rows, sample: Sequence[int]) -> bool:
     return fine >= SPACIOUS
 
 
-def _places(rows: Rows, sample: Sequence[int]) -> list[float]:
+def _positions_in_class(rows: Rows, sample: Sequence[int]) -> list[float]:
     """Return the position of each row in the order of the rows of its class, from 0 to 1.
 
     Thus rows that were sorted by class are as far from each other as in any other order.
@@ -128,94 +139,98 @@ def _places(rows: Rows, sample: Sequence[int]) -> list[float]:
     target = rows.target or ()
     kinds = [target[row] if rows.classes else 0.0 for row in sample]
     total, before = Counter(kinds), Counter[float]()
-    found: list[float] = []
+    positions: list[float] = []
     for kind in kinds:
-        found.append(before[kind] / total[kind])
+        positions.append(before[kind] / total[kind])
         before[kind] += 1
-    return found
+    return positions
 
 
-def _predicted(
-    tried: Sequence[int], near: Sequence[Sequence[int]], *columns: Sequence[float]
+def _r2_of_neighbours(
+    examined: Sequence[int], near: Sequence[Sequence[int]], *columns: Sequence[float]
 ) -> float:
     """Return R² of the means of neighbours, of one quantity or of several together."""
     errors = spread = 0.0
     for values in columns:
-        wanted = [values[one] for one in tried]
-        means = [sum([values[n] for n in each]) / len(each) for each in near]
-        errors += sum([(a - b) ** 2 for a, b in zip(means, wanted, strict=True)])
-        spread += compute_moments(wanted)[1] ** 2 * len(wanted)
+        targets = [values[one] for one in examined]
+        means = [sum([values[n] for n in rows]) / len(rows) for rows in near]
+        errors += sum([(a - b) ** 2 for a, b in zip(means, targets, strict=True)])
+        spread += compute_moments(targets)[1] ** 2 * len(targets)
     return 1 - errors / spread if spread else 0.0
 
 
-def apart(told: Suspicion | None, rows: Rows) -> Suspicion | None:
+def find_order_effect(neighbours: Suspicion | None, rows: Rows) -> Suspicion | None:
     """Find that neighbours predict the target because they are next to each other in the data."""
-    if told is None or "apart" not in told.evidence:
+    if neighbours is None or "apart" not in neighbours.evidence:
         return None
-    found, without = told.evidence["found"], max(0.0, told.evidence["apart"])
-    if "chance" in told.evidence:
-        texts = f"the class of {found:.0%} of the rows", f"{without:.0%}"
+    score, without = neighbours.evidence["found"], max(0.0, neighbours.evidence["apart"])
+    if "chance" in neighbours.evidence:
+        texts = f"the class of {score:.0%} of the rows", f"{without:.0%}"
     else:
-        texts = f"{found:.0%} of the variance of the target", f"{without:.0%}"
-    if not hanging(rows, found, without) or not _unexplained(rows):
+        texts = f"{score:.0%} of the variance of the target", f"{without:.0%}"
+    if not exceeds_chance(rows, score, without) or not _is_order_telling(rows):
         return None
     return Suspicion(
         f"the three nearest rows predict {texts[0]}, without those near in the order of the data "
         f"{texts[1]}: consecutive rows are alike, and the split separates them",
-        told.evidence,
+        neighbours.evidence,
         WHOLE,
     )
 
 
-def told_by(
-    rows: Rows, tried: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
+def score_neighbours(
+    rows: Rows, examined: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
 ) -> float:
     """Return the share of rows whose class neighbours predict, or R² of their means."""
-    return (voted if rows.classes else _predicted)(tried, near, labels)
+    return (vote_accuracy if rows.classes else _r2_of_neighbours)(examined, near, labels)
 
 
-def hanging(rows: Rows, found: float, without: float) -> bool:
+def exceeds_chance(rows: Rows, score: float, without: float) -> bool:
     """Return whether neighbours predict much better than without some of them, beyond chance."""
     error = R2_ERROR
     if rows.classes:
-        error = math.sqrt((found * (1 - found) + without * (1 - without)) / CHANCE)
-    return found - without >= HANGING + 1.64 * error
+        error = math.sqrt((score * (1 - score) + without * (1 - without)) / CHANCE)
+    return score - without >= HANGING + 1.64 * error
 
 
-def _unexplained(rows: Rows) -> bool:
+def _is_order_telling(rows: Rows) -> bool:
     """Return whether consecutive rows are related beyond what a linear model would generalise.
 
     Where each site has measurements of its own, nothing is near in other sites, though the same law
     may hold in all of them.
     """
     sample = sorted(rows.sample)
-    looked = look_up(rows, sample)
-    if looked is None or rows.target is None:
+    nearest = find_nearest(rows, sample)
+    if nearest is None or rows.target is None:
         return False
     labels = [float(rows.target[row]) for row in sample]
     kinds = [label for label, _ in Counter(labels).most_common(KINDS)] if rows.classes else []
-    wanted = [[float(label == kind) for label in labels] for kind in kinds] or [labels]
-    basis = orthonormal(column.of(sample) for column in rows.columns)
-    residuals = [combination(unit(values), basis)[1] for values in wanted]
-    found, far = (_predicted(looked.tried, each, *residuals) for each in (looked.near, looked.far))
-    return found - max(0.0, far) > HANGING + 1.64 * R2_ERROR
+    targets = [[float(label == kind) for label in labels] for kind in kinds] or [labels]
+    basis = orthonormalise(column.of(sample) for column in rows.columns)
+    residuals = [combination(unit(values), basis)[1] for values in targets]
+    score, far = (
+        _r2_of_neighbours(nearest.tried, rows, *residuals) for rows in (nearest.near, nearest.far)
+    )
+    return score - max(0.0, far) > HANGING + 1.64 * R2_ERROR
 
 
-def unrelated(told: Suspicion | None, words: Suspicion | None) -> Suspicion | None:
+def find_unrelated_labels(
+    neighbours: Suspicion | None, words: Suspicion | None
+) -> Suspicion | None:
     """Find that the nearest rows predict the class no better than chance.
 
     Numbers of `words` have no distances.
     """
-    if told is None or "chance" not in told.evidence:
+    if neighbours is None or "chance" not in neighbours.evidence:
         return None
-    found, chance = told.evidence["found"], told.evidence["chance"]
+    score, chance = neighbours.evidence["found"], neighbours.evidence["chance"]
     error = math.sqrt(chance * (1 - chance) / CHANCE)
-    if chance > 0.8 or found > chance + UNRELATED * error:
+    if chance > 0.8 or score > chance + UNRELATED * error:
         return None
     remedy = f"{LOOKED_UP.format(words.evidence['size'])}; if not, {BELONG}" if words else ""
     return Suspicion(
-        f"the nearest training rows predict the class in {found:.0%} of the rows, the most "
+        f"the nearest training rows predict the class in {score:.0%} of the rows, the most "
         f"frequent class alone in {chance:.0%}",
-        told.evidence,
+        neighbours.evidence,
         remedy,
     )

@@ -42,7 +42,7 @@ class Roughness(NamedTuple):
     between: float
 
 
-def reshaped(rows: Rows) -> Suspicion | None:
+def find_wrong_channels(rows: Rows) -> Suspicion | None:
     """Find pictures that are smoother if their channels are assumed at the other end."""
     for block, values in rows.inputs.items():
         about = rows.fields[block]
@@ -55,24 +55,24 @@ def reshaped(rows: Rows) -> Suspicion | None:
         if min(sides) < SMALLEST or len(rows.sample) < FEWEST:
             continue
         size, flat = count(about.shape), values.values()
-        most = max(FEWEST, min(PICTURES, NUMBERS // size))
-        some = rows.sample[:: -(-len(rows.sample) // most)]
+        limit = max(FEWEST, min(PICTURES, NUMBERS // size))
+        some = rows.sample[:: -(-len(rows.sample) // limit)]
         pictures = [flat[row * size : (row + 1) * size] for row in some]
         first = roughness(pictures, *sides, first=True)
         last = roughness(pictures, *sides, first=False)
-        given, other = (first, last) if axis == 0 else (last, first)
-        if _wrong(given, other):
-            said, found = ("first", "last") if axis == 0 else ("last", "first")
+        declared, swapped = (first, last) if axis == 0 else (last, first)
+        if _is_other_order_right(declared, swapped):
+            end, other_end = ("first", "last") if axis == 0 else ("last", "first")
             return Suspicion(
-                f"pixels of {block} and those below them differ by {given.down:.2f} of the "
-                f"variance with the channels {said}, as its shape has them, and by "
-                f"{other.down:.2f} if the same numbers are read with the channels {found}",
-                {"given": given.down, "other": other.down},
+                f"pixels of {block} and those below them differ by {declared.down:.2f} of the "
+                f"variance with the channels {end}, as its shape has them, and by "
+                f"{swapped.down:.2f} if the same numbers are read with the channels {other_end}",
+                {"given": declared.down, "other": swapped.down},
             )
     return None
 
 
-def _wrong(given: Roughness, other: Roughness) -> bool:
+def _is_other_order_right(given: Roughness, other: Roughness) -> bool:
     """Return whether the other order is the right one."""
     across = given.down * given.across > CLEARLY * other.down * other.across
     between = given.down * given.between > CLEARLY * other.down * other.between
@@ -107,7 +107,9 @@ def roughness(pictures: Sequence[Picture], height: int, width: int, *, first: bo
                 between.append(_squares(map(sub, next_one, one)) / len(one))
         seen.append(compute_moments(list(chain.from_iterable(lines)))[1] ** 2)
     variance = sum(seen) / len(seen) or 1.0
-    return Roughness(*(sum(each) / (len(each) or 1) / variance for each in (across, down, between)))
+    return Roughness(
+        *(sum(squares) / (len(squares) or 1) / variance for squares in (across, down, between))
+    )
 
 
 def _channels(

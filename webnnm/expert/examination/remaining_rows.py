@@ -20,7 +20,7 @@ LIFTED = 1.5
 meant to count more."""
 
 
-def thinned(rows: Rows) -> Suspicion | None:
+def find_lost_rows(rows: Rows) -> Suspicion | None:
     """Find that most rows of a table were left out for a feature that they lack."""
     report: Any = rows.report
     if report is None or not report.dropped:
@@ -52,7 +52,7 @@ def thinned(rows: Rows) -> Suspicion | None:
     )
 
 
-def lifted(rows: Rows) -> Suspicion | None:
+def find_class_weights(rows: Rows) -> Suspicion | None:
     """Measure how much rows of other classes weigh more than those of the largest one."""
     if rows.weights is None or rows.target is None:
         return None
@@ -63,9 +63,9 @@ def lifted(rows: Rows) -> Suspicion | None:
         number[rows.target[row]] += 1
     if len(number) < 2:
         return None
-    largest, most = number.most_common(1)[0]
+    largest, rows_of_largest = number.most_common(1)[0]
     others = math.fsum(weights.values()) - weights[largest]
-    usual = weights[largest] / most
-    if others / (number.total() - most) < LIFTED * usual:
+    usual = weights[largest] / rows_of_largest
+    if others / (number.total() - rows_of_largest) < LIFTED * usual:
         return None
     return Suspicion("weights of rows that lift other classes", {"share": 1.0})

@@ -44,14 +44,14 @@ class Column:
 
     def raw(self, value: float) -> float:
         """Return a value in the units of the data; 0 for rounding errors of float32."""
-        found = value * self.scale + self.offset
-        return found if abs(found) > 1e-6 * (abs(self.scale) + abs(self.offset)) else 0.0
+        number = value * self.scale + self.offset
+        return number if abs(number) > 1e-6 * (abs(self.scale) + abs(self.offset)) else 0.0
 
     def of(self, rows: Sequence[int]) -> list[float]:
         """Return the values of some rows."""
         return [self.values[row] for row in rows]
 
-    def given(self, rows: Sequence[int]) -> list[float]:
+    def original(self, rows: Sequence[int]) -> list[float]:
         """Return the values of some rows in the units of the data."""
         return [self.raw(self.values[row]) for row in rows]
 
@@ -110,16 +110,16 @@ class Rows:
     @cached_property
     def columns(self) -> list[Column]:
         """The measurements that are columns of their own, not parts of a picture or sequence."""
-        found: list[Column] = []
+        columns: list[Column] = []
         for block, values in self.inputs.items():
             about, size = self.fields[block], count(values.shape[1:])
             flat = about.kind == "continuous" and not about.sequence and len(about.shape) < 2
-            if not flat or not is_float(values.dtype) or len(found) + size > MOST_COLUMNS:
+            if not flat or not is_float(values.dtype) or len(columns) + size > MOST_COLUMNS:
                 continue
             for index, units in enumerate(self.units(block)):
                 name = about.features[index] if about.features else f"column {index}"
-                found.append(Column(name, values.values()[index::size], *units, block))
-        return found
+                columns.append(Column(name, values.values()[index::size], *units, block))
+        return columns
 
     def units(self, block: str) -> list[tuple[float, float]]:
         """Return scale and offset of each number of a row, which convert it to the units of the
@@ -132,7 +132,7 @@ class Rows:
         return [*islice(cycle(pairs), size)]
 
 
-def examined_rows(
+def sample_rows(
     dataset: Dataset, *, labelled: Sequence[float] | None = None
 ) -> dict[str, Sequence[int]]:
     """Return the rows of each subset that are examined: all, or a share drawn by the seed.
@@ -140,7 +140,7 @@ def examined_rows(
     Rows whose class in `labelled` is negative have no label, and are left out.
     """
     total = dataset.size("full")
-    found: dict[str, Sequence[int]] = {}
+    sampled: dict[str, Sequence[int]] = {}
     for subset in PARTS:
         rows = dataset.rows(subset)
         if labelled is not None and min(labelled, default=0) < 0:
@@ -149,17 +149,17 @@ def examined_rows(
             draw = Stream(dataset.seed, Purpose.SPLITTING, "examined", subset)
             size = -(-len(rows) * EXAMINED // total)
             chosen = {draw.below(len(rows)) for _ in range(size)}
-            rows = [rows[place] for place in sorted(chosen)]
-        found[subset] = rows
-    several = [row for rows in found.values() for row in rows]
-    whole = total <= EXAMINED and len(several) == total
-    return found | {"full": dataset.rows("full") if whole else sorted({*several})}
+            rows = [rows[index] for index in sorted(chosen)]
+        sampled[subset] = rows
+    several = [row for rows in sampled.values() for row in rows]
+    is_complete = total <= EXAMINED and len(several) == total
+    return sampled | {"full": dataset.rows("full") if is_complete else sorted({*several})}
 
 
-def rows_of(dataset: Dataset) -> Rows:
+def collect_rows(dataset: Dataset) -> Rows:
     """Return the rows of a dataset for the examination.
 
-    >>> found = rows_of(Dataset([[1.0, 2.0], [3.0, 5.0]], [0, 1], split=(1, 0, 0)))
+    >>> found = collect_rows(Dataset([[1.0, 2.0], [3.0, 5.0]], [0, 1], split=(1, 0, 0)))
     >>> [list(column.values) for column in found.columns], list(found.target)
     ([[1.0, 3.0], [2.0, 5.0]], [0, 1])
     """
@@ -179,7 +179,7 @@ def rows_of(dataset: Dataset) -> Rows:
     return Rows(
         inputs,
         dataset.inputs,
-        examined_rows(dataset, labelled=target if classes else None),
+        sample_rows(dataset, labelled=target if classes else None),
         getattr(dataset, "method", ""),
         target,
         classes,

@@ -33,25 +33,25 @@ FOLLOWS = 0.95
 """The share of targets that equal the next values of the input."""
 
 
-def ahead(rows: Rows) -> Suspicion | None:
+def find_next_values(rows: Rows) -> Suspicion | None:
     """Find inputs whose next values are the targets."""
     for block, values in rows.inputs.items():
         size = count(values.shape[1:])
         for output, targets in rows.outputs.items():
             if values.shape != targets.shape or size < 3:
                 continue
-            given, wanted = values.values(), targets.values()
+            numbers, next_numbers = values.values(), targets.values()
             pairs = [
-                given[row * size + place + 1] == wanted[row * size + place]
+                numbers[row * size + index + 1] == next_numbers[row * size + index]
                 for row in rows.sample
-                for place in range(size - 1)
+                for index in range(size - 1)
             ]
-            if sum(pairs) > FOLLOWS * len(pairs) and len(set(wanted)) > 1:
+            if sum(pairs) > FOLLOWS * len(pairs) and len(set(next_numbers)) > 1:
                 return Suspicion(f"{output} are the next values of {block}", {block: output})
     return None
 
 
-def reproduced(rows: Rows) -> Suspicion | None:
+def find_reproduction(rows: Rows) -> Suspicion | None:
     """Find inputs that are the targets, scaled or not."""
     same: dict[str, str] = {}
     for block, values in rows.inputs.items():
@@ -59,11 +59,11 @@ def reproduced(rows: Rows) -> Suspicion | None:
         for output, targets in rows.outputs.items():
             if values.shape != targets.shape or size < 2 or len(rows.sample) < ENOUGH:
                 continue
-            given, wanted = values.values(), targets.values()
+            numbers, target_numbers = values.values(), targets.values()
             columns = (
                 (
-                    [given[row * size + n] for row in rows.sample],
-                    [wanted[row * size + n] for row in rows.sample],
+                    [numbers[row * size + n] for row in rows.sample],
+                    [target_numbers[row * size + n] for row in rows.sample],
                 )
                 for n in range(0, size, -(-size // LOOKED_AT_COLUMNS))
             )
@@ -73,22 +73,22 @@ def reproduced(rows: Rows) -> Suspicion | None:
     return Suspicion("the targets are the inputs", same) if same else None
 
 
-def words(rows: Rows) -> Suspicion | None:
+def find_token_ids(rows: Rows) -> Suspicion | None:
     """Find the highest token id of inputs that may be words."""
-    most = {
+    highest_ids = {
         block: max(values.values())
         for block, values in rows.inputs.items()
-        if block not in rows.standardization and count(values.shape) and _whole(values)
+        if block not in rows.standardization and count(values.shape) and _are_indices(values)
     }
-    return Suspicion("the highest token ids", most) if most else None
+    return Suspicion("the highest token ids", highest_ids) if highest_ids else None
 
 
-def _whole(values: HostArray) -> bool:
+def _are_indices(values: HostArray) -> bool:
     """Return whether the first values look like indices from 0."""
     return all(value >= 0 and value == int(value) for value in islice(values.values(), LOOKED_AT))
 
 
-def bags(rows: Rows) -> Suspicion | None:
+def find_bag_of_words(rows: Rows) -> Suspicion | None:
     """Find words that predict the class whatever their order: a bag-of-words perceptron is right on
     rows that it was not trained on."""
     labels, ((_, values), *others) = rows.target, rows.inputs.items()
@@ -97,36 +97,36 @@ def bags(rows: Rows) -> Suspicion | None:
     if not tokens or labels is None or not rows.classes:
         return None
     some = rows.training[:: -(-len(rows.training) // BAGS)]
-    known, asked = [row for n, row in enumerate(some) if n % 4], some[::4]
-    if len(asked) < ENOUGH:
+    training, held_out = [row for n, row in enumerate(some) if n % 4], some[::4]
+    if len(held_out) < ENOUGH:
         return None
     flat = values.values()
-    bag = {row: {int(word) for word in flat[row * length : (row + 1) * length]} for row in some}
+    bag = {row: {int(token) for token in flat[row * length : (row + 1) * length]} for row in some}
     scores: dict[float, Counter[int]] = {labels[row]: Counter() for row in some}
 
     def answer(row: int) -> float:
-        return max(scores, key=lambda label: sum([scores[label][word] for word in bag[row]]))
+        return max(scores, key=lambda label: sum([scores[label][token] for token in bag[row]]))
 
     for _ in range(PASSES):
-        for row in known:
+        for row in training:
             if (answered := answer(row)) != labels[row]:
                 scores[labels[row]].update(bag[row])
                 scores[answered].subtract(bag[row])
-    share = sum(answer(row) == labels[row] for row in asked) / len(asked)
-    most = max(Counter(labels[row] for row in asked).values()) / len(asked)
-    if share < TOLD or 1 - share > (1 - most) / 3:
+    share = sum(answer(row) == labels[row] for row in held_out) / len(held_out)
+    share_of_largest = max(Counter(labels[row] for row in held_out).values()) / len(held_out)
+    if share < TOLD or 1 - share > (1 - share_of_largest) / 3:
         return None
     return Suspicion(
         f"words without their order predict the class of {share:.0%}", {"share": share}
     )
 
 
-def padded(rows: Rows) -> Suspicion | None:
+def find_padding(rows: Rows) -> Suspicion | None:
     """Find sequences of equal length most of which end in the same position, repeated."""
     for block, values in rows.inputs.items():
         about = rows.fields[block]
         masked = len(set(getattr(values, "lengths", ()))) > 1
-        words = len(about.shape) == 1 and _whole(values)
+        words = len(about.shape) == 1 and _are_indices(values)
         steps = len(about.shape) == 2  # a sequence if the model text says so
         if not (about.sequence or words or steps) or masked or about.shape[0] < 4:
             continue

@@ -17,16 +17,16 @@ def ranks(values: Sequence[float]) -> list[float]:
     [1.5, 0.0, 1.5]
     """
     order = sorted(range(len(values)), key=values.__getitem__)
-    found = [0.0] * len(values)
+    positions = [0.0] * len(values)
     first = 0
     while first < len(order):
         last = first
         while last + 1 < len(order) and values[order[last + 1]] == values[order[first]]:
             last += 1
-        for place in order[first : last + 1]:
-            found[place] = (first + last) / 2
+        for index in order[first : last + 1]:
+            positions[index] = (first + last) / 2
         first = last + 1
-    return found
+    return positions
 
 
 def unit(values: Sequence[float]) -> list[float]:
@@ -70,10 +70,10 @@ def combination(
     return parts, rest, math.sqrt(math.fsum(map(mul, rest, rest)))
 
 
-def orthonormal(columns: Iterable[Sequence[float]]) -> list[list[float]]:
+def orthonormalise(columns: Iterable[Sequence[float]]) -> list[list[float]]:
     """Return orthonormal vectors that span the same space as the centred columns.
 
-    >>> len(orthonormal([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [5.0, 5.0, 5.0]]))
+    >>> len(orthonormalise([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [5.0, 5.0, 5.0]]))
     1
     """
     basis: list[list[float]] = []
@@ -84,44 +84,44 @@ def orthonormal(columns: Iterable[Sequence[float]]) -> list[list[float]]:
     return basis
 
 
-def left_over(
+def residuals(
     target: Sequence[float], columns: Iterable[Sequence[float]], known: int
 ) -> list[float]:
     """Return the residuals of a linear model, fitted on the first `known` rows, in all rows.
 
-    >>> left = left_over([1.0, 2.0, 3.0, 9.0], [[0.0, 1.0, 2.0, 3.0]], 3)
+    >>> left = residuals([1.0, 2.0, 3.0, 9.0], [[0.0, 1.0, 2.0, 3.0]], 3)
     >>> [round(value, 3) + 0 for value in left]
     [0.0, 0.0, 0.0, 5.0]
     """
     basis: list[list[float]] = []
 
-    def rest_of(vector: Sequence[float]) -> tuple[list[float], float]:
+    def remove_axes(vector: Sequence[float]) -> tuple[list[float], float]:
         """Return the remainder of a vector, and its norm in the known rows as a share of the
         vector's."""
         mean = math.fsum(vector[:known]) / known
         rest = [value - mean for value in vector]
-        whole = math.fsum(map(mul, rest[:known], rest))
+        total = math.fsum(map(mul, rest[:known], rest))
         for axis in basis:
             part = math.fsum(map(mul, rest[:known], axis))
             rest = list(map(sub, rest, [part * value for value in axis]))
         left = math.fsum(map(mul, rest[:known], rest))
-        return rest, math.sqrt(left / whole) if whole else 0.0
+        return rest, math.sqrt(left / total) if total else 0.0
 
     for column in columns:
-        rest, share = rest_of(column)
+        rest, share = remove_axes(column)
         if share > DEPENDENT:
             left = math.sqrt(math.fsum(map(mul, rest[:known], rest)))
             basis.append([value / left for value in rest])
-    return rest_of(target)[0]
+    return remove_axes(target)[0]
 
 
-def independent(values: Sequence[float]) -> float:
+def effective_size(values: Sequence[float]) -> float:
     """Return the effective number of independent values in a series.
 
     For n values whose neighbours have a correlation of r it is n(1 − r)/(1 + r), if the correlation
     decays by the same factor at every step.
 
-    >>> independent([1.0, -1.0, 1.0, -1.0]), round(independent([float(n) for n in range(99)]))
+    >>> effective_size([1.0, -1.0, 1.0, -1.0]), round(effective_size([float(n) for n in range(99)]))
     (4, 1)
     """
     near = max(0.0, correlation(values[1:], values[:-1]))

@@ -9,12 +9,12 @@ from operator import mul
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.columns import COMPARED, scaled_by_hand, shifted
-from webnnm.expert.examination.dates import written
-from webnnm.expert.examination.lags import lags
+from webnnm.expert.examination.columns import COMPARED, find_shifts, is_standardised_by_hand
+from webnnm.expert.examination.dates import date_format
+from webnnm.expert.examination.lags import find_lags
 from webnnm.expert.examination.neighbours import ENOUGH, shift_of_windows
 from webnnm.expert.examination.rows import SAMPLE, Column, Rows
-from webnnm.expert.examination.statistics import independent, left_over
+from webnnm.expert.examination.statistics import effective_size, residuals
 from webnnm.expert.facts.facts import Suspicion
 
 MOVED = 1.0
@@ -51,42 +51,44 @@ SCALE_ALL = (
 )
 
 
-def moved(rows: Rows) -> Suspicion | None:
+def find_shift(rows: Rows) -> Suspicion | None:
     """Find columns that differ between testing and training, or else a target that does."""
     if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
         return None
     columns = rows.columns
     if rows.method == "sequential":  # later rows have later dates
-        columns = [column for column in columns if not written(column, rows)]
-    few = _thinned(rows)
-    found = shifted(rows, MOVED, columns) if columns else shifted(few, MOVED, _levels(few))
-    if not found:
-        return drifted(rows)
-    scaled = _rescaled(few) or (2 * len(found) > len(columns) and scaled_by_hand(rows))
-    remedy = SCALE_ALL if scaled else _changes(rows, {each[0].name for each in found})
+        columns = [column for column in columns if not date_format(column, rows)]
+    few = _limit_rows(rows)
+    shifts = find_shifts(rows, MOVED, columns) if columns else find_shifts(few, MOVED, _levels(few))
+    if not shifts:
+        return find_drift(rows)
+    scaled = _has_other_scale(few) or (
+        2 * len(shifts) > len(columns) and is_standardised_by_hand(rows)
+    )
+    remedy = SCALE_ALL if scaled else _remedy_for_windows(rows, {shift[0].name for shift in shifts})
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
         f"({apart:.1f} deviations)"
-        for column, trained, tested, apart in found
+        for column, trained, tested, apart in shifts
     ]
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
 
 
-def _thinned(rows: Rows) -> Rows:
+def _limit_rows(rows: Rows) -> Rows:
     """Return the rows, limited to as many in training and testing as levels are computed of."""
     size = sum(count(values.shape[1:]) for values in rows.inputs.values())
-    most = max(ENOUGH, NUMBERS // max(1, size))
-    few = {
-        name: numbers[:: -(-len(numbers) // most) or 1] for name, numbers in rows.subsets.items()
+    limit = max(ENOUGH, NUMBERS // max(1, size))
+    limited = {
+        name: numbers[:: -(-len(numbers) // limit) or 1] for name, numbers in rows.subsets.items()
     }
-    return replace(rows, subsets=few)
+    return replace(rows, subsets=limited)
 
 
 def _levels(rows: Rows) -> list[Column]:
     """Return the mean of each row where rows are sequences, or pictures; of each channel of a
     sequence."""
-    found: list[Column] = []
-    wanted = [*rows.training, *rows.subsets["testing"]]
+    columns: list[Column] = []
+    numbers = [*rows.training, *rows.subsets["testing"]]
     for block, values in rows.inputs.items():
         about = rows.fields[block]
         size, channels = count(about.shape), count(about.shape[1:])
@@ -99,15 +101,15 @@ def _levels(rows: Rows) -> list[Column]:
             scales, offsets = zip(*units[channel::channels], strict=True)
             base = math.fsum(offsets)
             levels = [0.0] * len(values)
-            for row in wanted:
+            for row in numbers:
                 own = flat[row * size + channel : (row + 1) * size : channels]
                 levels[row] = (sum(map(mul, own, scales)) + base) / len(own)
             name = f"channel {channel} of {block}" if channels > 1 else block
-            found.append(Column(f"the mean of {name}", levels))
-    return found
+            columns.append(Column(f"the mean of {name}", levels))
+    return columns
 
 
-def _rescaled(rows: Rows) -> bool:
+def _has_other_scale(rows: Rows) -> bool:
     """Return whether testing rows are on another scale than training rows."""
     for values in rows.inputs.values():
         size, flat = count(values.shape[1:]), values.values()
@@ -124,19 +126,19 @@ def _rescaled(rows: Rows) -> bool:
     return False
 
 
-def _changes(rows: Rows, names: set[str]) -> str:
+def _remedy_for_windows(rows: Rows, names: set[str]) -> str:
     """Return what to do where the columns that moved are a window over a series, else ""."""
-    known = lags(rows)
-    if known is None and not rows.columns and shift_of_windows(rows) is not None:
+    lagged = find_lags(rows)
+    if lagged is None and not rows.columns and shift_of_windows(rows) is not None:
         return CHANGES.format("", ", and from the target if it is the next value")
-    if known is None or not names <= known.names:
+    if lagged is None or not names <= lagged.names:
         return ""
-    latest = f", {known.latest}," if known.latest else ""
-    target = " and from the target, and add it to the answer" if known.continued else ""
+    latest = f", {lagged.latest}," if lagged.latest else ""
+    target = " and from the target, and add it to the answer" if lagged.continued else ""
     return CHANGES.format(latest, target)
 
 
-def drifted(rows: Rows) -> Suspicion | None:
+def find_drift(rows: Rows) -> Suspicion | None:
     """Find a target that differs in the last rows, the testing rows, where no column explains it.
 
     The residuals of a linear model have mean 0 in the training rows. If they are off by a deviation
@@ -147,19 +149,19 @@ def drifted(rows: Rows) -> Suspicion | None:
         return None
     step = -(-len(rows.training) // SAMPLE)
     trained, tested = rows.training[::step], tested[::step]
-    columns, known = rows.columns, len(trained)
+    columns, fitted = rows.columns, len(trained)
     if not 0 < len(columns) <= COMPARED:
         return None
-    if known < 2 * len(columns) + ENOUGH or len(tested) < ENOUGH:
+    if fitted < 2 * len(columns) + ENOUGH or len(tested) < ENOUGH:
         return None
     every = [*trained, *tested]
-    left = left_over(target.of(every), [column.of(every) for column in columns], known)
-    before, after = left[:known], left[known:]
+    left = residuals(target.of(every), [column.of(every) for column in columns], fitted)
+    before, after = left[:fitted], left[fitted:]
     mean, std = compute_moments(target.of(trained))
     off = math.fsum(after) / len(after)
     spread = compute_moments(before)[1]
-    memory = independent(before) / known
-    error = spread * math.sqrt(1 / (memory * known) + 1 / max(1.0, memory * len(after)))
+    memory = effective_size(before) / fitted
+    error = spread * math.sqrt(1 / (memory * fitted) + 1 / max(1.0, memory * len(after)))
     if abs(off) < max(MOVED * std, ERRORS * error) or not std:
         return None
     now = math.fsum(target.of(tested)) / len(tested)

@@ -63,7 +63,7 @@ OF_A_KIND = 3.5
 cars. Slips come in all rows; of 100 columns of chance one goes beyond that in twenty tables."""
 
 
-def mixed_units(rows: Rows) -> Suspicion | None:
+def find_unit_mix(rows: Rows) -> Suspicion | None:
     """Find columns with some cells that are above or below the others by a usual factor of
     units."""
     texts: list[str] = []
@@ -72,37 +72,38 @@ def mixed_units(rows: Rows) -> Suspicion | None:
         values = [column.raw(value) for value in column.of(rows.sample)]
         if len(values) < ENOUGH or len({*values}) < LEVELS:
             continue
-        if text := _degrees(rows, column, values):
+        if text := _describe_degrees(rows, column, values):
             factors[column.name] = FAHRENHEIT[0]
             texts.append(text)
             continue
         logs = list(map(math.log, values)) if min(values) > 0 else []
-        found = _apart(logs) if logs else None
-        if found is None:
+        groups = _split_at_gap(logs) if logs else None
+        if groups is None:
             continue
-        low, high, few = found
+        low, high, few = groups
         factor = _factor(low, high)
         if factor is None or not _same_quantity(rows, column, logs, few, math.log(factor)):
             continue
         fewer, more = sorted((low, high), key=len)
-        lowest, highest, least, most = (
+        lowest, highest, smallest_other, largest_other = (
             math.exp(value) for value in (fewer[0], fewer[-1], more[0], more[-1])
         )
         factors[column.name] = factor
         times = f"{factor:,.4g} times" if fewer is high else f"1/{factor:,.4g} of"
         texts.append(
             f"{len(fewer) / len(values):.1%} of the cells of {column.name}, {lowest:.4g} to "
-            f"{highest:.4g}, are {times} the others, {least:.4g} to {most:.4g} ({FACTORS[factor]})"
+            f"{highest:.4g}, are {times} the others, {smallest_other:.4g} to "
+            f"{largest_other:.4g} ({FACTORS[factor]})"
         )
     return Suspicion("; ".join(texts[:5]), factors) if texts else None
 
 
-def _degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
+def _describe_degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
     """Return the message about a column in which degrees Celsius and Fahrenheit are mixed."""
-    found = _apart(values)
-    if found is None:
+    groups = _split_at_gap(values)
+    if groups is None:
         return ""
-    low, high, few = found
+    low, high, few = groups
     (cold, spread), (warm, wide) = compute_moments(low), compute_moments(high)
     times, zero = FAHRENHEIT
     error = times * spread * math.sqrt(1 / len(low) + 1 / len(high))
@@ -120,15 +121,15 @@ def _degrees(rows: Rows, column: Column, values: Sequence[float]) -> str:
     )
 
 
-def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]] | None:
+def _split_at_gap(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]] | None:
     """Return sorted values on both sides of one wide gap, and which cells are the minority."""
     ordered = sorted(logs)
     gaps = [high - low for low, high in pairwise(ordered)]
     widest = max(gaps)
-    place = gaps.index(widest) + 1
-    low, high = ordered[:place], ordered[place:]
+    index = gaps.index(widest) + 1
+    low, high = ordered[:index], ordered[index:]
     number = min(len(low), len(high))
-    second = max(gaps[: place - 1] + gaps[place:], default=0.0)
+    second = max(gaps[: index - 1] + gaps[index:], default=0.0)
     if number < FEWEST or widest < WIDER * second:
         return None
     if min(len({*low}), len({*high})) < FEWEST:
@@ -139,7 +140,7 @@ def _apart(logs: Sequence[float]) -> tuple[list[float], list[float], list[bool]]
 
 def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
     """Return the factor by which both are the same quantity, as far as that can be determined."""
-    spreads = [compute_moments(each)[1] for each in (low, high)]
+    spreads = [compute_moments(values)[1] for values in (low, high)]
     if min(spreads) * SPREADS < max(spreads):
         return None
     off = high[len(high) // 2] - low[len(low) // 2]
@@ -161,11 +162,11 @@ def _same_quantity(
     What follows a column, in one group as in the other, would differ between both by the slope
     times their distance.
     """
-    others = [*_others(rows, column)]
-    if any(_differ(each, few) for each in others):
+    others = [*_other_columns(rows, column)]
+    if any(_has_other_mean(column, few) for column in others):
         return False
     large = sum(few) > MISTAKEN * len(few)
-    return not large or any(_contradicts(each, values, few, apart) for each in others)
+    return not large or any(_contradicts(column, values, few, apart) for column in others)
 
 
 def _contradicts(
@@ -190,17 +191,17 @@ def _contradicts(
     return least * apart > 2 * OF_A_KIND * math.hypot(*errors)
 
 
-def _others(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
+def _other_columns(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
     """Yield the other columns, and the target, by rows of the sample."""
-    yield from (each.of(rows.sample) for each in rows.columns if each is not column)
+    yield from (other.of(rows.sample) for other in rows.columns if other is not column)
     if rows.target is not None:
         yield [float(rows.target[row]) for row in rows.sample]
 
 
-def _differ(values: Sequence[float], few: Sequence[bool]) -> bool:
+def _has_other_mean(values: Sequence[float], few: Sequence[bool]) -> bool:
     """Return whether the few rows have another mean than the others (Welch 1947)."""
     some = [value for value, one in zip(values, few, strict=True) if one]
-    most = [value for value, one in zip(values, few, strict=True) if not one]
-    (mean, std), (usual, spread) = compute_moments(some), compute_moments(most)
-    error = math.sqrt(max(std, spread / 2) ** 2 / len(some) + spread**2 / len(most))
+    rest = [value for value, one in zip(values, few, strict=True) if not one]
+    (mean, std), (usual, spread) = compute_moments(some), compute_moments(rest)
+    error = math.sqrt(max(std, spread / 2) ** 2 / len(some) + spread**2 / len(rest))
     return abs(mean - usual) > OF_A_KIND * error

@@ -6,7 +6,7 @@ from collections import Counter
 
 from webnnm.core.shapes import count
 from webnnm.expert.facts.profile import heavy_in
-from webnnm.expert.facts.structure import flowing
+from webnnm.expert.facts.structure import source_layers
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex, Vertex
 
 
@@ -29,20 +29,20 @@ def products_in_a_row(network: Network) -> dict[str, str]:
     """Return products whose values come from other products by linear steps alone."""
     uses = Counter(id(s.vertex) for layer in network.order for s in layer.sources())
     origin: dict[int, LayerVertex] = {}
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in network.order:
-        before = flowing(layer)
+        before = source_layers(layer)
         # Where two values meet, or one is used twice, one matrix cannot replace the products before
         # and after.
         alone = len(before) == 1 and layer.operands[0].vertex is before[0]
         source = origin.get(id(before[0])) if alone and uses[id(before[0])] == 1 else None
         if _weight(layer, uses):
             if source is not None and not _low_rank(source, layer):
-                found[layer.label] = source.label
+                messages[layer.label] = source.label
             origin[id(layer)] = layer
         elif layer.has("linear") and source is not None:
             origin[id(layer)] = source
-    return found
+    return messages
 
 
 def outputs_that_flow_on(network: Network) -> dict[str, str]:
@@ -53,7 +53,7 @@ def outputs_that_flow_on(network: Network) -> dict[str, str]:
     """
     ends = {id(_behind(output.source.vertex)) for output in network.outputs}
     carried: dict[int, dict[str, bool]] = {}
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in network.order:
         name = layer.operator.name
         if name == "attend":
@@ -61,7 +61,7 @@ def outputs_that_flow_on(network: Network) -> dict[str, str]:
         direct = layer.has("passing")
         reach = {
             label: is_end
-            for before in flowing(layer)
+            for before in source_layers(layer)
             for label, is_end in carried.get(id(before), {}).items()
         }
         weighted = heavy_in(layer) and any(
@@ -69,14 +69,14 @@ def outputs_that_flow_on(network: Network) -> dict[str, str]:
         )
         if weighted:
             for label in reach:
-                found.setdefault(label, layer.label)
+                messages.setdefault(label, layer.label)
             continue
         passed = {label: True for label, is_end in reach.items() if is_end}
         passed |= reach if direct else {}
         if name == "softmax" or (name == "sigmoid" and id(layer) in ends):
             passed[layer.label] = id(layer) in ends
         carried[id(layer)] = passed
-    return found
+    return messages
 
 
 def _behind(vertex: Vertex) -> Vertex:

@@ -15,22 +15,22 @@ from webnnm.training.settings import Settings
 def relative(history: HistoryFacts, record: EpochRecord, *, validation: bool = False) -> float:
     """Return a loss divided by that of a constant prediction, the mean over the outputs."""
     losses = record.val_losses if validation else record.losses
-    found = [loss / history.references.get(name, 1.0) for name, loss in losses.items()]
-    return math.fsum(found) / len(found) if found else math.nan
+    ratios = [loss / history.references.get(name, 1.0) for name, loss in losses.items()]
+    return math.fsum(ratios) / len(ratios) if ratios else math.nan
 
 
 def course(history: HistoryFacts, *, validation: bool = False) -> list[float]:
     """Return the relative losses of all epochs that have one."""
-    found = [relative(history, record, validation=validation) for record in history.epochs]
-    return [loss for loss in found if math.isfinite(loss)]
+    losses = [relative(history, record, validation=validation) for record in history.epochs]
+    return [loss for loss in losses if math.isfinite(loss)]
 
 
-def monitored(history: HistoryFacts) -> list[float]:
+def losses_to_monitor(history: HistoryFacts) -> list[float]:
     """Return the losses that decide on the best epoch: of validation rows if there are any."""
     return course(history, validation=True) or course(history)
 
 
-def skill(found: PredictionFacts) -> float | None:
+def skill(predictions: PredictionFacts) -> float | None:
     """Return how much better predictions are than a constant one: 0 if no better, 1 if all right.
 
     R² of a quantity; of C classes the mean recall, which is 1/C for a constant prediction,
@@ -39,46 +39,52 @@ def skill(found: PredictionFacts) -> float | None:
     >>> skill(PredictionFacts(support=(50, 50), predicted=(50, 50), hits=(40, 40)))
     0.6
     """
-    recalls = _recalls(found)
-    if found.r2 is not None or len(recalls) < 2:
-        return found.r2
-    return round(_stretched(math.fsum(recalls) / len(recalls) - 1 / len(recalls), recalls), 6)
+    recalls = _recalls(predictions)
+    if predictions.r2 is not None or len(recalls) < 2:
+        return predictions.r2
+    return round(_stretch(math.fsum(recalls) / len(recalls) - 1 / len(recalls), recalls), 6)
 
 
-def right(found: PredictionFacts) -> float:
+def right(predictions: PredictionFacts) -> float:
     """Return R², or the share of rows whose class was found."""
-    return found.r2 if found.r2 is not None else sum(found.hits) / max(1, found.rows)
+    return (
+        predictions.r2
+        if predictions.r2 is not None
+        else sum(predictions.hits) / max(1, predictions.rows)
+    )
 
 
-def doubt(found: PredictionFacts) -> float:
+def doubt(predictions: PredictionFacts) -> float:
     """Return by how much at most chance lowers a skill in 95 % of cases: 1.64 standard errors.
 
     That of a recall r of n rows is √(r(1 − r)/n).
     """
-    recalls = _recalls(found)
-    rows = [rows for rows in found.support if rows]
-    if found.r2 is not None or len(recalls) < 2:
+    recalls = _recalls(predictions)
+    rows = [rows for rows in predictions.support if rows]
+    if predictions.r2 is not None or len(recalls) < 2:
         return 0.0
     variance = math.fsum(r * (1 - r) / n for r, n in zip(recalls, rows, strict=True))
-    return 1.64 * _stretched(math.sqrt(variance) / len(recalls), recalls)
+    return 1.64 * _stretch(math.sqrt(variance) / len(recalls), recalls)
 
 
-def chance(found: PredictionFacts) -> float:
+def chance(predictions: PredictionFacts) -> float:
     """Return the bound below which the skill of guesses stays in 95 % of cases."""
-    classes = len(_recalls(found))
-    if found.r2 is not None or classes < 2:
+    classes = len(_recalls(predictions))
+    if predictions.r2 is not None or classes < 2:
         return 0.0
-    guessed = replace(found, hits=[rows / classes for rows in found.support])
+    guessed = replace(predictions, hits=[rows / classes for rows in predictions.support])
     return doubt(guessed)
 
 
-def _recalls(found: PredictionFacts) -> list[float]:
-    if found.several:
+def _recalls(predictions: PredictionFacts) -> list[float]:
+    if predictions.several:
         return []
-    return [hit / rows for hit, rows in zip(found.hits, found.support, strict=True) if rows]
+    return [
+        hit / rows for hit, rows in zip(predictions.hits, predictions.support, strict=True) if rows
+    ]
 
 
-def _stretched(value: float, recalls: Sequence[float]) -> float:
+def _stretch(value: float, recalls: Sequence[float]) -> float:
     return value / (1 - 1 / len(recalls))
 
 

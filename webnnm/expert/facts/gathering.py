@@ -99,7 +99,7 @@ def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
     if not isinstance(dataset, Dataset) or not sizes["training"]:
         return bare
     try:
-        return _measured(bare, binding, dataset)
+        return _measure_rows(bare, binding, dataset)
     except WebNNMError:
         raise  # as a training would
     except Exception as error:
@@ -108,7 +108,7 @@ def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
         return replace(bare, failures=[failure("E600", error)])
 
 
-def _measured(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFacts:
+def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFacts:
     """Return the facts with what takes a look at the rows."""
     quality = measure_quality(dataset)
     failures: list[Finding] = []
@@ -118,10 +118,10 @@ def _measured(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFa
     for f in quality.features:
         fitted = dataset.standardization.get(f.block)
         raw = f.mean * fitted.std[f.index] + fitted.mean[f.index] if fitted else f.mean
-        found = FeatureFacts(
+        feature = FeatureFacts(
             f.name or str(f.index), f.mean, f.std, f.binary, f.minimum, f.maximum, raw
         )
-        features.setdefault(block_of.get(f.block, f.block), []).append(found)
+        features.setdefault(block_of.get(f.block, f.block), []).append(feature)
     return replace(
         bare,
         features=features,
@@ -133,7 +133,7 @@ def _measured(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFa
         suspicions={} if bare.non_finite else _suspicions(dataset, failures),
         unknown=_unknown(dataset),
         sorted=any(c.in_order for c in quality.classes),
-        examined=_examined(dataset),
+        examined=_describe_sample(dataset),
         fitted_on="full" if quality.foreign else "training" if binding.standardization else "",
         failures=failures,
     )
@@ -150,7 +150,7 @@ def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicio
     return examine(dataset, lambda id, error: failures.append(failure(id, error)))
 
 
-def _examined(dataset: Dataset) -> str:
+def _describe_sample(dataset: Dataset) -> str:
     """Return how many rows are examined, "" for all of them."""
     total = dataset.size("full")
     if total <= EXAMINED:

@@ -43,8 +43,8 @@ def _settings(history: History) -> FinalSettings:
 
 def _predictions(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, PredictionFacts]:
     return {
-        name: PredictionFacts(**{key: v for key, v in found.items() if key in PREDICTED})
-        for name, found in outputs.items()
+        name: PredictionFacts(**{key: v for key, v in counts.items() if key in PREDICTED})
+        for name, counts in outputs.items()
     }
 
 

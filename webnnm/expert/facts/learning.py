@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from webnnm.expert.facts.course import chance, doubt, right, skill, updates
 from webnnm.expert.facts.facts import Facts, HistoryFacts, PredictionFacts
 from webnnm.expert.facts.paths import pools_without_order, pools_without_places
-from webnnm.expert.rules.rule import FOUND
+from webnnm.expert.rules.rule import DECLARED
 
 UNLEARNT = 0.3
 """Losses above this, relative to a constant prediction, leave something to learn."""
@@ -40,21 +40,26 @@ def learnt_nothing(history: HistoryFacts, name: str) -> bool:
     """Return whether an output is no better than a constant prediction, and memorised nothing."""
     trained = history.predictions[name]
     held = history.held_out.get(name, trained)
-    known, other, bound = skill(trained), skill(held), chance(held)
-    if known is None or other is None or hardly_predicted(trained) or other > bound:
+    training_skill, held_out_skill, bound = skill(trained), skill(held), chance(held)
+    if (
+        training_skill is None
+        or held_out_skill is None
+        or hardly_predicted(trained)
+        or held_out_skill > bound
+    ):
         return False
     by_heart = skill_by_heart(history, name) is not None
-    return not by_heart and not (known > LITTLE and bound >= known / 2)
+    return not by_heart and not (training_skill > LITTLE and bound >= training_skill / 2)
 
 
 def tokens_hint(facts: Facts) -> str:
     """Return what to do about numbers that may be token ids, "" if there are none."""
-    known = facts.data.suspicions.get("E903")
-    if known is None:
+    vocabulary = facts.data.suspicions.get("E903")
+    if vocabulary is None:
         return ""
     return (
         "If the numbers stand for words or categories, declare int32 tokens and begin with an "
-        f"embedding: embedding(table, size={known.evidence['size']}). They have no order, and "
+        f"embedding: embedding(table, size={vocabulary.evidence['size']}). They have no order, and "
         "products treat them as quantities."
     )
 
@@ -75,8 +80,8 @@ def placeless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
     if not _at_chance(facts, history):
         return []
     pools = pools_without_places(facts.network)
-    known = (FOUND[id].test(facts) for id in HINDERING if id in FOUND)
-    return [] if pools and any(hit and hit.severity != "info" for hit in known) else pools
+    hits = (DECLARED[id].test(facts) for id in HINDERING if id in DECLARED)
+    return [] if pools and any(hit and hit.severity != "info" for hit in hits) else pools
 
 
 def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
@@ -96,17 +101,20 @@ def skill_by_heart(history: HistoryFacts, name: str) -> float | None:
     trained, held = history.predictions[name], history.held_out.get(name)
     if held is None:
         return None
-    known, other = skill(trained), skill(held)
-    if known is None or other is None or known < LITTLE:
+    training_skill, held_out_skill = skill(trained), skill(held)
+    if training_skill is None or held_out_skill is None or training_skill < LITTLE:
         return None
-    gap = known - other - doubt(held) > GAP and right(trained) - right(held) > GAP_RIGHT
-    return other if gap else None
+    gap = (
+        training_skill - held_out_skill - doubt(held) > GAP
+        and right(trained) - right(held) > GAP_RIGHT
+    )
+    return held_out_skill if gap else None
 
 
 def skills_of(predictions: Mapping[str, PredictionFacts]) -> list[float]:
     """Return the skills of all outputs that have one."""
-    found = [skill(known) for known in predictions.values()]
-    return [known for known in found if known is not None]
+    skills = [skill(skill_of_output) for skill_of_output in predictions.values()]
+    return [skill_of_output for skill_of_output in skills if skill_of_output is not None]
 
 
 def scores_of(history: HistoryFacts, name: str) -> str:

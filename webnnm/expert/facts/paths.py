@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 
 from webnnm.expert.facts.profile import heavy_in
-from webnnm.expert.facts.structure import flowing, numbers
+from webnnm.expert.facts.structure import numbers, source_layers
 from webnnm.graph.elaboration.vertices import (
     InputVertex,
     LayerVertex,
@@ -42,21 +42,21 @@ def tail(output: Output) -> list[LayerVertex]:
 
     They also end at the first layer that gathers or moves values.
     """
-    found: list[LayerVertex] = []
+    layers: list[LayerVertex] = []
     vertex = output.source.vertex
     while isinstance(vertex, LayerVertex) and keeps_places(vertex):
-        found.append(vertex)
+        layers.append(vertex)
         vertex = vertex.operands[0].vertex
-    return found if isinstance(vertex, LayerVertex) and heavy_in(vertex) else []
+    return layers if isinstance(vertex, LayerVertex) and heavy_in(vertex) else []
 
 
 def users(network: Network) -> dict[int, list[LayerVertex]]:
     """Return for each vertex, by its id, the layers that take it."""
-    found: dict[int, list[LayerVertex]] = {}
+    users_by_vertex: dict[int, list[LayerVertex]] = {}
     for layer in network.order:
         for source in layer.sources():
-            found.setdefault(id(source.vertex), []).append(layer)
-    return found
+            users_by_vertex.setdefault(id(source.vertex), []).append(layer)
+    return users_by_vertex
 
 
 def origin(vertex: Vertex, *traits: Trait) -> Vertex:
@@ -78,13 +78,13 @@ def behind(layer: LayerVertex, using: dict[int, list[LayerVertex]]) -> LayerVert
 def ancestors(layer: LayerVertex) -> Iterator[LayerVertex]:
     """Yield every layer that a layer depends on."""
     seen: set[int] = set()
-    waiting = flowing(layer)
+    waiting = source_layers(layer)
     while waiting:
         vertex = waiting.pop()
         if id(vertex) not in seen:
             seen.add(id(vertex))
             yield vertex
-            waiting += flowing(vertex)
+            waiting += source_layers(vertex)
 
 
 def avoidable(network: Network, layer: LayerVertex) -> bool:
@@ -119,18 +119,18 @@ def factor(layer: LayerVertex) -> float:
     return 1.0 if not size or not math.isfinite(size) else size if name == "mul" else 1 / size
 
 
-def carried(
+def propagate(
     network: Network, start: float, step: Callable[[LayerVertex, float], float]
 ) -> dict[int, float]:
     """Return for each layer, by its id, a number that is carried from the inputs to it.
 
     `step(layer, number before)` gives the next one; where paths meet, the largest continues.
     """
-    found: dict[int, float] = {}
+    numbers_by_layer: dict[int, float] = {}
     for layer in network.order:
-        before = max((found[id(v)] for v in flowing(layer)), default=start)
-        found[id(layer)] = step(layer, before)
-    return found
+        before = max((numbers_by_layer[id(v)] for v in source_layers(layer)), default=start)
+        numbers_by_layer[id(layer)] = step(layer, before)
+    return numbers_by_layer
 
 
 def pools_without_order(network: Network) -> list[str]:
@@ -143,20 +143,20 @@ def pools_without_order(network: Network) -> list[str]:
     ordered = [vertex for vertex in network.inputs if _positions(vertex)]
     if len(ordered) != 1:  # another one may number the positions
         return []
-    found: dict[int, str] = {id(ordered[0]): "each"}
+    states_by_vertex: dict[int, str] = {id(ordered[0]): "each"}
     pools: list[str] = []
     for layer in network.order:
-        states = {found.get(id(source.vertex), "") for source in layer.sources()} - {""}
+        states = {states_by_vertex.get(id(source.vertex), "") for source in layer.sources()} - {""}
         if states == {"each"}:
             pools += [layer.label] * (pooled := _pools(layer))
             if not pooled and not _alike_everywhere(layer):
                 return []
-            found[id(layer)] = "pooled" if pooled else "each"
+            states_by_vertex[id(layer)] = "pooled" if pooled else "each"
         elif states:
-            found[id(layer)] = "pooled" if states == {"pooled"} else "each"
+            states_by_vertex[id(layer)] = "pooled" if states == {"pooled"} else "each"
             if "each" in states and not _alike_everywhere(layer):
                 return []
-    ends = {found.get(id(output.source.vertex), "") for output in network.outputs}
+    ends = {states_by_vertex.get(id(output.source.vertex), "") for output in network.outputs}
     return pools if ends == {"pooled"} else []
 
 
@@ -187,8 +187,10 @@ def _alike_everywhere(layer: LayerVertex) -> bool:
     """Return whether a layer does the same at every position."""
     name = layer.operator.name
     if name == "attend":
-        told = any(layer.options.get(option) for option in ("causal", "rope", "window", "bias"))
-        return not told and layer.parameters | layer.tensors.keys() <= {"q", "k", "v", "o"}
+        knows_order = any(
+            layer.options.get(option) for option in ("causal", "rope", "window", "bias")
+        )
+        return not knows_order and layer.parameters | layer.tensors.keys() <= {"q", "k", "v", "o"}
     if layer.has("product") and not layer.has("convolution"):
         along = layer.features[0].sequence or _rank(layer) > 1
         return bool(along) and weight(layer) is not None
@@ -205,16 +207,16 @@ def pools_without_places(network: Network) -> list[str]:
 
     Convolutions know how things are arranged, not where they are.
     """
-    found: dict[int, str] = {}
+    states_by_vertex: dict[int, str] = {}
     for vertex in network.inputs:
         if vertex.features[0].sequence or _rank(vertex) in (2, 3):
-            found[id(vertex)] = "each"
-    if len(found) != 1:
+            states_by_vertex[id(vertex)] = "each"
+    if len(states_by_vertex) != 1:
         return []
     pools: list[str] = []
     convolved = False
     for layer in network.order:
-        states = {found.get(id(source.vertex), "") for source in layer.sources()} - {""}
+        states = {states_by_vertex.get(id(source.vertex), "") for source in layer.sources()} - {""}
         if not states:
             continue
         pooled = states == {"pooled"}
@@ -222,10 +224,10 @@ def pools_without_places(network: Network) -> list[str]:
             convolved |= _slides_along(layer) or layer.operator.name == "concat"
             pooled = states == {"each"} and _everywhere(layer)
             pools += [layer.label] * pooled
-            if not pooled and not _slides(layer, found.keys()):
+            if not pooled and not _slides(layer, states_by_vertex.keys()):
                 return []
-        found[id(layer)] = "pooled" if pooled else "each"
-    ends = {found.get(id(output.source.vertex), "") for output in network.outputs}
+        states_by_vertex[id(layer)] = "pooled" if pooled else "each"
+    ends = {states_by_vertex.get(id(output.source.vertex), "") for output in network.outputs}
     return pools if ends == {"pooled"} and convolved else []
 
 

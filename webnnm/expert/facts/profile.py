@@ -53,8 +53,8 @@ class Profile:
     def samples_per_class(self) -> float | None:
         """Training rows per class of the output with the most classes, None without classes."""
         classes = max((output["classes"] for output in self.outputs), default=0)
-        known = classes and self.training_samples is not None
-        return (self.training_samples or 0) / classes if known else None
+        has_rows = classes and self.training_samples is not None
+        return (self.training_samples or 0) / classes if has_rows else None
 
     @property
     def mostly_float16(self) -> bool:

@@ -20,7 +20,7 @@ def numbers(vertex: Vertex) -> int:
     return count(vertex.features[0].sizes())
 
 
-def flowing(layer: LayerVertex) -> list[LayerVertex]:
+def source_layers(layer: LayerVertex) -> list[LayerVertex]:
     """Return the layers whose results a layer takes."""
     return [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
 
@@ -59,12 +59,12 @@ def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
 
 def first_layers(network: Network, wanted: Callable[[LayerVertex], bool]) -> set[str]:
     """Return the inputs whose first layers are all wanted."""
-    found: set[str] = set()
+    blocks: set[str] = set()
     for vertex in network.inputs:
         first = [wanted(layer) for layer in _first_layers(network, vertex)]
         if first and all(first):
-            found.add(vertex.block)
-    return found
+            blocks.add(vertex.block)
+    return blocks
 
 
 MOST_CHANNELS = 4
@@ -80,7 +80,7 @@ def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
     """Return inputs that look like pictures with channels last but are read channels first, with
     their shape and the layer that reads them; inputs with a later dimension called channels are
     reordered."""
-    found: dict[str, tuple[Shape, str]] = {}
+    inputs: dict[str, tuple[Shape, str]] = {}
     for vertex in network.inputs:
         features = vertex.features[0]
         sizes = features.sizes()
@@ -93,5 +93,5 @@ def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
         for layer in network.layers:
             direct = layer.operands and layer.operands[0].vertex is vertex
             if direct and layer.has("windowed") and not _nhwc(layer):
-                found[vertex.block] = sizes, layer.label
-    return found
+                inputs[vertex.block] = sizes, layer.label
+    return inputs

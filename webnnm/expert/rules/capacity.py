@@ -5,7 +5,7 @@ from __future__ import annotations
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import numbers
-from webnnm.expert.rules.rule import Hit, grouped, rule
+from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex
 from webnnm.training.automatic import LAMBDA
 from webnnm.training.optimizers import OPTIMIZERS
@@ -15,7 +15,7 @@ MANY_FEATURES = 5000
 LARGEST_DROPOUT = 0.7
 FEWEST = 3
 """Fewer units, on average, say too little about a row."""
-CROWDED = 100
+PARAMETERS_PER_LABEL = 100
 """More than this many parameters per training row are too many. 165,000 for 100 rows of two
 overlapping clusters reach 0.80 (median of three seeds), 200 parameters 0.84, no hidden layer
 0.83."""
@@ -25,7 +25,7 @@ decay of 0.1 give no more than none."""
 MOSTLY_FROZEN = 0.95
 
 
-def _unregularised(facts: Facts) -> str:
+def _describe_capacity(facts: Facts) -> str:
     """Return the numbers that say why a network should be regularised, "" if it should not."""
     profile = facts.profile
     if not profile.high_capacity or profile.dropout_density >= LEAST_DENSITY:
@@ -39,12 +39,12 @@ def _unregularised(facts: Facts) -> str:
     )
 
 
-def _crowded(facts: Facts) -> bool:
+def _is_overparameterised(facts: Facts) -> bool:
     """Return whether there are far more parameters than labels, or an unknown number of labels."""
     rows = facts.profile.training_samples
     labels = any(output.source.features.sequence for output in facts.network.outputs)
     positions = max(1, facts.data.length) if labels else 1
-    return rows is None or facts.profile.param_count > CROWDED * rows * positions
+    return rows is None or facts.profile.param_count > PARAMETERS_PER_LABEL * rows * positions
 
 
 def _capacity(facts: Facts) -> dict[str, float]:
@@ -53,7 +53,7 @@ def _capacity(facts: Facts) -> dict[str, float]:
 
 
 @rule("E401", "info", "Set regularization to decide yourself.", "L2 with λ2 = 1e-4")
-def regularised(facts: Facts) -> Hit | None:
+def high_capacity(facts: Facts) -> Hit | None:
     """High capacity, and fewer than 0.2 dropouts per heavy operator.
 
     Capacity is high with more than ten parameters per training row, eight heavy operators, a depth
@@ -69,7 +69,7 @@ def regularised(facts: Facts) -> Hit | None:
 
     Ignore it: it only says what "auto" decided.
     """
-    message = _unregularised(facts)
+    message = _describe_capacity(facts)
     if not message:
         return None
     settings = facts.settings
@@ -87,7 +87,7 @@ def regularised(facts: Facts) -> Hit | None:
 
 
 @rule("E402", "info", "Set regularization to decide yourself.", "L1 with λ1 = 1e-5")
-def sparse(facts: Facts) -> Hit | None:
+def many_features(facts: Facts) -> Hit | None:
     """An input has more than 5000 features.
 
     Of thousands of features, such as word counts, most say nothing about the target. L1 makes their
@@ -118,7 +118,7 @@ def sparse(facts: Facts) -> Hit | None:
     confidence=0.6,
     raises=["regularisation"],
 )
-def memorising(facts: Facts) -> Hit | None:
+def penalty_off(facts: Facts) -> Hit | None:
     """E401 holds, regularization was turned off explicitly, and there are more than a hundred
     parameters per training row, or the number of rows is unknown.
 
@@ -133,10 +133,10 @@ def memorising(facts: Facts) -> Hit | None:
 
     Ignore it where validation rows and restore_best end the training in time.
     """
-    message = _unregularised(facts)
+    message = _describe_capacity(facts)
     settings = facts.settings
     turned_off = settings.regularization == "off" and "regularization" in settings.explicit
-    if not message or not _crowded(facts) or not turned_off:
+    if not message or not _is_overparameterised(facts) or not turned_off:
         return None
     message += "; without regularization it may memorise its rows"
     return Hit(message=message, evidence=_capacity(facts), fix=LEARNT)
@@ -159,21 +159,21 @@ def strong_dropout(facts: Facts) -> Hit | None:
 
     Ignore it in layers of thousands of units.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     shares: dict[str, float] = {}
     few = False
     for layer in _dropouts(facts):
         p, units = layer.options["p"], count(layer.features[0].sizes())
         if p > LARGEST_DROPOUT:
-            found[layer.label] = f"{layer.label} drops {p:.0%}"
+            messages[layer.label] = f"{layer.label} drops {p:.0%}"
         elif units * (1 - p) < FEWEST and not isinstance(layer.operands[0].vertex, InputVertex):
-            found[layer.label] = f"{layer.label} leaves {units * (1 - p):.2g} of {units} units"
+            messages[layer.label] = f"{layer.label} leaves {units * (1 - p):.2g} of {units} units"
             few = True
         else:
             continue
         shares[layer.label] = p
     remedy = "Leave it out, or give the layer more units." if few else ""
-    return grouped(found, evidence=shares, remedy=remedy)
+    return merge_hits(messages, evidence=shares, remedy=remedy)
 
 
 @rule(
@@ -200,7 +200,7 @@ def few_rows(facts: Facts) -> Hit | None:
     Ignore it where the test score is as good as the training score.
     """
     rows, size = facts.profile.training_samples, facts.profile.param_count
-    if rows is None or not _crowded(facts):
+    if rows is None or not _is_overparameterised(facts):
         return None
     return Hit(
         message=f"{size:,} parameters for {rows:,} training rows",
@@ -209,7 +209,7 @@ def few_rows(facts: Facts) -> Hit | None:
 
 
 @rule("E406", "warning", "Lower freeze, or leave trainable=false out.", lowers=["freeze"])
-def frozen(facts: Facts) -> Hit | None:
+def no_trainable_parameters(facts: Facts) -> Hit | None:
     """All parameters are frozen, or more than 95 % of them.
 
     Parameters are frozen by trainable=false, lrm=0 or freeze. A head with few parameters on random
@@ -256,13 +256,13 @@ def dropout_before_statistics(facts: Facts) -> Hit | None:
     Ignore it where little is dropped.
     """
     dropouts = {id(v): v.label for v in _dropouts(facts)}
-    found = {
+    messages = {
         dropouts[id(v.operands[0].vertex)]: v.label
         for v in facts.network.layers
         if v.operator.name == "batchNormalization" and id(v.operands[0].vertex) in dropouts
     }
-    pairs = {a: f"{a} before {b}" for a, b in found.items()}
-    return grouped(pairs, "statistics of dropped values: ")
+    pairs = {a: f"{a} before {b}" for a, b in messages.items()}
+    return merge_hits(pairs, "statistics of dropped values: ")
 
 
 def _dropouts(facts: Facts) -> list[LayerVertex]:
@@ -275,7 +275,7 @@ def _dropouts(facts: Facts) -> list[LayerVertex]:
     "Make the narrowest layer smaller than the input, or drop some of the input with dropout(0.2).",
     confidence=0.6,
 )
-def wide_code(facts: Facts) -> Hit | None:
+def no_bottleneck(facts: Facts) -> Hit | None:
     """The targets are the inputs, and no layer between them is narrower than the input; not with
     dropout or L1.
 

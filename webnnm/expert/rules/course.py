@@ -9,7 +9,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from webnnm.expert.facts.course import course, highest_rate, monitored, percent, updates, usual_rate
+from webnnm.expert.facts.course import (
+    course,
+    highest_rate,
+    losses_to_monitor,
+    percent,
+    updates,
+    usual_rate,
+)
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import CONVERGED, FEW_EPOCHS, UNLEARNT
 from webnnm.expert.rules.rule import Hit, after
@@ -39,7 +46,7 @@ OVERFLOWS = 0.1
     early=True,
     lowers=["lr"],
 )
-def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
+def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the
     first epoch.
 
@@ -95,7 +102,7 @@ def unsteady(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 @after("E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.")
-def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
+def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
     """For 40 % or more of the epochs the rate was below 2 % of its maximum.
 
     Below 2 % of the highest rate, parameters hardly move any more, and the epochs are wasted.
@@ -114,7 +121,9 @@ def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     highest, _ = highest_rate(history)
     low = [record for record in history.epochs if record.lr < LOW_RATE * highest]
-    if len(low) < max(2, IDLE * len(history.epochs)) or monitored(history)[-1:] < [CONVERGED]:
+    if len(low) < max(2, IDLE * len(history.epochs)) or losses_to_monitor(history)[-1:] < [
+        CONVERGED
+    ]:
         return None
     return Hit(
         message=f"from epoch {low[0].epoch} on lr was below {percent(LOW_RATE)} of its highest, "
@@ -125,7 +134,7 @@ def rate_fell(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 @after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.")
-def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
+def long_warm_up(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The rate was rising for 80 % or more of the epochs.
 
     A warm-up is for the first steps, when gradients are still large and erratic. Throughout the
@@ -160,7 +169,7 @@ def rate_rose(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 @after("E916", "warning", "Set a larger patience.", raises=["patience"])
-def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
+def early_stop(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A patience below 10 ended the training in its first 30 %, with a training loss above 0.3
     times that of a constant prediction.
 
@@ -196,7 +205,7 @@ def hurried(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 @after("E917", "warning", "Lower scale, or set compute_type='float32'.", lowers=["scale"])
-def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
+def gradient_overflow(facts: Facts, history: HistoryFacts) -> Hit | None:
     """One in ten steps or more was skipped, because its gradient left the range of float16.
 
     A gradient beyond 65,504 is infinite in float16, and its step is skipped. Now and then that
@@ -215,11 +224,11 @@ def overflowed(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where the loss falls as far as in float32.
     """
     skipped = sum(record.overflows for record in history.epochs)
-    made = updates(facts, history)
-    if not made or skipped <= OVERFLOWS * made:
+    steps = updates(facts, history)
+    if not steps or skipped <= OVERFLOWS * steps:
         return None
     return Hit(
-        message=f"{skipped} of {made} steps were skipped: their gradients were not finite",
-        evidence={"skipped": skipped, "steps": made},
+        message=f"{skipped} of {steps} steps were skipped: their gradients were not finite",
+        evidence={"skipped": skipped, "steps": steps},
         fix={"compute_type": "float32"},
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from webnnm.core.shapes import show
 from webnnm.expert.facts.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.facts.structure import channels_last, first_layers, looks_up, scales
-from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.training.automatic import ENOUGH, HELD_BACK
 from webnnm.training.loss_choice import LARGE_SHARE
 
@@ -52,7 +52,7 @@ def _classes(
 ) -> Hit | None:
     """Return the classes for which `test(subset → rows, data)` says something."""
     data = facts.data
-    found: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     of_positions = facts.outputs_of_positions
     for output, counts in data.class_counts.items():
         if output in of_positions:
@@ -64,11 +64,14 @@ def _classes(
             if text:
                 name = names[number] if number < len(names) else str(number)
                 tail = "" if text is True else f" ({text})"
-                found.setdefault(output, []).append(f"{name}{tail}")
-    return grouped(
-        {f"{output}:output": f"{listed(names)} of {output}" for output, names in found.items()},
-        "classes " if sum(map(len, found.values())) > 1 else "class ",
-        evidence={output: len(names) for output, names in found.items()},
+                messages.setdefault(output, []).append(f"{name}{tail}")
+    return merge_hits(
+        {
+            f"{output}:output": f"{join_names(names)} of {output}"
+            for output, names in messages.items()
+        },
+        "classes " if sum(map(len, messages.values())) > 1 else "class ",
+        evidence={output: len(names) for output, names in messages.items()},
     )
 
 
@@ -83,7 +86,7 @@ def _training_counts(facts: Facts) -> dict[str, Sequence[int]]:
 
 
 @rule("E601", "warning", "Stratify the split.")
-def unseen(facts: Facts) -> Hit | None:
+def class_without_training(facts: Facts) -> Hit | None:
     """A class of the data has no row in training.
 
     A model cannot predict a class that it never saw: every row of the class counts as an error in
@@ -111,7 +114,7 @@ def unseen(facts: Facts) -> Hit | None:
 
 
 @rule("E602", "warning", "Stratify the split.")
-def misplaced(facts: Facts) -> Hit | None:
+def class_without_testing(facts: Facts) -> Hit | None:
     """A class has rows in training and none in testing; not where the split is stratified, or where
     the labels belong to the positions of a sequence.
 
@@ -143,15 +146,15 @@ def _features(
     tail: str,
 ) -> Hit | None:
     """Return the features about which `text` says something."""
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     numbers: dict[str, int] = {}
     for name, every in features.items():
-        texts = [f"{one.name}{told}" for one in every if (told := text(one)) is not None]
+        texts = [f"{one.name}{message}" for one in every if (message := text(one)) is not None]
         if texts:
             numbers[name] = len(texts)
             lead = f"{len(texts)} of {len(every)} features of {name} {tail}"
-            found[f"{name}:input"] = f"{lead}: {listed(texts)}"
-    return grouped(found, evidence=numbers)
+            messages[f"{name}:input"] = f"{lead}: {join_names(texts)}"
+    return merge_hits(messages, evidence=numbers)
 
 
 def _fractions(features: Sequence[FeatureFacts]) -> bool:
@@ -161,7 +164,7 @@ def _fractions(features: Sequence[FeatureFacts]) -> bool:
 
 
 @rule("E603", "warning", "Standardise the inputs: standardize=True.")
-def unscaled(facts: Facts) -> Hit | None:
+def feature_scale(facts: Facts) -> Hit | None:
     """A feature of the training rows has |mean| > 3, or std outside 0.1 … 10; except for features
     of only 0 and 1, constants, features that spread within 0 … 1, indices for an embedding, and
     inputs that the model itself scales.
@@ -212,7 +215,7 @@ def unscaled(facts: Facts) -> Hit | None:
 
 
 @rule("E604", "advice", "Check where it comes from, a join for instance; drop it if it is right.")
-def constant(facts: Facts) -> Hit | None:
+def constant_feature(facts: Facts) -> Hit | None:
     """A feature has the same value in all training rows.
 
     A constant says the same about all rows, and its weight does what the bias already does. Columns
@@ -238,7 +241,7 @@ def constant(facts: Facts) -> Hit | None:
         empty.append(not feature.raw)
         return f" ({feature.raw:.6g})"
 
-    every = {name: each for name, each in facts.data.features.items() if name not in others}
+    every = {name: features for name, features in facts.data.features.items() if name not in others}
     hit = _features(every, text, "are constant")
     lost = len(empty) <= MOST_EMPTY and (any(empty) or len(empty) > 1)
     return replace(hit, remedy=MEND) if hit is not None and lost else hit
@@ -267,9 +270,9 @@ def non_finite(facts: Facts) -> Hit | None:
 
     Never ignore it: the training cannot run.
     """
-    place = facts.data.non_finite
-    row = re.search(r"row (\d+)", place)
-    return Hit(message=place, evidence={"row": int(row[1])} if row else {}) if place else None
+    cell = facts.data.non_finite
+    row = re.search(r"row (\d+)", cell)
+    return Hit(message=cell, evidence={"row": int(row[1])} if row else {}) if cell else None
 
 
 @rule(
@@ -277,7 +280,7 @@ def non_finite(facts: Facts) -> Hit | None:
     "warning",
     "Remove the duplicates; copies that fill up a class belong in the training rows only.",
 )
-def leaked(facts: Facts) -> Hit | None:
+def duplicate_rows(facts: Facts) -> Hit | None:
     """More than 1 % of the testing rows are training rows too; only information where rows of few
     features with few values each are equal by chance, or a text repeats itself now and then.
 
@@ -306,7 +309,7 @@ def leaked(facts: Facts) -> Hit | None:
 
 
 @rule("E607", "advice", "Hold back a tenth for validation: validation_split=0.1.")
-def unvalidated(facts: Facts) -> Hit | None:
+def no_validation_rows(facts: Facts) -> Hit | None:
     """No validation rows, 100 epochs or more, and 2000 training rows or more, as smaller sets can
     spare none; not for a curve, an input of one feature.
 
@@ -338,7 +341,7 @@ def unvalidated(facts: Facts) -> Hit | None:
     "Gather rows of the rare classes, or set class_weight='balanced'.",
     confidence=0.7,
 )
-def uneven(facts: Facts) -> Hit | None:
+def class_imbalance(facts: Facts) -> Hit | None:
     """The largest class has more than five times the training rows of the smallest; not where E110
     applies, with the focal loss, with class_weight or row weights that lift other classes, or for
     labels of positions.
@@ -360,16 +363,19 @@ def uneven(facts: Facts) -> Hit | None:
         return None
     weighted = {output.name for output in facts.outputs if output.loss == "FOL"}
     excepted = weighted | facts.outputs_of_positions
-    found = {
+    messages = {
         name: (max(rows), min(rows))
         for name, rows in _training_counts(facts).items()
         if name not in excepted
         and max(rows) > UNEVEN * min(rows)
         and max(rows) <= LARGE_SHARE * sum(rows)
     }
-    return grouped(
-        {f"{n}:output": f"classes of {n} have {b:,} … {a:,} rows" for n, (a, b) in found.items()},
-        evidence={name: a / b for name, (a, b) in found.items()},
+    return merge_hits(
+        {
+            f"{n}:output": f"classes of {n} have {b:,} … {a:,} rows"
+            for n, (a, b) in messages.items()
+        },
+        evidence={name: a / b for name, (a, b) in messages.items()},
         fix={"class_weight": "balanced"},
     )
 
@@ -405,7 +411,7 @@ def large_batch(facts: Facts) -> Hit | None:
 
 
 @rule("E610", "warning", "Set shuffle=True.")
-def in_order(facts: Facts) -> Hit | None:
+def class_order(facts: Facts) -> Hit | None:
     """Rows sorted by class, and shuffling off.
 
     A batch of one class teaches the model to predict that class, and the next batch to forget it.
@@ -427,7 +433,7 @@ def in_order(facts: Facts) -> Hit | None:
 
 
 @rule("E611", "advice", "Gather more rows of it.")
-def rare(facts: Facts) -> Hit | None:
+def rare_class(facts: Facts) -> Hit | None:
     """A class has fewer than 10 training rows, and there are testing rows; only information where
     no class has more than twice as many as another.
 
@@ -459,7 +465,7 @@ def rare(facts: Facts) -> Hit | None:
 
 
 @rule("E612", "info", "Fit the statistics on the training rows alone.")
-def peeked(facts: Facts) -> Hit | None:
+def statistics_leak(facts: Facts) -> Hit | None:
     """The statistics that standardise the data came from more than the training rows.
 
     With the mean and deviation of the test rows, the model knows something about them, so that the
@@ -484,7 +490,7 @@ def peeked(facts: Facts) -> Hit | None:
 
 
 @rule("E613", "warning", "Leave the column out with features=[…], or split texts into tokens.")
-def strange(facts: Facts) -> Hit | None:
+def unknown_words(facts: Facts) -> Hit | None:
     """More than half of the other rows have a word that no training row has in that column.
 
     Words that the training never saw become zeros. A column in which most words are new, such as
@@ -500,12 +506,14 @@ def strange(facts: Facts) -> Hit | None:
 
     Ignore it where the column is kept for other purposes and has no weight.
     """
-    found = {name: share for name, share in facts.data.unknown.items() if share > STRANGE}
-    if not found:
+    shares = {name: share for name, share in facts.data.unknown.items() if share > STRANGE}
+    if not shares:
         return None
-    words = [f"{name} ({share:.0%} of the rows)" for name, share in found.items()]
-    message = f"outside the training rows most words are unknown, and become zeros: {listed(words)}"
-    return Hit(message=message, evidence=found)
+    words = [f"{name} ({share:.0%} of the rows)" for name, share in shares.items()]
+    message = (
+        f"outside the training rows most words are unknown, and become zeros: {join_names(words)}"
+    )
+    return Hit(message=message, evidence=shares)
 
 
 @rule("E628", "warning", "Spell each class in one way only, as name.strip().lower() does.")
@@ -525,7 +533,7 @@ def spellings(facts: Facts) -> Hit | None:
 
     Ignore it where capitals distinguish classes, as with genes and proteins.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for output, names in facts.data.class_names.items():
         alike: dict[str, list[str]] = {}
         for name in names:
@@ -536,9 +544,11 @@ def spellings(facts: Facts) -> Hit | None:
             if len(plain) > 1 < len(group)
         ]
         if several:
-            told = "; ".join(several[:5])
-            found[f"{output}:output"] = f"classes of {output} that differ only in spelling: {told}"
-    return grouped(found)
+            pairs = "; ".join(several[:5])
+            messages[f"{output}:output"] = (
+                f"classes of {output} that differ only in spelling: {pairs}"
+            )
+    return merge_hits(messages)
 
 
 def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:
@@ -553,7 +563,7 @@ def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:
 
 
 @rule("E618", "warning", "Use more rows for it, or test on all of them with dataset.folds(5).")
-def untold(facts: Facts) -> Hit | None:
+def small_test_set(facts: Facts) -> Hit | None:
     """Testing or validation has fewer than 20 rows, too few to compare models; only information
     where there are fewer than 100 rows in all, or each row has many answers.
 
@@ -605,11 +615,11 @@ def channel_order(facts: Facts) -> Hit | None:
 
     Ignore it where the first dimension really is the channels.
     """
-    found = channels_last(facts.network)
-    return grouped(
+    channels = channels_last(facts.network)
+    return merge_hits(
         {
             f"{name}:input": f"{name} is {show(shape)}: {layer} takes it for {shape[0]} channels "
             f"of {' × '.join(map(str, shape[1:]))}"
-            for name, (shape, layer) in found.items()
+            for name, (shape, layer) in channels.items()
         }
     )

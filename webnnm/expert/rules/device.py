@@ -5,12 +5,12 @@ from __future__ import annotations
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import tensor_bytes
 from webnnm.expert.rules.capacity import MANY_FEATURES
-from webnnm.expert.rules.rule import Hit, listed, rule
+from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.training.automatic import LAMBDA
 
 
 @rule("E801", "info", "Set optimize_for='size' to keep float32.", "compute_type='float16'")
-def edge(facts: Facts) -> Hit | None:
+def edge_target(facts: Facts) -> Hit | None:
     """optimize_for is 'edge'.
 
     The settings are then those for neural processors: inputs without a written type become float16
@@ -72,7 +72,7 @@ def small_weights(facts: Facts) -> Hit | None:
 
 
 @rule("E803", "error", "Use smaller batches or shapes.")
-def too_large(facts: Facts) -> Hit | None:
+def large_tensor(facts: Facts) -> Hit | None:
     """A tensor is larger than the backend allows (NNM409).
 
     A backend refuses tensors beyond its limit, 2 GB or less in browsers. The rule checks
@@ -96,12 +96,12 @@ def too_large(facts: Facts) -> Hit | None:
         return None
     length = facts.data.length
     sizes = tensor_bytes(facts.network, facts.batch_size or 1, length)
-    found = {name: size for name, size in sizes if size > limit}
-    if not found:
+    tensors = {name: size for name, size in sizes if size > limit}
+    if not tensors:
         return None
-    texts = (f"{name} {size:,} bytes" for name, size in found.items())
+    texts = (f"{name} {size:,} bytes" for name, size in tensors.items())
     return Hit(
-        message=f"{listed(texts)}; the limit is {limit:,}",
-        nodes=tuple(found),
-        evidence=found | {"limit": limit},
+        message=f"{join_names(texts)}; the limit is {limit:,}",
+        nodes=tuple(tensors),
+        evidence=tensors | {"limit": limit},
     )

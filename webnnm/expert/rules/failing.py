@@ -62,7 +62,7 @@ def _with_others(finding: Finding, others: list[Finding]) -> Finding:
         return finding
     from dataclasses import replace
 
-    from webnnm.expert.rules.rule import listed
+    from webnnm.expert.rules.rule import join_names
 
-    names = listed(other.id for other in others)
+    names = join_names(other.id for other in others)
     return replace(finding, message=f"{finding.message}; so did {names}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.expert.facts.course import chance, monitored, relative
+from webnnm.expert.facts.course import chance, losses_to_monitor, relative
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
     FEW_EPOCHS,
@@ -19,7 +19,7 @@ from webnnm.expert.facts.learning import (
     tokens_hint,
     unlike_losses,
 )
-from webnnm.expert.rules.rule import Hit, after, grouped
+from webnnm.expert.rules.rule import Hit, after, merge_hits
 from webnnm.training.losses import LOSSES
 
 RISEN, WORSE = 2, 1.25
@@ -38,7 +38,7 @@ CLEARLY = 0.1
     lowers=["capacity"],
     raises=["regularisation"],
 )
-def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
+def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, beyond
     what chance (95 %) explains; only information where there already is dropout or a penalty and
     the skill on other rows is 0.5 or more; not what E923 or E924 reports, and not for MAE or HUL on
@@ -64,7 +64,7 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     if pools_at_chance(facts, history):
         return None
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     least, guessed = 1.0, False
     robust = {
         o.name
@@ -73,14 +73,14 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     }
     for name in history.predictions:
         if name not in robust and (other := skill_by_heart(history, name)) is not None:
-            found[name] = f"{name}: {scores_of(history, name)}"
+            messages[name] = f"{name}: {scores_of(history, name)}"
             least = min(least, other)
             guessed |= other <= chance(history.held_out[name])
     careful = facts.profile.dropout_count or "regularization" in facts.settings.explicit
     noted: Any = {"severity": "info"} if careful and least >= USEFUL else {}
     if guessed and (words := tokens_hint(facts)):
         noted = {"remedy": words}
-    return grouped(found, tail=": training rows are memorised", **noted)
+    return merge_hits(messages, tail=": training rows are memorised", **noted)
 
 
 @after(
@@ -91,7 +91,7 @@ def learnt_by_heart(facts: Facts, history: HistoryFacts) -> Hit | None:
     lowers=["capacity", "epochs"],
     raises=["regularisation"],
 )
-def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
+def rising_validation_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The validation loss ends above twice its best, while the training loss kept falling; above
     1.25 times where the best parameters are not restored. Only information where they are restored
     and do well on the validation rows.
@@ -116,11 +116,11 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where restore_best is on and time does not matter.
     """
-    found = [record for record in history.epochs if record.val_loss is not None]
-    best = next((r for r in found if r.epoch == history.best_epoch), None)
-    if best is None or best.val_loss is None or len(found) < FEW_EPOCHS:
+    records = [record for record in history.epochs if record.val_loss is not None]
+    best = next((r for r in records if r.epoch == history.best_epoch), None)
+    if best is None or best.val_loss is None or len(records) < FEW_EPOCHS:
         return None
-    last = found[-1]
+    last = records[-1]
     assert last.val_loss is not None
     validation = [relative(history, record, validation=True) for record in (best, last)]
     least = RISEN if history.settings.restore_best else WORSE
@@ -143,7 +143,7 @@ def validation_rises(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Give all rows the same units, and split rows at random.",
     confidence=0.8,
 )
-def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
+def validation_mismatch(facts: Facts, history: HistoryFacts) -> Hit | None:
     """Validation losses are five times those of training rows from the first epochs on.
 
     Rows from one source have similar losses before anything is memorised. A ratio of five from the
@@ -174,7 +174,7 @@ def unlike_rows(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 @after("E918", "warning", "Set restore_best=True.")
-def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+def last_parameters_worse(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The last parameters were kept, and their loss is above 1.25 times that of the best ones, or
     below that only by chance: in the last quarter, losses go up as high.
 
@@ -195,24 +195,24 @@ def best_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where every run must have the same number of steps.
     """
-    losses = monitored(history)
+    losses = losses_to_monitor(history)
     if history.settings.restore_best or not losses:
         return None
     quarter = losses[-max(1, len(losses) // 4) :]
-    least, most = min(losses), max(quarter)
-    if most < max(WORSE * least, least + CLEARLY / 2):
+    lowest, highest = min(losses), max(quarter)
+    if highest < max(WORSE * lowest, lowest + CLEARLY / 2):
         return None
     return Hit(
         message="the model keeps the parameters of the last epoch, with a loss of "
         f"{losses[-1]:.3g} times that of a constant prediction; in the last {len(quarter)} epochs "
-        f"it went up to {most:.3g}, and in epoch {history.best_epoch} it was {least:.3g}",
+        f"it went up to {highest:.3g}, and in epoch {history.best_epoch} it was {lowest:.3g}",
         evidence={"best": history.best_epoch},
         fix={"restore_best": True},
     )
 
 
 @after("E921", "warning", "Set validate_every=1.", lowers=["validate_every"])
-def never_validated(facts: Facts, history: HistoryFacts) -> Hit | None:
+def no_validation_epoch(facts: Facts, history: HistoryFacts) -> Hit | None:
     """There are validation rows, and no epoch was validated.
 
     The best epoch and patience follow the validation loss. Without it they follow the training

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 
 from webnnm.expert.facts.facts import Facts
-from webnnm.expert.facts.paths import ancestors, behind, carried, keeps_places, users, weight
+from webnnm.expert.facts.paths import ancestors, behind, keeps_places, propagate, users, weight
 from webnnm.expert.facts.profile import heavy_in
 from webnnm.expert.facts.structure import numbers
-from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.graph.elaboration.initialise import WEIGHTS, Initialiser, fans, initialisers
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex
 
@@ -27,7 +27,7 @@ EXPANDED = 4
 
 
 @rule("E313", "warning", "Leave init out: weights then start at random.")
-def equal(facts: Facts) -> Hit | None:
+def equal_weights(facts: Facts) -> Hit | None:
     """The weights of two consecutive products start at a single value, or those before relu at 0.
 
     Units with equal weights get equal gradients and remain identical forever. A single such product
@@ -52,7 +52,7 @@ def equal(facts: Facts) -> Hit | None:
         start = starts[own.name] if own is not None and own.trainable else None
         return start if start is not None and start.kind == "constant" else None
 
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         start, activation = constant(layer), behind(layer, using)
         if start is None or activation is None:
@@ -62,12 +62,12 @@ def equal(facts: Facts) -> Hit | None:
             after = behind(activation, using)
         rectified = activation.operator.silent_below == 0 and not start.a
         if after is not None and (rectified or constant(after) is not None):
-            found[layer.label] = f"all weights of {layer.label} start at {start.a:g}"
-    return grouped(found, tail=": its units stay equal")
+            messages[layer.label] = f"all weights of {layer.label} start at {start.a:g}"
+    return merge_hits(messages, tail=": its units stay equal")
 
 
 @rule("E314", "warning", "Leave init out, or use heNormal or glorot, which adapt to the width.")
-def badly_scaled(facts: Facts) -> Hit | None:
+def weight_scale(facts: Facts) -> Hit | None:
     """The standard deviation of initial weights, times the root of the fan-in, is outside 0.01 …
     10; or the product of several layers, each relative to He's, is outside 0.001 … 1000.
 
@@ -86,15 +86,15 @@ def badly_scaled(facts: Facts) -> Hit | None:
     """
     if facts.trained_before:
         return None
-    starts, found = initialisers(facts.network), dict[str, str]()
+    starts, messages = initialisers(facts.network), dict[str, str]()
     for parameter in facts.network.parameters:
         start = starts[parameter.name]
         gain = _gain(parameter, start)
         if gain is not None and not GAIN[0] <= gain <= GAIN[1]:
-            found[parameter.name] = (
+            messages[parameter.name] = (
                 f"{parameter.name} starts as {start}, which multiplies values by {gain:.2g}"
             )
-    return grouped(found) or _compounded(facts, starts)
+    return merge_hits(messages) or _find_compound_scale(facts, starts)
 
 
 def _gain(parameter: ParameterVertex, start: Initialiser) -> float | None:
@@ -107,7 +107,7 @@ def _gain(parameter: ParameterVertex, start: Initialiser) -> float | None:
     return spread * math.sqrt(fans(parameter)[0])
 
 
-def _compounded(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
+def _find_compound_scale(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
     """Report layers that together multiply values by far more than each of them does."""
 
     def step(layer: LayerVertex, before: float) -> float:
@@ -117,7 +117,7 @@ def _compounded(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
         gain = _gain(own, starts[own.name]) if own is not None else None
         return before * gain / math.sqrt(2) if gain else before
 
-    sizes = carried(facts.network, 1.0, step)
+    sizes = propagate(facts.network, 1.0, step)
     for layer in facts.network.order:
         size = sizes[id(layer)]
         if not COMPOUNDED[0] <= size <= COMPOUNDED[1]:
@@ -127,7 +127,7 @@ def _compounded(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit | None:
 
 
 @rule("E315", "warning", "Leave init out: biases then start near 0.")
-def killed(facts: Facts) -> Hit | None:
+def negative_bias(facts: Facts) -> Hit | None:
     """Biases before relu start at −5 or below.
 
     Values below 0 before relu are 0 after it and have no gradient. With the default initialisation
@@ -146,7 +146,7 @@ def killed(facts: Facts) -> Hit | None:
     if facts.trained_before:
         return None
     starts, using = initialisers(facts.network), users(facts.network)
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for parameter in facts.network.parameters:
         start, user = starts[parameter.name], parameter.user
         if parameter.init is None or user is None or start.kind != "constant" or start.a > LOW:
@@ -154,8 +154,10 @@ def killed(facts: Facts) -> Hit | None:
         after = behind(user, using)
         silent = after.operator.silent_below if after is not None else None
         if after is not None and silent is not None and start.a <= LOW + silent:
-            found[parameter.name] = f"{parameter.name} starts at {start.a:g} before {after.label}"
-    return grouped(found)
+            messages[parameter.name] = (
+                f"{parameter.name} starts at {start.a:g} before {after.label}"
+            )
+    return merge_hits(messages)
 
 
 @rule(
@@ -164,7 +166,7 @@ def killed(facts: Facts) -> Hit | None:
     "Let them learn, or load trained values: await model.load_params(other).",
     lowers=["freeze"],
 )
-def frozen_at_random(facts: Facts) -> Hit | None:
+def random_frozen_weights(facts: Facts) -> Hit | None:
     """Weights that are not trainable start at random, and nothing was loaded; only information
     where they belong to a single layer, the first one, with at least four times as many outputs as
     inputs.
@@ -187,18 +189,18 @@ def frozen_at_random(facts: Facts) -> Hit | None:
     if facts.trained_before or facts.learning == 0:
         return None
     starts = initialisers(facts.network)
-    found = [
+    names = [
         parameter.name
         for parameter in facts.network.parameters
         if not (parameter.trainable and parameter.lrm != 0)
         and starts[parameter.name].kind not in ("constant", "parts", "file")
     ]
-    if not found:
+    if not names:
         return None
     return Hit(
-        message=f"{listed(found)} keep their random initial values",
-        nodes=found,
-        severity="info" if _random_features(facts.network, {*found}) else None,
+        message=f"{join_names(names)} keep their random initial values",
+        nodes=names,
+        severity="info" if _random_features(facts.network, {*names}) else None,
     )
 
 

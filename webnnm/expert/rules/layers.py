@@ -10,16 +10,16 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.paths import (
     ancestors,
     avoidable,
-    carried,
     factor,
     keeps_places,
     origin,
+    propagate,
     tail,
     weight,
 )
 from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.capacity import LARGEST_DROPOUT
-from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network, ParameterVertex
 from webnnm.ops.declare.operator import no_gradient
 
@@ -75,7 +75,7 @@ def without_gradient(facts: Facts) -> Hit | None:
     if not stuck or not flat:
         return None
     labels = [layer.label for layer in flat]
-    message = f"{listed(stuck)} cannot learn: no gradient through {listed(labels)}"
+    message = f"{join_names(stuck)} cannot learn: no gradient through {join_names(labels)}"
     return Hit(message=message, nodes=labels)
 
 
@@ -96,7 +96,7 @@ def negative_logarithm(facts: Facts) -> Hit | None:
 
     Ignore it where all values are known to be positive, as with many small and few large ones.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if not layer.has("positive"):
             continue
@@ -104,13 +104,13 @@ def negative_logarithm(facts: Facts) -> Hit | None:
         if isinstance(vertex, InputVertex):
             below = [f for f in facts.data.features.get(vertex.block, ()) if f.mean < f.std]
             if below:
-                names = listed(f"{f.name} (mean {f.mean:.3g}, std {f.std:.3g})" for f in below)
-                found[layer.label] = f"{layer.label} of {names}, which has negative values"
-    return grouped(found)
+                names = join_names(f"{f.name} (mean {f.mean:.3g}, std {f.std:.3g})" for f in below)
+                messages[layer.label] = f"{layer.label} of {names}, which has negative values"
+    return merge_hits(messages)
 
 
 @rule("E318", "warning", "Leave the factors out: weights learn their own scale.")
-def scaled_by_constants(facts: Facts) -> Hit | None:
+def constant_factors(facts: Facts) -> Hit | None:
     """Constant factors after a product multiply values by more than 1,000 or less than 0.001 on the
     way to the last product.
 
@@ -136,12 +136,12 @@ def scaled_by_constants(facts: Facts) -> Hit | None:
             own = factor(layer) if id(layer) in learnt and id(layer) not in ends else 1.0
             return before * (own if large else 1 / own)
 
-        return carried(facts.network, 1.0, step)
+        return propagate(facts.network, 1.0, step)
 
     def product(layer: LayerVertex, before: float) -> float:
         return 1.0 if layer.has("product") else before
 
-    behind = carried(facts.network, 0.0, product)
+    behind = propagate(facts.network, 0.0, product)
     learnt = {key for key, value in behind.items() if value}
     for large in (True, False):
         sizes = of(large)
@@ -179,7 +179,7 @@ def attention_without_order(facts: Facts) -> Hit | None:
 
     Ignore it where the order of the words says nothing, as in lists of ingredients.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if layer.operator.name != "attend" or layer.options["rope"] or layer.options["causal"]:
             continue
@@ -191,17 +191,19 @@ def attention_without_order(facts: Facts) -> Hit | None:
             if one.operator.name == "add"
             for source in one.operands[1:]
         )
-        told = table or any(one.has("recurrent", "convolution", "positional") for one in before)
-        if embedded and not told:
-            found[layer.label] = f"{layer.label} does not know the order of its tokens"
+        knows_order = table or any(
+            one.has("recurrent", "convolution", "positional") for one in before
+        )
+        if embedded and not knows_order:
+            messages[layer.label] = f"{layer.label} does not know the order of its tokens"
     bag = facts.data.suspicions.get("E319")
     if bag is not None:
-        return grouped(found, tail=f", and {bag.message}", severity="info")
-    return grouped(found)
+        return merge_hits(messages, tail=f", and {bag.message}", severity="info")
+    return merge_hits(messages)
 
 
 @rule("E320", "warning", "Leave it out, and standardise the inputs instead: standardize=True.")
-def few_normalised(facts: Facts) -> Hit | None:
+def small_layer_norm(facts: Facts) -> Hit | None:
     """A layer normalisation over three numbers or fewer.
 
     It removes their mean and scale. Two numbers become −1 and 1, which says only which one is
@@ -215,7 +217,7 @@ def few_normalised(facts: Facts) -> Hit | None:
 
     Ignore it where only the order of the numbers matters.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if layer.operator.name == "layerNormalization":
             sizes = layer.operands[0].features.sizes()
@@ -224,8 +226,8 @@ def few_normalised(facts: Facts) -> Hit | None:
                 continue
             size = count([sizes[axis] for axis in axes if -len(sizes) <= axis < len(sizes)])
             if size <= FEW_NORMALISED:
-                found[layer.label] = f"{layer.label} normalises {size} numbers"
-    return grouped(found, tail=": little is left of them")
+                messages[layer.label] = f"{layer.label} normalises {size} numbers"
+    return merge_hits(messages, tail=": little is left of them")
 
 
 def _convolves(layer: LayerVertex) -> bool:
@@ -261,7 +263,7 @@ def _numbers(value: Any) -> Sequence[int]:
 
 
 @rule("E321", "warning", "Use strides no larger than the kernel.")
-def skipping(facts: Facts) -> Hit | None:
+def stride_gaps(facts: Facts) -> Hit | None:
     """Values between the windows of a convolution or pooling are never read: strides are larger
     than the kernel, or share a factor with its dilation.
 
@@ -278,7 +280,7 @@ def skipping(facts: Facts) -> Hit | None:
 
     Ignore it where neighbouring values are nearly equal and skipping is meant to save time.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if _slides(layer):
             taps, steps = _taps(layer), _strides(layer)
@@ -287,18 +289,18 @@ def skipping(facts: Facts) -> Hit | None:
                 len({n * dilation % step for n in range(number)})
                 for (number, dilation), step in zip(taps, steps, strict=False)
             )
-            if seen < every and (max(_window(layer)) > 1 or _unseen(facts.network, layer)):
+            if seen < every and (max(_window(layer)) > 1 or _leaves_gaps(facts.network, layer)):
                 size = " × ".join(str(number) for number, _ in taps)
                 apart = " × ".join(str(dilation) for _, dilation in taps)
                 wide = f", {apart} apart," * any(dilation > 1 for _, dilation in taps)
-                found[layer.label] = (
+                messages[layer.label] = (
                     f"{layer.label} looks at {size} values{wide} in steps of "
                     f"{' × '.join(map(str, steps))}: {every - seen} of {every} are skipped"
                 )
-    return grouped(found)
+    return merge_hits(messages)
 
 
-def _unseen(network: Network, layer: LayerVertex) -> bool:
+def _leaves_gaps(network: Network, layer: LayerVertex) -> bool:
     """Return whether values that a layer skips are seen by no other layer, nor by windows before
     it."""
     if avoidable(network, layer):
@@ -329,7 +331,7 @@ def _spatial(layer: LayerVertex) -> Sequence[int]:
 
 
 @rule("E322", "warning", "Pool less, or after the convolutions.")
-def nothing_left(facts: Facts) -> Hit | None:
+def single_pixel(facts: Facts) -> Hit | None:
     """A convolution with a kernel larger than 1 gets a picture of a single pixel.
 
     All but one of its weights only see padding. The content of the picture was averaged away by the
@@ -345,18 +347,18 @@ def nothing_left(facts: Facts) -> Hit | None:
 
     Ignore it where the weights come from a model for larger pictures.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if _convolves(layer) and not layer.features[0].sequence:
             sizes, kernel = _spatial(layer), _window(layer)
             if sizes and max(sizes) == 1 and max(kernel) > 1:
                 size = " × ".join(map(str, kernel))
-                found[layer.label] = f"{layer.label} has a kernel of {size} for a single pixel"
-    return grouped(found)
+                messages[layer.label] = f"{layer.label} has a kernel of {size} for a single pixel"
+    return merge_hits(messages)
 
 
 @rule("E323", "advice", "Use flatten() instead, or more convolutions before it.", confidence=0.5)
-def places_forgotten(facts: Facts) -> Hit | None:
+def early_global_average(facts: Facts) -> Hit | None:
     """A global average follows a single convolution that sees less than half of the picture.
 
     The average over all places keeps how much of a pattern there is and forgets where it is. With
@@ -372,7 +374,7 @@ def places_forgotten(facts: Facts) -> Hit | None:
 
     Ignore it where places do not matter, as with textures.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if layer.operator.name != "globalAveragePool":
             continue
@@ -380,9 +382,11 @@ def places_forgotten(facts: Facts) -> Hit | None:
         if len(before) == 1 and not before[0].features[0].sequence:
             window, picture = _window(before[0]), _spatial(before[0])
             if all(2 * w < size for w, size in zip(window, picture, strict=False)):
-                seen, whole = (" × ".join(map(str, v)) for v in (window, picture))
-                found[layer.label] = f"{layer.label} forgets places, and {seen} of {whole} are seen"
-    return grouped(found)
+                seen, size = (" × ".join(map(str, v)) for v in (window, picture))
+                messages[layer.label] = (
+                    f"{layer.label} forgets places, and {seen} of {size} are seen"
+                )
+    return merge_hits(messages)
 
 
 @rule(
@@ -392,7 +396,7 @@ def places_forgotten(facts: Facts) -> Hit | None:
     confidence=0.7,
     refuted=True,
 )
-def pooled_first(facts: Facts) -> Hit | None:
+def early_pooling(facts: Facts) -> Hit | None:
     """Windows of 3 × 3 or more are pooled before the first convolution, and leave a picture of
     fewer than 16 pixels a side; only information after a training with a skill of 0.95 on other
     rows.
@@ -411,7 +415,7 @@ def pooled_first(facts: Facts) -> Hit | None:
 
     Ignore it where the figures to recognise are larger than the windows.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if not _convolves(layer):
             continue
@@ -419,18 +423,21 @@ def pooled_first(facts: Facts) -> Hit | None:
         pools = [one for one in before if one.has("pooling") and one.has("windowed")]
         if len(pools) != 1 or any(one.has("product") for one in before):
             continue
-        whole, left = _spatial(pools[0]), _spatial(layer)
-        if min(_window(pools[0]), default=1) >= LARGE_WINDOW and max(left, default=0) < FEW_PIXELS:
-            parts, pixels = (" × ".join(map(str, sizes)) for sizes in (left, whole))
+        sizes_before, sizes_after = _spatial(pools[0]), _spatial(layer)
+        if (
+            min(_window(pools[0]), default=1) >= LARGE_WINDOW
+            and max(sizes_after, default=0) < FEW_PIXELS
+        ):
+            parts, pixels = (" × ".join(map(str, sizes)) for sizes in (sizes_after, sizes_before))
             name = pools[0].label
-            found[name] = f"{name} leaves {parts} of {pixels} pixels to the first convolution"
-    return grouped(found)
+            messages[name] = f"{name} leaves {parts} of {pixels} pixels to the first convolution"
+    return merge_hits(messages)
 
 
 @rule(
     "E408", "warning", "Give it as many units as there are classes, or more.", raises=["capacity"]
 )
-def waist(facts: Facts) -> Hit | None:
+def narrow_layer(facts: Facts) -> Hit | None:
     """A product has at most a fourth as many units as the layer before it and as the classes after
     it, and there is no path around it.
 
@@ -459,20 +466,20 @@ def waist(facts: Facts) -> Hit | None:
     ]
     if len(scores) < len(facts.network.outputs) or not scores:
         return None
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if not layer.has("product") or weight(layer) is None:
             continue
         width, before = numbers(layer), numbers(layer.operands[0].vertex)
         if NARROW * width <= min(before, *scores) and not avoidable(facts.network, layer):
-            found[layer.label] = (
+            messages[layer.label] = (
                 f"{layer.label} passes {width} of {before} numbers on to {min(scores)} classes"
             )
-    return grouped(found)
+    return merge_hits(messages)
 
 
 @rule("E411", "warning", "Leave it out.", lowers=["regularisation"])
-def dropped_features(facts: Facts) -> Hit | None:
+def input_dropout(facts: Facts) -> Hit | None:
     """More than 20 % of fewer than 32 features are dropped at an input.
 
     Dropping units of a wide layer makes them independent. Features of an input have different
@@ -488,7 +495,7 @@ def dropped_features(facts: Facts) -> Hit | None:
 
     Ignore it where features will be missing in use as well.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if (
             layer.operator.name == "dropout"
@@ -496,15 +503,15 @@ def dropped_features(facts: Facts) -> Hit | None:
         ):
             vertex = origin(layer.operands[0].vertex)
             if isinstance(vertex, InputVertex) and numbers(vertex) < MANY_FEATURES:
-                found[layer.label] = (
+                messages[layer.label] = (
                     f"{layer.label} drops {layer.options['p']:.0%} of {numbers(vertex)} features "
                     f"of {vertex.block}"
                 )
-    return grouped(found)
+    return merge_hits(messages)
 
 
 @rule("E412", "advice", "Put a gru, conv1d or attend before the average.", confidence=0.7)
-def averaged_first(facts: Facts) -> Hit | None:
+def early_sequence_mean(facts: Facts) -> Hit | None:
     """The positions of a sequence are averaged or summed before anything but linear layers.
 
     The average of a linear function is that function of the average: of all positions one mean row
@@ -521,7 +528,7 @@ def averaged_first(facts: Facts) -> Hit | None:
 
     Ignore it where only the level of a series matters.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         sums = layer.has("reduction") and (layer.has("linear") or layer.operator.name == "reduceL1")
         if not sums:
@@ -530,14 +537,14 @@ def averaged_first(facts: Facts) -> Hit | None:
         if before.features.sequence and not layer.features[0].sequence:
             vertex = origin(before.vertex, "linear", "product")
             if isinstance(vertex, InputVertex) and vertex.dtype.startswith("float"):
-                found[layer.label] = (
+                messages[layer.label] = (
                     f"{layer.label} leaves one mean of the whole sequence of {vertex.block}"
                 )
-    return grouped(found)
+    return merge_hits(messages)
 
 
 @rule("E413", "warning", "Join it to the others: concat([a, b], axis=0).")
-def unused_input(facts: Facts) -> Hit | None:
+def dead_input(facts: Facts) -> Hit | None:
     """A declared input, with or without layers after it, reaches no output.
 
     Whatever no output needs is left out of the network: the data of this input are read and never
@@ -563,4 +570,4 @@ def unused_input(facts: Facts) -> Hit | None:
     if not unused or len(unused) == len(declared):
         return None
     nodes = [f"{name}:input" for name in unused]
-    return Hit(message=f"{listed(nodes)} reaches no output", nodes=nodes)
+    return Hit(message=f"{join_names(nodes)} reaches no output", nodes=nodes)

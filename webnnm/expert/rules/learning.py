@@ -11,7 +11,7 @@ from typing import Any
 from webnnm.expert.facts.course import (
     course,
     highest_rate,
-    monitored,
+    losses_to_monitor,
     percent,
     right,
     skill,
@@ -34,7 +34,7 @@ from webnnm.expert.facts.learning import (
     skills_of,
     tokens_hint,
 )
-from webnnm.expert.rules.rule import Hit, after, grouped, listed
+from webnnm.expert.rules.rule import Hit, after, join_names, merge_hits
 
 UNMOVED, UNCHANGED = 0.05, 0.1
 """Weights moved by less than the first share of their norm, losses fell by less than the second."""
@@ -55,7 +55,7 @@ BEHIND, NEIGHBOURS = 0.15, 200
     early=True,
     raises=["lr"],
 )
-def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
+def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss hardly fell, and no weight moved by more than 5 % of its norm.
 
     Parameters that moved by less than 5 % of their norm are where they started, and the loss
@@ -100,7 +100,7 @@ def unmoved(facts: Facts, history: HistoryFacts) -> Hit | None:
     "label, or add layers and epochs to learn it.",
     confidence=0.8,
 )
-def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
+def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
     """An output is no better than a constant prediction: its skill could be chance (95 %) on rows
     that were not trained on, if there are any, and is below 0.3 on training rows. It may be above
     0.3 if so many rows were held back that chance is below half of it; not what E903, E923 or E924
@@ -124,7 +124,7 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES or pools_at_chance(facts, history):
         return None
-    found = {
+    messages = {
         name: f"{name}: {scores_of(history, name)}"
         for name in history.predictions
         if learnt_nothing(history, name)
@@ -132,11 +132,11 @@ def nothing_learnt(facts: Facts, history: HistoryFacts) -> Hit | None:
     linear = facts.profile.heavy_ops == 1
     more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
     more = {"remedy": words} if (words := tokens_hint(facts)) else more
-    return grouped(found, tail=": no better than a constant prediction", **more)
+    return merge_hits(messages, tail=": no better than a constant prediction", **more)
 
 
 @after("E904", "advice", "Train more epochs.", confidence=0.7, raises=["epochs", "lr"])
-def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
+def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter if the
     rate had not fallen, by 45 % in the second half if it had; or there were fewer than 100 updates,
     except for sequences, which have a loss at every position; not where the skill on other rows, or
@@ -158,21 +158,21 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the score is good enough for its purpose.
     """
-    losses, last = monitored(history), history.epochs[-1].epoch
+    losses, last = losses_to_monitor(history), history.epochs[-1].epoch
     if history.stopped != "epochs" or history.best_epoch < last or not losses:
         return None
-    known = [history.held_out]
+    predictions = [history.held_out]
     if not course(history, validation=True):
-        known.append(history.predictions)
-    if any(min(skills_of(rows), default=0.0) >= LEARNT for rows in known):
+        predictions.append(history.predictions)
+    if any(min(skills_of(rows), default=0.0) >= LEARNT for rows in predictions):
         return None
     total, rate = history.settings.epochs or last, history.settings.lr
-    made = updates(facts, history)
-    few = made is not None and made < FEW_UPDATES and not facts.data.length
-    if made is not None and few and losses[-1] > UNLEARNT / 2:
-        message = f"{made} updates in {last} epochs, and the last epoch is the best"
-        fix: dict[str, Any] = {"epochs": -(-total * 3 * FEW_UPDATES // max(1, made))}
-        return Hit(message=message, evidence={"updates": made}, fix=fix)
+    steps = updates(facts, history)
+    few = steps is not None and steps < FEW_UPDATES and not facts.data.length
+    if steps is not None and few and losses[-1] > UNLEARNT / 2:
+        message = f"{steps} updates in {last} epochs, and the last epoch is the best"
+        fix: dict[str, Any] = {"epochs": -(-total * 3 * FEW_UPDATES // max(1, steps))}
+        return Hit(message=message, evidence={"updates": steps}, fix=fix)
     high = history.epochs[-1].lr > highest_rate(history)[0] / 2
     part, least = (0.75, FALLING) if high else (0.5, FALLING_FAST)
     begin = int(part * len(losses))
@@ -194,7 +194,7 @@ def still_falling(facts: Facts, history: HistoryFacts) -> Hit | None:
     "warning",
     "Gather or repeat rows of it, or set class_weight='balanced'.",
 )
-def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
+def class_never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A class or label is rare, and predicted for less than a fifth as many rows as have it.
 
     A class that is hardly ever predicted has a recall of nearly 0. With few rows its share of the
@@ -213,15 +213,15 @@ def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the class is only meant to lower the confidence in others.
     """
-    found: dict[str, str] = {}
-    for name, known in history.predictions.items():
+    messages: dict[str, str] = {}
+    for name, predictions in history.predictions.items():
         if "E330" in facts.data.suspicions and name in facts.outputs_of_positions:
             continue  # next-token predictions rarely contain rare letters and words
-        if missed := hardly_predicted(known):
-            found[name] = f"{name} hardly ever predicts {listed(missed)}"
+        if missed := hardly_predicted(predictions):
+            messages[name] = f"{name} hardly ever predicts {join_names(missed)}"
     weighed = history.settings.class_weight
     more = {"remedy": "Gather or repeat rows of it."} if weighed else {}
-    return grouped(found, fix={} if weighed else {"class_weight": "balanced"}, **more)
+    return merge_hits(messages, fix={} if weighed else {"class_weight": "balanced"}, **more)
 
 
 @after(
@@ -231,7 +231,7 @@ def never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     confidence=0.8,
     raises=["capacity", "epochs"],
 )
-def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
+def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The model predicts the class of far fewer training rows than their nearest neighbours do.
 
     The classes of the three nearest rows are the result of a look-up without any training (Cover &
@@ -253,14 +253,14 @@ def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where a small model is wanted for its speed or simplicity.
     """
-    told = facts.data.suspicions.get("E922")
-    if told is None or len(history.predictions) != 1 or unmoved(facts) is not None:
+    suspicion = facts.data.suspicions.get("E922")
+    if suspicion is None or len(history.predictions) != 1 or static_weights(facts) is not None:
         return None
-    ((name, found),) = history.predictions.items()
-    reach, got = told.evidence["found"], right(found)
-    if found.several or not found.rows or skill(found) is None:
+    ((name, predictions),) = history.predictions.items()
+    reach, got = suspicion.evidence["found"], right(predictions)
+    if predictions.several or not predictions.rows or skill(predictions) is None:
         return None
-    error = (reach * (1 - reach) / NEIGHBOURS) ** 0.5 + (got * (1 - got) / found.rows) ** 0.5
+    error = (reach * (1 - reach) / NEIGHBOURS) ** 0.5 + (got * (1 - got) / predictions.rows) ** 0.5
     if reach - got < BEHIND + error:
         return None
     return Hit(
@@ -278,7 +278,7 @@ def behind_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     "more.",
     confidence=0.95,
 )
-def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its sequence without
     anything before the pooling that depends on the order: no recurrent layer, convolution,
     positions, or attention with causal=true.
@@ -324,7 +324,7 @@ def order_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
     "averagePool2d to 4 × 4; if not, check whether labels belong to their rows.",
     confidence=0.8,
 )
-def places_lost(facts: Facts, history: HistoryFacts) -> Hit | None:
+def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its picture, or its
     signal, over all positions after the convolutions; not where a warning on scales, rates, initial
     values or saturated layers explains why it learnt nothing.

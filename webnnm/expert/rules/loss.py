@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
-from webnnm.expert.rules.rule import Hit, grouped, rule
+from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.training.loss_choice import LARGE_SHARE, LabelFacts
 from webnnm.training.losses import LOSSES, is_fused
 
@@ -32,11 +32,11 @@ def of_outputs(
         for output in facts.outputs
         if output.labels is not None and loss in ("", output.loss)
     }
-    return {node: found for node, found in texts.items() if found}
+    return {node: message for node, message in texts.items() if message}
 
 
 @rule("E101", "info", "Write the loss into the text to decide yourself.", "chooses by D.4")
-def chosen(facts: Facts) -> Hit | None:
+def loss_choice(facts: Facts) -> Hit | None:
     """An output has no loss in the text.
 
     Softmax goes with cross-entropy, sigmoid with binary cross-entropy, quantities with squared
@@ -51,14 +51,14 @@ def chosen(facts: Facts) -> Hit | None:
     Ignore it: it only says what was chosen.
     """
     free = [o for o in facts.outputs if not (o.written or o.problem)]
-    return grouped(
+    return merge_hits(
         {o.node: f"{o.loss} for {o.name}{o.reason and f' ({o.reason})'}" for o in free},
         changes={f"{o.name}:loss": o.loss for o in free},
     )
 
 
 @rule("E103", "error", "Change the loss, the output activation or the form of the labels.")
-def impossible(facts: Facts) -> Hit | None:
+def impossible_labels(facts: Facts) -> Hit | None:
     """Labels cannot fit the loss (NNM604, NNM706).
 
     A softmax over one score is always 1, classes without a score have no probability, and numbers
@@ -73,17 +73,17 @@ def impossible(facts: Facts) -> Hit | None:
 
     Never ignore it: the model cannot be trained.
     """
-    found = [o for o in facts.outputs if o.problem]
-    return grouped(
-        {o.node: o.problem for o in found},
+    outputs = [o for o in facts.outputs if o.problem]
+    return merge_hits(
+        {o.node: o.problem for o in outputs},
         evidence={
-            o.name: {"activation": o.activation, "loss": o.loss or "not written"} for o in found
+            o.name: {"activation": o.activation, "loss": o.loss or "not written"} for o in outputs
         },
     )
 
 
 @rule("E104", "info", "Give the labels in the form that the loss takes.", "converts")
-def converted(facts: Facts) -> Hit | None:
+def label_conversion(facts: Facts) -> Hit | None:
     """Labels have a different form from what the loss takes, with the same meaning.
 
     Class numbers and one-hot rows say the same, as do 0/1 and −1/1; labels are converted to the
@@ -98,16 +98,16 @@ def converted(facts: Facts) -> Hit | None:
 
     Ignore it: it only says what is done.
     """
-    found = {
+    messages = {
         o.node: f"{o.loss} of {o.name}: {CONVERTED[o.conversion]}"
         for o in facts.outputs
         if o.conversion
     }
-    return grouped(found, action="labels converted")
+    return merge_hits(messages, action="labels converted")
 
 
 @rule("E107", "warning", "End the model in sigmoid() and use BCE.")
-def inclusive(facts: Facts) -> Hit | None:
+def multiple_labels(facts: Facts) -> Hit | None:
     """CCE on rows with several 1s.
 
     Softmax distributes one probability over the classes: if a row has two labels, they cannot both
@@ -122,7 +122,7 @@ def inclusive(facts: Facts) -> Hit | None:
 
     Ignore it where the labels of a row are meant as shares that sum to 1.
     """
-    return grouped(
+    return merge_hits(
         of_outputs(
             facts,
             lambda o, labels: f"CCE, and {o.name} has several 1s in a row" * labels.several,
@@ -153,7 +153,7 @@ def outliers(facts: Facts) -> Hit | None:
     Ignore it where the extreme values are the ones that matter, as peak loads do.
     """
     variation = facts.scouting.gradient_variation
-    found = [
+    outputs = [
         o
         for o in facts.outputs
         if o.loss == "MSE"
@@ -163,10 +163,10 @@ def outliers(facts: Facts) -> Hit | None:
         )
     ]
     why = f": gradient norms of batches vary by {variation:.2f} of their mean" * (variation > 1)
-    return grouped(
-        {o.node: f"MSE on {o.name}{why or ', whose targets have outliers'}" for o in found},
+    return merge_hits(
+        {o.node: f"MSE on {o.name}{why or ', whose targets have outliers'}" for o in outputs},
         evidence={"gradient_variation": variation},
-        changes={f"{o.name}:loss": "HUL" for o in found if not o.written},
+        changes={f"{o.name}:loss": "HUL" for o in outputs if not o.written},
     )
 
 
@@ -175,7 +175,7 @@ def outliers(facts: Facts) -> Hit | None:
     "advice",
     "Set class_weight='balanced' if rare classes matter as much as others.",
 )
-def unbalanced(facts: Facts) -> Hit | None:
+def dominant_class(facts: Facts) -> Hit | None:
     """One class has more than 90 % of the labels; not with class_weight, or with row weights that
     lift the other classes.
 
@@ -193,22 +193,22 @@ def unbalanced(facts: Facts) -> Hit | None:
     """
     if facts.settings.class_weight or "E110" in facts.data.suspicions:
         return None
-    found = [
+    shares = [
         (o, o.labels.share)
         for o in facts.outputs
         if o.labels is not None
         and o.labels.share > LARGE_SHARE
         and not (o.written and o.loss == "FOL")
     ]
-    return grouped(
-        {o.node: f"{share:.1%} of the labels of {o.name} are one class" for o, share in found},
-        evidence={o.name: share for o, share in found},
+    return merge_hits(
+        {o.node: f"{share:.1%} of the labels of {o.name} are one class" for o, share in shares},
+        evidence={o.name: share for o, share in shares},
         fix={"class_weight": "balanced"},
     )
 
 
 @rule("E111", "info", action="computes output activation and loss together, from the logits")
-def fused(facts: Facts) -> Hit | None:
+def loss_fusion(facts: Facts) -> Hit | None:
     """Output activation and loss have a fused form (D.2).
 
     The logarithm of a softmax is computed directly from the logits, which neither overflows nor
@@ -222,7 +222,7 @@ def fused(facts: Facts) -> Hit | None:
 
     Ignore it: it only says what is done.
     """
-    return grouped(
+    return merge_hits(
         {
             o.node: f"{o.activation} and {o.loss} of {o.name}"
             + (f", which means {same} here" if (same := LOSSES[o.loss].of_probabilities) else "")
@@ -251,7 +251,7 @@ def many_classes(facts: Facts) -> Hit | None:
 
     Ignore it where memory does not matter.
     """
-    return grouped(
+    return merge_hits(
         of_outputs(
             facts,
             lambda o, labels: (
@@ -263,7 +263,7 @@ def many_classes(facts: Facts) -> Hit | None:
 
 
 @rule("E113", "info", action="computes CCEL")
-def from_logits(facts: Facts) -> Hit | None:
+def logit_loss(facts: Facts) -> Hit | None:
     """CCE where most heavy operators are float16, or on an NPU.
 
     Probabilities below 6·10⁻⁸ are 0 in float16, and their logarithm is infinite; computed from the
@@ -280,7 +280,7 @@ def from_logits(facts: Facts) -> Hit | None:
     """
     if not (facts.profile.mostly_float16 or facts.npu):
         return None
-    return grouped(
+    return merge_hits(
         {
             o.node: f"CCE of {o.name} would take logarithms of float16 probabilities"
             for o in facts.outputs
@@ -291,7 +291,7 @@ def from_logits(facts: Facts) -> Hit | None:
 
 
 @rule("E114", "warning", "Look for the intended column: there is nothing to learn.")
-def constant(facts: Facts) -> Hit | None:
+def constant_target(facts: Facts) -> Hit | None:
     """All targets of the training rows are the same number, or the same class, or one of up to
     eight columns of targets is.
 
@@ -320,7 +320,7 @@ def constant(facts: Facts) -> Hit | None:
         value = "the same" if output.standardized else f"{labels.minimum:g}"
         return f"all targets of {output.name} are {value}" if same else None
 
-    return grouped(of_outputs(facts, text))
+    return merge_hits(of_outputs(facts, text))
 
 
 @rule("E118", "advice", "Give the model one score for each class that occurs.", confidence=0.6)
@@ -343,9 +343,9 @@ def spare_scores(facts: Facts) -> Hit | None:
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         scores = sizes.get(output.name, 0)
-        known = labels.kind == "classes" and 1 < labels.classes < scores <= MOST_CLASSES
-        if not known or output.activation not in SOFTMAX or labels.negative:
+        has_fewer_classes = labels.kind == "classes" and 1 < labels.classes < scores <= MOST_CLASSES
+        if not has_fewer_classes or output.activation not in SOFTMAX or labels.negative:
             return None
         return f"{output.name} has {scores} scores, the labels are 0 … {labels.classes - 1}"
 
-    return grouped(of_outputs(facts, text))
+    return merge_hits(of_outputs(facts, text))

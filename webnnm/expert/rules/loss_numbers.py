@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from webnnm.expert.facts.facts import Facts, OutputFacts
-from webnnm.expert.rules.rule import Hit, grouped, rule
+from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.graph.elaboration.loss_words import loss_numbers
 from webnnm.training.loss_choice import MAD_TO_STD
 
@@ -27,7 +27,7 @@ def _numbers(facts: Facts) -> dict[str, Mapping[str, Any]]:
 
 
 @rule("E119", "warning", "Leave delta out: it is then derived from the targets.", raises=["delta"])
-def misplaced_delta(facts: Facts) -> Hit | None:
+def huber_delta(facts: Facts) -> Hit | None:
     """The text sets δ of the Huber loss below a hundredth of the deviation of the targets, or, if
     the targets have outliers, above five deviations.
 
@@ -46,7 +46,7 @@ def misplaced_delta(facts: Facts) -> Hit | None:
 
     Ignore it where targets are whole numbers and most of them are equal.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     written = _numbers(facts)
     for output in facts.outputs:
         labels, delta = output.labels, written[output.name].get("delta")
@@ -54,15 +54,15 @@ def misplaced_delta(facts: Facts) -> Hit | None:
             continue
         spread = MAD_TO_STD * labels.median_deviation
         if delta < TINY * spread or (labels.outliers and delta > WIDE * spread):
-            found[output.node] = (
+            messages[output.node] = (
                 f"HUL of {output.name} has δ {delta:g}, its targets a deviation of {spread:.3g}"
                 + " and outliers" * labels.outliers
             )
-    return grouped(found)
+    return merge_hits(messages)
 
 
 @rule("E120", "warning", "Lower gamma to 2, or use cross-entropy, which has no gamma.")
-def large_gamma(facts: Facts) -> Hit | None:
+def focal_gamma(facts: Facts) -> Hit | None:
     """γ of a focal loss is above 5.
 
     A row whose class has probability p has the weight (1 − p)^γ. With γ = 2, a row that is right
@@ -78,15 +78,15 @@ def large_gamma(facts: Facts) -> Hit | None:
 
     Ignore it where all but a few rows are known to be right from the start.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for output in facts.network.outputs:
         block = output.block
         gamma = loss_numbers(block).get("gamma")
         if block.loss is not None and isinstance(gamma, (int, float)) and gamma > MOST_GAMMA:
-            found[f"{output.name}:output"] = (
+            messages[f"{output.name}:output"] = (
                 f"FOL of {output.name} has γ {gamma:g}: rows with p = 0.5 count {0.5**gamma:.2g}"
             )
-    return grouped(found)
+    return merge_hits(messages)
 
 
 def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float] | None:
@@ -98,11 +98,11 @@ def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float]
         names = facts.data.class_names.get(output.name) or ()
         numbers = {name: number for number, name in enumerate(names)}
         numbers |= {str(number): number for number in range(classes)}
-        found = [1.0] * classes
+        weights = [1.0] * classes
         for name, weight in by_class.items():
             if name in numbers:
-                found[numbers[name]] = weight
-        return found
+                weights[numbers[name]] = weight
+        return weights
     written: Any = _numbers(facts)[output.name].get("alpha")
     if isinstance(written, tuple):
         return cast("tuple[float, ...]", written)
@@ -115,7 +115,7 @@ def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float]
     "Set class_weight='balanced', or leave the weights out.",
     confidence=0.8,
 )
-def lopsided(facts: Facts) -> Hit | None:
+def class_weight_ratio(facts: Facts) -> Hit | None:
     """Class weights, from class_weight or α, make the share of one class in the loss more than
     twenty times that of another, and the classes more uneven than their numbers of rows.
 
@@ -132,7 +132,7 @@ def lopsided(facts: Facts) -> Hit | None:
 
     Ignore it where an error on one class really costs that many times more.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for output in facts.outputs:
         counts = output.labels.class_counts if output.labels is not None else ()
         weights = _weights(facts, output, len(counts))
@@ -144,9 +144,9 @@ def lopsided(facts: Facts) -> Hit | None:
         if low * LOPSIDED >= high or (low > 0 and high / low <= uneven):
             continue
         total = sum(shares)
-        found[output.node] = (
+        messages[output.node] = (
             f"classes {shares.index(low)} … {shares.index(high)} of {output.name} have "
             f"{low / total:.1%} … {high / total:.1%} of the loss by their weights"
         )
     is_explicit = "class_weight" in facts.settings.explicit
-    return grouped(found, fix={"class_weight": "balanced"} if is_explicit else {})
+    return merge_hits(messages, fix={"class_weight": "balanced"} if is_explicit else {})

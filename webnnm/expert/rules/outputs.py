@@ -11,7 +11,7 @@ LARGEST_RATIO = 10
 
 
 @rule("E501", "info", "Set loss_weights to decide yourself.", "uncertainty weighting of the losses")
-def several(facts: Facts) -> Hit | None:
+def multiple_outputs(facts: Facts) -> Hit | None:
     """Two outputs or more.
 
     Outputs that share layers have losses of different sizes, and the largest would dominate.
@@ -39,7 +39,7 @@ def several(facts: Facts) -> Hit | None:
 
 
 @rule("E502", "warning", "Set loss_weights='auto', or weights that bring the losses together.")
-def uneven(facts: Facts) -> Hit | None:
+def uneven_losses(facts: Facts) -> Hit | None:
     """With fixed weights, or none, the initial losses of outputs differ by a factor of more than
     ten.
 
@@ -67,13 +67,13 @@ def uneven(facts: Facts) -> Hit | None:
         return None
     weights = setting if isinstance(setting, Mapping) else dict[str, float]()
     losses = {k: v * weights.get(k, 1.0) for k, v in facts.scouting.initial_losses.items()}
-    least, most = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
-    if losses[most] <= LARGEST_RATIO * losses[least]:
+    smallest, largest = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
+    if losses[largest] <= LARGEST_RATIO * losses[smallest]:
         return None
     return Hit(
-        message=f"weighted initial losses: {losses[most]:.3g} of {most}, {losses[least]:.3g} of "
-        f"{least}",
-        nodes=(f"{most}:output", f"{least}:output"),
+        message=f"weighted initial losses: {losses[largest]:.3g} of {largest}, "
+        f"{losses[smallest]:.3g} of {smallest}",
+        nodes=(f"{largest}:output", f"{smallest}:output"),
         evidence=losses,
         fix={"loss_weights": "auto"},
     )

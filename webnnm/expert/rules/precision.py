@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.expert.facts.facts import Facts
-from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 
 LEAST_SCALE = 128
 FLOAT16_MAX = FLOAT_INFO["float16"].max
@@ -19,7 +19,7 @@ def _heavy(facts: Facts) -> Hit:
 
 
 @rule("E201", "info", "Set gradient_scaling='off' to do without.", "gradient_scaling='on'")
-def scaled(facts: Facts) -> Hit | None:
+def float16_scaling(facts: Facts) -> Hit | None:
     """More heavy operators compute in float16 than in float32.
 
     The smallest float16 is 6e-8, and gradients below it become 0. If the loss is scaled by a large
@@ -33,11 +33,11 @@ def scaled(facts: Facts) -> Hit | None:
 
     Ignore it: it only says what "auto" decided.
     """
-    found = _heavy(facts)
+    heavy = _heavy(facts)
     return (
         Hit(
-            message=f"{found.message}: small gradients would become 0",
-            evidence=found.evidence,
+            message=f"{heavy.message}: small gradients would become 0",
+            evidence=heavy.evidence,
             changes={"gradient_scaling": "on"},
         )
         if facts.profile.mostly_float16
@@ -46,7 +46,7 @@ def scaled(facts: Facts) -> Hit | None:
 
 
 @rule("E202", "warning", "Set gradient_scaling='on'.")
-def unscaled(facts: Facts) -> Hit | None:
+def no_gradient_scaling(facts: Facts) -> Hit | None:
     """More heavy operators compute in float16 than in float32, and scaling is off.
 
     Without scaling, gradients in float16 below 6e-8 become 0, and there are many of these once the
@@ -62,9 +62,9 @@ def unscaled(facts: Facts) -> Hit | None:
     """
     if not facts.profile.mostly_float16 or facts.settings.gradient_scaling != "off":
         return None
-    found = _heavy(facts)
-    message = f"{found.message}, gradients unscaled: training is expected to stall"
-    return Hit(message=message, evidence=found.evidence, fix={"gradient_scaling": "on"})
+    heavy = _heavy(facts)
+    message = f"{heavy.message}, gradients unscaled: training is expected to stall"
+    return Hit(message=message, evidence=heavy.evidence, fix={"gradient_scaling": "on"})
 
 
 @rule(
@@ -73,7 +73,7 @@ def unscaled(facts: Facts) -> Hit | None:
     "Write dataType=float32 at these layers.",
     "float32 inside softmax, log, exp, variance and normalisations without dataType",
 )
-def risky(facts: Facts) -> Hit | None:
+def float16_overflow(facts: Facts) -> Hit | None:
     """Operators whose results easily leave the range of float16 compute in float16.
 
     Float16 ends at 65,504: exp(12) is beyond, as is the square of 256. Operators without a written
@@ -96,16 +96,16 @@ def risky(facts: Facts) -> Hit | None:
         if layer.label in names and "wide" in layer.operator.hazards and layer.written_type is None
     ]
     return Hit(
-        message=f"{listed(names)} in float16, which ends at {FLOAT16_MAX:g}",
+        message=f"{join_names(names)} in float16, which ends at {FLOAT16_MAX:g}",
         severity="info" if len(wide) == len(names) else None,
         nodes=names,
         evidence={"limit": FLOAT16_MAX, "layers": len(names), "computed_in_float32": len(wide)},
-        action=f"{listed(wide)} computed in float32" if wide else "",
+        action=f"{join_names(wide)} computed in float32" if wide else "",
     )
 
 
 @rule("E204", "info", "Declare the inputs as float16.", "float16 inputs for optimize_for='edge'")
-def wide_on_edge(facts: Facts) -> Hit | None:
+def float32_on_edge(facts: Facts) -> Hit | None:
     """Heavy operators compute in float32, on an NPU or with optimize_for='edge'.
 
     Neural processors compute float16 several times faster than float32, or have no float32 at all.
@@ -174,12 +174,12 @@ def lossy_casts(facts: Facts) -> Hit | None:
 
     Ignore it where the numbers are known to be small.
     """
-    found = [w for w in facts.network.warnings if w.code == "NNM007"]
-    return grouped({f"line {w.line}, column {w.column}": w.message for w in found})
+    warnings = [w for w in facts.network.warnings if w.code == "NNM007"]
+    return merge_hits({f"line {w.line}, column {w.column}": w.message for w in warnings})
 
 
 @rule("E207", "error", "Use the type or the operators that the message names.")
-def unsupported(facts: Facts) -> Hit | None:
+def no_device_support(facts: Facts) -> Hit | None:
     """The backend lacks a data type or an operator for which there is no replacement.
 
     Backends differ in data types and operators. Most missing operators are decomposed into others;
@@ -198,12 +198,12 @@ def unsupported(facts: Facts) -> Hit | None:
 
     Never ignore it: the model does not run there.
     """
-    found = facts.device.unsupported
-    return grouped({u.node: f"no {u.what} for {u.node}, but {u.instead}" for u in found})
+    missing = facts.device.unsupported
+    return merge_hits({u.node: f"no {u.what} for {u.node}, but {u.instead}" for u in missing})
 
 
 @rule("E208", "info", action="decomposes, or moves to another rank")
-def rewritten(facts: Facts) -> Hit | None:
+def graph_rewrites(facts: Facts) -> Hit | None:
     """Operators were decomposed into others, or moved to another rank, because of backend limits.
 
     WebNN limits the ranks and types of operators, and browsers lack some operators. The rewritten

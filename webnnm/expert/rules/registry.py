@@ -11,7 +11,7 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import tensor_bytes
 from webnnm.expert.rules import capacity, data, loss, schedule
 from webnnm.expert.rules.capacity import MANY_FEATURES
-from webnnm.expert.rules.rule import FOUND, Rule
+from webnnm.expert.rules.rule import DECLARED, Rule
 from webnnm.expert.rules.schedule import FEW_UPDATES
 
 MODULES = (loss, capacity, data, schedule)
@@ -96,13 +96,13 @@ class Rules(Mapping[str, Rule]):
     """Every rule by id (spec F.2)."""
 
     def __getitem__(self, id: str) -> Rule:
-        if id not in FOUND:
+        if id not in DECLARED:
             self.load([*LATER, *AFTER])
-        return FOUND[id]
+        return DECLARED[id]
 
     def __iter__(self) -> Iterator[str]:
         self.load([*LATER, *AFTER])
-        return iter(sorted(FOUND))
+        return iter(sorted(DECLARED))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -122,12 +122,12 @@ class Rules(Mapping[str, Rule]):
         names = [*LATER] * later + [*AFTER] * (facts.history is not None)
         self.load(names)
         asked = {module.__name__ for module in MODULES}.union(f"{__package__}.{n}" for n in names)
-        return [FOUND[id] for id in sorted(FOUND) if FOUND[id].test.__module__ in asked]
+        return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].test.__module__ in asked]
 
     def on_trainings(self) -> list[Rule]:
         """Return the rules on the course of a training, in the order of their ids."""
         self.load(AFTER)
-        return [FOUND[id] for id in sorted(FOUND) if FOUND[id].area == AREAS[-1]]
+        return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].area == AREAS[-1]]
 
 
 def _holds(needed: Callable[[Facts], bool], facts: Facts) -> bool:

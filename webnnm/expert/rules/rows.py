@@ -9,16 +9,16 @@ from webnnm.expert.rules.rule import Hit, rule
 from webnnm.training.automatic import ENOUGH
 
 
-def _suspected(facts: Facts, id: str) -> Hit | None:
+def _report(facts: Facts, id: str) -> Hit | None:
     """Return what the examination found for a rule."""
-    found = facts.data.suspicions.get(id)
-    if found is None:
+    suspicion = facts.data.suspicions.get(id)
+    if suspicion is None:
         return None
     return Hit(
-        message=found.message,
-        evidence=found.evidence,
-        remedy=found.remedy,
-        confidence=found.confidence,
+        message=suspicion.message,
+        evidence=suspicion.evidence,
+        remedy=suspicion.remedy,
+        confidence=suspicion.confidence,
     )
 
 
@@ -45,7 +45,7 @@ def far_cells(facts: Facts) -> Hit | None:
 
     Ignore it where these values were measured.
     """
-    return _suspected(facts, "E614")
+    return _report(facts, "E614")
 
 
 @rule(
@@ -54,7 +54,7 @@ def far_cells(facts: Facts) -> Hit | None:
     "Leave the column out, unless it is known when a prediction is made.",
     confidence=0.7,
 )
-def telling(facts: Facts) -> Hit | None:
+def single_predictor(facts: Facts) -> Hit | None:
     """One of several columns alone predicts the target of 99 % of the training rows, of 50 rows or
     more, or its values are the means of the target over the rows that have them; advice where it is
     a quantity that has one value in 95 % of the rows of some classes and in at most 10 % of the
@@ -81,12 +81,12 @@ def telling(facts: Facts) -> Hit | None:
 
     Ignore it where the column is known when a prediction is made, and the task is that easy.
     """
-    hit = _suspected(facts, "E615")
+    hit = _report(facts, "E615")
     return replace(hit, severity="advice") if hit and "marks" in hit.evidence else hit
 
 
 @rule("E616", "warning", "Leave the column out: new rows will have other numbers.")
-def counting(facts: Facts) -> Hit | None:
+def row_number(facts: Facts) -> Hit | None:
     """A column numbers the rows, or its name says that it identifies them; not where the rows are
     split in order.
 
@@ -103,11 +103,11 @@ def counting(facts: Facts) -> Hit | None:
 
     Ignore it where the order means something, as time does, and testing rows come later.
     """
-    return _suspected(facts, "E616")
+    return _report(facts, "E616")
 
 
 @rule("E617", "advice", "Leave one of these columns out.", confidence=0.5)
-def dependent(facts: Facts) -> Hit | None:
+def redundant_column(facts: Facts) -> Hit | None:
     """A column is the same as another one up to scale, or is a linear combination of others.
 
     Two columns that say the same share one effect, in a proportion that chance decides; their
@@ -124,7 +124,7 @@ def dependent(facts: Facts) -> Hit | None:
 
     Ignore it where the columns may differ in later rows.
     """
-    return _suspected(facts, "E617")
+    return _report(facts, "E617")
 
 
 @rule(
@@ -134,7 +134,7 @@ def dependent(facts: Facts) -> Hit | None:
     "that: dataset.augment(…).",
     confidence=0.8,
 )
-def copied(facts: Facts) -> Hit | None:
+def near_duplicates(facts: Facts) -> Hit | None:
     """Most testing rows, or seven of ten of one class, have a few training rows that are three
     times nearer than all others; or rows form groups that share two measurements of many values
     each, and the nearest rows predict the target of 15 % fewer rows, beyond chance, without those
@@ -154,7 +154,7 @@ def copied(facts: Facts) -> Hit | None:
 
     Ignore it where future rows will come from the same people and things.
     """
-    return _suspected(facts, "E619")
+    return _report(facts, "E619")
 
 
 @rule(
@@ -187,11 +187,11 @@ def windows(facts: Facts) -> Hit | None:
     Ignore it where the task is only to fill gaps between known values, or the model will be used on
     the same persons.
     """
-    return _suspected(facts, "E620")
+    return _report(facts, "E620")
 
 
 @rule("E621", "warning", "Find out which class is right, and drop the other rows.")
-def contradictory(facts: Facts) -> Hit | None:
+def contradictory_labels(facts: Facts) -> Hit | None:
     """More than 1 % of the rows are equal to a row of another class.
 
     Whatever the model predicts for equal rows with different labels, at least one of them is wrong:
@@ -208,7 +208,7 @@ def contradictory(facts: Facts) -> Hit | None:
 
     Ignore it where labels are random by nature, as outcomes are, and probabilities are wanted.
     """
-    return _suspected(facts, "E621")
+    return _report(facts, "E621")
 
 
 @rule(
@@ -217,7 +217,7 @@ def contradictory(facts: Facts) -> Hit | None:
     "Split the rows at random, or gather training rows like the testing rows.",
     confidence=0.8,
 )
-def moved(facts: Facts) -> Hit | None:
+def distribution_shift(facts: Facts) -> Hit | None:
     """The mean of a column in testing differs by more than a standard deviation from that in
     training, or for pictures and sequences the mean of each as a whole; or, in rows split in order,
     the mean of a target does, beyond what the columns explain.
@@ -241,7 +241,7 @@ def moved(facts: Facts) -> Hit | None:
 
     Ignore it where that is what the test is for, as with later years or other hospitals.
     """
-    return _suspected(facts, "E622")
+    return _report(facts, "E622")
 
 
 @rule(
@@ -249,7 +249,7 @@ def moved(facts: Facts) -> Hit | None:
     "warning",
     "Pass the rows without padding, with length='max': padding then has no effect.",
 )
-def padded(facts: Facts) -> Hit | None:
+def manual_padding(facts: Facts) -> Hit | None:
     """Rows of a sequence, or of tokens that attention, a mean or a recurrent layer combines, end in
     the same repeated position, and no length is given.
 
@@ -267,19 +267,19 @@ def padded(facts: Facts) -> Hit | None:
 
     Ignore it where the value at the end was measured.
     """
-    known = facts.data.suspicions.get("E623")
-    if known is None:
+    suspicion = facts.data.suspicions.get("E623")
+    if suspicion is None:
         return None
-    sequence = known.evidence["sequence"] or any(
+    sequence = suspicion.evidence["sequence"] or any(
         vertex.features[0].sequence for vertex in facts.network.inputs
     )
-    mixed = known.evidence["words"] and any(
+    mixes_positions = suspicion.evidence["words"] and any(
         layer.has("recurrent")
         or layer.operator.name == "attend"
         or (layer.has("reduction", "pooling") and layer.has("linear"))
         for layer in facts.network.layers
     )
-    return _suspected(facts, "E623") if sequence or mixed else None
+    return _report(facts, "E623") if sequence or mixes_positions else None
 
 
 @rule(
@@ -287,7 +287,7 @@ def padded(facts: Facts) -> Hit | None:
     "warning",
     "Subtract the first value before they become float32, or let the dataset do it: standardize=.",
 )
-def unresolved(facts: Facts) -> Hit | None:
+def float32_rounding(facts: Facts) -> Hit | None:
     """A column loses different values as float32: a time in seconds since 1970.
 
     float32 has 24 bits of precision: seconds since 1970 come in steps of 128, so that
@@ -304,7 +304,7 @@ def unresolved(facts: Facts) -> Hit | None:
 
     Ignore it where only the large differences matter.
     """
-    return _suspected(facts, "E625")
+    return _report(facts, "E625")
 
 
 @rule(
@@ -313,7 +313,7 @@ def unresolved(facts: Facts) -> Hit | None:
     "Give each of its values its own column: TableDataset(…, categorical=[…]).",
     confidence=0.6,
 )
-def categories(facts: Facts) -> Hit | None:
+def category_numbers(facts: Facts) -> Hit | None:
     """A column has whole numbers whose targets go up and down from one number to the next.
 
     As a number, category 5 lies between 4 and 6 and is nearly 500 times nearer to them than to
@@ -330,11 +330,11 @@ def categories(facts: Facts) -> Hit | None:
 
     Ignore it where the order of the numbers does have a meaning, with a bumpy effect.
     """
-    return _suspected(facts, "E626")
+    return _report(facts, "E626")
 
 
 @rule("E627", "advice", "Check whether labels still belong to their rows.", confidence=0.4)
-def unrelated(facts: Facts) -> Hit | None:
+def labels_without_relation(facts: Facts) -> Hit | None:
     """The nearest training rows predict the class no better than the most frequent class does.
 
     Similar rows mostly have similar labels. If the nearest rows predict no better than the most
@@ -352,7 +352,7 @@ def unrelated(facts: Facts) -> Hit | None:
 
     Ignore it where the label is a parity or a chessboard, or there is little but noise.
     """
-    return _suspected(facts, "E627")
+    return _report(facts, "E627")
 
 
 @rule(
@@ -362,7 +362,7 @@ def unrelated(facts: Facts) -> Hit | None:
     "set missing='mean'.",
     confidence=0.7,
 )
-def numerals(facts: Facts) -> Hit | None:
+def numeric_categories(facts: Facts) -> Hit | None:
     """Four fifths of the categories of a column are numbers, and have fewer than ten training rows
     each.
 
@@ -381,7 +381,7 @@ def numerals(facts: Facts) -> Hit | None:
 
     Ignore it where the numbers are names, such as house numbers.
     """
-    return _suspected(facts, "E629")
+    return _report(facts, "E629")
 
 
 @rule(
@@ -391,7 +391,7 @@ def numerals(facts: Facts) -> Hit | None:
     "move the channels, as x.transpose(0, 3, 1, 2) does: reshape does not reorder the numbers.",
     confidence=0.8,
 )
-def reshaped(facts: Facts) -> Hit | None:
+def channel_reshape(facts: Facts) -> Hit | None:
     """Pictures for a convolution, of two to four channels and 8 × 8 pixels or more, are rougher
     than if their channels were at the other end: vertically, and 1.5 times together with the
     differences of horizontal neighbours or of channels; or 1.4 times in all of them.
@@ -418,7 +418,7 @@ def reshaped(facts: Facts) -> Hit | None:
     Ignore it where pictures have a pattern that repeats after as many pixels as there are channels.
     """
     convolved = any(layer.has("windowed") for layer in facts.network.layers)
-    return _suspected(facts, "E630") if convolved else None
+    return _report(facts, "E630") if convolved else None
 
 
 @rule(
@@ -428,7 +428,7 @@ def reshaped(facts: Facts) -> Hit | None:
     "take the logarithm.",
     confidence=0.7,
 )
-def mixed_units(facts: Facts) -> Hit | None:
+def unit_mix(facts: Facts) -> Hit | None:
     """Some cells of a positive column are 1,000, 100, 10 or 60 times the others, or another usual
     ratio of two units, spread like the others and lie apart from them; or they are degrees
     Fahrenheit among degrees Celsius.
@@ -453,7 +453,7 @@ def mixed_units(facts: Facts) -> Hit | None:
 
     Ignore it where both groups were measured in the same unit.
     """
-    return _suspected(facts, "E631")
+    return _report(facts, "E631")
 
 
 @rule(
@@ -463,7 +463,7 @@ def mixed_units(facts: Facts) -> Hit | None:
     "target by the formula: that needs no network.",
     confidence=0.8,
 )
-def computed(facts: Facts) -> Hit | None:
+def target_formula(facts: Facts) -> Hit | None:
     """A quantity is the sum, difference, product or quotient of two named columns, or of one and
     the square of the other, up to scale and offset, with an R² of 0.999 or more; neither column
     alone predicts it, and for products and quotients no linear combination of both does. Or it is
@@ -485,7 +485,7 @@ def computed(facts: Facts) -> Hit | None:
 
     Ignore it where the model is meant to find the formula, in an experiment.
     """
-    return _suspected(facts, "E632")
+    return _report(facts, "E632")
 
 
 @rule(
@@ -494,7 +494,7 @@ def computed(facts: Facts) -> Hit | None:
     "Leave out the column that is mostly empty, with features=[…], or fill in the cells with "
     "missing='mean'.",
 )
-def thinned(facts: Facts) -> Hit | None:
+def missing_rows(facts: Facts) -> Hit | None:
     """missing='drop' left out more than half of the rows that have a label; advice where 2,000
     training rows remain.
 
@@ -514,7 +514,7 @@ def thinned(facts: Facts) -> Hit | None:
 
     Ignore it where only complete rows are relevant.
     """
-    hit = _suspected(facts, "E633")
+    hit = _report(facts, "E633")
     many = facts.data.training >= ENOUGH
     return replace(hit, severity="advice") if hit and many else hit
 
@@ -526,7 +526,7 @@ def thinned(facts: Facts) -> Hit | None:
     "weekdays and months also as words, which become categories.",
     confidence=0.8,
 )
-def dates(facts: Facts) -> Hit | None:
+def dates_as_numbers(facts: Facts) -> Hit | None:
     """All values of a column, twelve or more from two or more months, are dates written as one
     number: yyyymmdd, ddmmyyyy, mmddyyyy, yymmdd or yyyymm.
 
@@ -536,8 +536,8 @@ def dates(facts: Facts) -> Hit | None:
     neighbouring day also counts as a date.
 
     >>> from webnnm import TableDataset, review
-    >>> dates = [(2019 + i // 12) * 100 + 1 + i % 12 for i in range(48)]
-    >>> table = {"month": dates, "guests": [200 + i * 37 % 50 for i in range(48)]}
+    >>> dates_as_numbers = [(2019 + i // 12) * 100 + 1 + i % 12 for i in range(48)]
+    >>> table = {"month": dates_as_numbers, "guests": [200 + i * 37 % 50 for i in range(48)]}
     >>> data = TableDataset(table, label="guests", standardize=True, standardize_targets=True)
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> print(review(text, data).finding("E634"))
@@ -546,7 +546,7 @@ def dates(facts: Facts) -> Hit | None:
 
     Ignore it where the numbers are not dates.
     """
-    return _suspected(facts, "E634")
+    return _report(facts, "E634")
 
 
 @rule(
@@ -556,7 +556,7 @@ def dates(facts: Facts) -> Hit | None:
     "pictures, or add noise; or return the other class for these rows.",
     confidence=0.7,
 )
-def turned(facts: Facts) -> Hit | None:
+def class_changing_augmentation(facts: Facts) -> Hit | None:
     """An eighth or more of 100 augmented rows look like another class: a row of that class is
     nearer than any of their own, and as near as rows usually are; three times as many as without
     augmentation.
@@ -586,4 +586,4 @@ def turned(facts: Facts) -> Hit | None:
 
     Ignore it where the classes are random, and rows of all classes look alike.
     """
-    return _suspected(facts, "E635")
+    return _report(facts, "E635")

@@ -13,7 +13,7 @@ from webnnm.expert.facts.facts import Facts, HistoryFacts
 CERTAIN = 0.9
 """The confidence of rules that do not state one."""
 
-NAMED = 5
+MAX_NAMES = 5
 """The number of names that a message lists, before a count (spec F.3)."""
 
 
@@ -74,7 +74,7 @@ class Rule:
         return AREAS[int(self.id[1]) - 1]
 
 
-FOUND: dict[str, Rule] = {}
+DECLARED: dict[str, Rule] = {}
 """The rules declared so far."""
 
 
@@ -93,9 +93,9 @@ def rule(
     """Declare a rule; the function's docstring says when it holds."""
 
     def declare(test: Test) -> Test:
-        assert id not in FOUND, id
+        assert id not in DECLARED, id
         both = frozenset(lowers), frozenset(raises)
-        FOUND[id] = Rule(id, severity, remedy, action, test, confidence, *both, early, refuted)
+        DECLARED[id] = Rule(id, severity, remedy, action, test, confidence, *both, early, refuted)
         return test
 
     return declare
@@ -111,31 +111,33 @@ def after(
 
     def declare(test: HistoryTest) -> Test:
         @wraps(test)
-        def guarded(facts: Facts) -> Hit | None:
+        def test_history(facts: Facts) -> Hit | None:
             history = facts.history
             if history is None or not history.epochs or not (history.ended or early):
                 return None
             return test(facts, history)
 
-        return rule(id, severity, remedy, early=early, **more)(guarded)
+        return rule(id, severity, remedy, early=early, **more)(test_history)
 
     return declare
 
 
-def listed(names: Iterable[str], separator: str = ", ") -> str:
+def join_names(names: Iterable[str], separator: str = ", ") -> str:
     """Return names for a message: at most five, then a count.
 
-    >>> listed("abcdefg")
+    >>> join_names("abcdefg")
     'a, b, c, d, e and 2 more'
     """
     every = list(names)
-    more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
-    return separator.join(every[:NAMED]) + more
+    more = f" and {len(every) - MAX_NAMES} more" if len(every) > MAX_NAMES else ""
+    return separator.join(every[:MAX_NAMES]) + more
 
 
-def grouped(found: Mapping[str, str], lead: str = "", tail: str = "", **rest: Any) -> Hit | None:
+def merge_hits(
+    messages: Mapping[str, str], lead: str = "", tail: str = "", **rest: Any
+) -> Hit | None:
     """Return one hit for what was found, node → text, or None if nothing was."""
-    if not found:
+    if not messages:
         return None
-    message = f"{lead}{listed(found.values(), '; ')}{tail}"
-    return Hit(message=message, nodes=tuple(found), **rest)
+    message = f"{lead}{join_names(messages.values(), '; ')}{tail}"
+    return Hit(message=message, nodes=tuple(messages), **rest)

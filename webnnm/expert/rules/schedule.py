@@ -66,7 +66,7 @@ def few_steps(facts: Facts) -> Hit | None:
 
 
 @rule("E703", "advice", "Set freeze=0, or load trained parameters.", lowers=["freeze"])
-def frozen_noise(facts: Facts) -> Hit | None:
+def random_trunk(facts: Facts) -> Hit | None:
     """Parameters are frozen in a model that was never trained or loaded.
 
     Frozen parameters keep their initial values. Without earlier training, these are random.

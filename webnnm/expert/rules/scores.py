@@ -6,7 +6,7 @@ import math
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.paths import tail
-from webnnm.expert.rules.rule import Hit, grouped, rule
+from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.graph.elaboration.vertices import LayerVertex, ParameterVertex
 
 FAR = 1.0
@@ -27,7 +27,7 @@ def _is_softmax(layer: LayerVertex) -> bool:
 
 
 @rule("E409", "warning", "Move dropout() before the last product, or leave it out.")
-def dropped_output(facts: Facts) -> Hit | None:
+def output_dropout(facts: Facts) -> Hit | None:
     """Dropout after the last product, on the scores or the quantity itself.
 
     Dropout makes the units of a layer independent of each other, which helps if a product follows
@@ -42,17 +42,17 @@ def dropped_output(facts: Facts) -> Hit | None:
 
     Ignore it where the output is not a prediction but a code that another model takes.
     """
-    found = {
+    outputs = {
         layer.label: output.name
         for output in facts.network.outputs
         for layer in tail(output)
         if layer.operator.name == "dropout"
     }
-    return grouped({a: f"{a} drops predictions of {b}" for a, b in found.items()})
+    return merge_hits({a: f"{a} drops predictions of {b}" for a, b in outputs.items()})
 
 
 @rule("E504", "warning", "Leave out the activation before the output activation.")
-def bounded_scores(facts: Facts) -> Hit | None:
+def scores_in_range(facts: Facts) -> Hit | None:
     """An activation with bounded results comes directly before softmax or sigmoid.
 
     Softmax and sigmoid take scores of any size. After relu no score is below 0, so that all wrong
@@ -68,7 +68,7 @@ def bounded_scores(facts: Facts) -> Hit | None:
 
     Ignore it where probabilities must never come near 0 or 1.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for output in facts.network.outputs:
         layers = tail(output)
         before = _before(layers)
@@ -78,12 +78,12 @@ def bounded_scores(facts: Facts) -> Hit | None:
         if math.isfinite(low):
             last = next(v for v in layers if v.has("probabilistic"))
             reach = f"{low:g} … {high:g}" if high < 2 else f"{low:g} and more"
-            found[before.label] = f"{last.label} gets scores of {reach} from {before.label}"
-    return grouped(found)
+            messages[before.label] = f"{last.label} gets scores of {reach} from {before.label}"
+    return merge_hits(messages)
 
 
 @rule("E505", "warning", "Leave out one of them.")
-def twice(facts: Facts) -> Hit | None:
+def double_softmax(facts: Facts) -> Hit | None:
     """Two softmax layers follow each other at an output.
 
     The second one gets probabilities, which lie within 1 of each other: with ten classes no
@@ -97,12 +97,12 @@ def twice(facts: Facts) -> Hit | None:
 
     Ignore it where you want flatter probabilities than those of the model.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for output in facts.network.outputs:
         before = _before(tail(output))
         if before is not None and _is_softmax(before):
-            found[before.label] = f"{before.label} comes before another softmax at {output.name}"
-    return grouped(found)
+            messages[before.label] = f"{before.label} comes before another softmax at {output.name}"
+    return merge_hits(messages)
 
 
 @rule("E506", "advice", "Add a bias after the last product: add(b).")
@@ -121,7 +121,7 @@ def no_bias(facts: Facts) -> Hit | None:
 
     Ignore it where the target for a row of zeros is known to be 0, as in laws of physics.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     ends = {output.name: output for output in facts.network.outputs}
     for output in facts.outputs:
         labels = output.labels
@@ -137,8 +137,8 @@ def no_bias(facts: Facts) -> Hit | None:
             for source in layer.operands[1:]
         )
         if not biased and abs(labels.mean) > FAR * labels.std:
-            found[product.label] = (
+            messages[product.label] = (
                 f"{product.label} has no bias, the targets of {output.name} have mean "
                 f"{labels.mean:.3g} and std {labels.std:.3g}"
             )
-    return grouped(found)
+    return merge_hits(messages)

@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.paths import ancestors
 from webnnm.expert.facts.structure import numbers
-from webnnm.expert.rules.rule import Hit, grouped, rule
+from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, ParameterVertex
 
 SPARE = 10
@@ -17,17 +17,17 @@ MANY = 10_000
 """A table with fewer numbers costs nothing."""
 
 
-def found_of(facts: Facts, id: str) -> Mapping[str, Any]:
+def evidence_by_input(facts: Facts, id: str) -> Mapping[str, Any]:
     """Return, by input, what the examination measured for a rule."""
-    known = facts.data.suspicions.get(id)
-    evidence: Mapping[str, Any] = known.evidence if known is not None else {}
+    suspicion = facts.data.suspicions.get(id)
+    evidence: Mapping[str, Any] = suspicion.evidence if suspicion is not None else {}
     if len(evidence) == 1 and len(facts.network.inputs) == 1:
         return {facts.network.inputs[0].block: next(iter(evidence.values()))}
     return evidence
 
 
 @rule("E330", "warning", "Write causal=true for attend, direction=forward for a recurrent layer.")
-def looks_ahead(facts: Facts) -> Hit | None:
+def look_ahead(facts: Facts) -> Hit | None:
     """The targets of a sequence are its next values, and a layer sees them in its input.
 
     To predict what comes next, a position may only look at earlier ones. Attention without
@@ -46,17 +46,19 @@ def looks_ahead(facts: Facts) -> Hit | None:
 
     Ignore it where the targets are meant to be in the input, as in a copying task.
     """
-    if not found_of(facts, "E330"):
+    if not evidence_by_input(facts, "E330"):
         return None
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for output in facts.network.outputs:
         last = output.source.vertex
         if not output.source.features.sequence or not isinstance(last, LayerVertex):
             continue
         for layer in (last, *ancestors(last)):
             if layer.features[0].sequence and _ahead(layer):
-                found[layer.label] = f"{layer.label} sees the next positions, which are the targets"
-    return grouped(found)
+                messages[layer.label] = (
+                    f"{layer.label} sees the next positions, which are the targets"
+                )
+    return merge_hits(messages)
 
 
 def _ahead(layer: LayerVertex) -> bool:
@@ -78,7 +80,7 @@ def _ahead(layer: LayerVertex) -> bool:
     "Give the table as many rows as there are words: size=… of the embedding.",
     confidence=0.6,
 )
-def spare_rows(facts: Facts) -> Hit | None:
+def spare_embedding_rows(facts: Facts) -> Hit | None:
     """The table of an embedding has more than ten times as many rows as the data have words, and
     10,000 numbers or more.
 
@@ -96,26 +98,26 @@ def spare_rows(facts: Facts) -> Hit | None:
 
     Ignore it where the table comes from a larger model, or more words will be added.
     """
-    highest = found_of(facts, "E416")
-    found: dict[str, str] = {}
+    highest_ids = evidence_by_input(facts, "E416")
+    messages: dict[str, str] = {}
     for layer in facts.network.layers:
         if layer.operator.name != "embedding":
             continue
         words, table = (source.vertex for source in layer.operands[:2])
         if not isinstance(words, InputVertex) or not isinstance(table, ParameterVertex):
             continue
-        rows, most = table.features[0].sizes()[0], highest.get(words.block)
-        if most is None or rows <= SPARE * (most + 1) or numbers(table) < MANY:
+        rows, highest_id = table.features[0].sizes()[0], highest_ids.get(words.block)
+        if highest_id is None or rows <= SPARE * (highest_id + 1) or numbers(table) < MANY:
             continue
-        found[table.name] = (
+        messages[table.name] = (
             f"table {table.name} has {rows:,} rows of {numbers(table) // rows} numbers, the words "
-            f"of {words.block} are 0 … {most:g}"
+            f"of {words.block} are 0 … {highest_id:g}"
         )
-    return grouped(found)
+    return merge_hits(messages)
 
 
 @rule("E417", "info", "Leave returnSequence out: the layer then returns the last state.")
-def states_averaged(facts: Facts) -> Hit | None:
+def mean_of_states(facts: Facts) -> Hit | None:
     """The states of a recurrent layer are averaged over the positions, and the last one is not
     used.
 
@@ -133,13 +135,13 @@ def states_averaged(facts: Facts) -> Hit | None:
 
     Ignore it where all positions matter equally.
     """
-    found: dict[str, str] = {}
+    messages: dict[str, str] = {}
     for layer in facts.network.order:
         if layer.has("reduction") and layer.has("linear") and not layer.features[0].sequence:
             before = layer.operands[0].vertex
             if isinstance(before, LayerVertex) and before.has("recurrent"):
-                found[layer.label] = (
+                messages[layer.label] = (
                     f"{layer.label} averages all states of {before.label}, whose last one has read "
                     "everything"
                 )
-    return grouped(found)
+    return merge_hits(messages)

@@ -74,7 +74,7 @@ def overflowing_scale(facts: Facts) -> Hit | None:
 
 
 @rule("E324", "warning", "Raise lr to near the optimizer's default.", raises=["lr"])
-def slow(facts: Facts) -> Hit | None:
+def low_rate(facts: Facts) -> Hit | None:
     """The learning rate is less than a hundredth of the optimizer's default; for trained or loaded
     parameters, less than a ten-thousandth.
 
@@ -102,7 +102,7 @@ def slow(facts: Facts) -> Hit | None:
 
 
 @rule("E325", "warning", "Raise agc_lambda to about 0.01.", raises=["agc_lambda"])
-def clipped_to_nothing(facts: Facts) -> Hit | None:
+def tiny_agc_lambda(facts: Facts) -> Hit | None:
     """Adaptive clipping with agc_lambda below 0.0001.
 
     Gradients of a unit are clipped to this share of the norm of its weights. 0.01 is usual (Brock
@@ -124,7 +124,7 @@ def clipped_to_nothing(facts: Facts) -> Hit | None:
 
 
 @rule("E326", "warning", "Lower momentum_factor to 0.9.", lowers=["momentum_factor"])
-def inert(facts: Facts) -> Hit | None:
+def large_momentum(facts: Facts) -> Hit | None:
     """Momentum above 0.995.
 
     A step is an average over about 1/(1 − μ) steps: 10 for 0.9, 1,000 for 0.999, and its length
@@ -169,7 +169,7 @@ def large_epsilon(facts: Facts) -> Hit | None:
 
 
 @rule("E328", "warning", "Raise beta2 to 0.999.", raises=["beta2"])
-def forgetful(facts: Facts) -> Hit | None:
+def small_beta2(facts: Facts) -> Hit | None:
     """β₂ is below 0.5, in an optimizer that divides by the mean square of gradients.
 
     The mean of the last one or two squares is nearly the last square: each step has the full
@@ -232,19 +232,19 @@ def strong_penalty(facts: Facts) -> Hit | None:
     """
     settings = facts.settings
     penalties = (("L1", "lambda1", settings.lambda1), ("L2", "lambda2", settings.lambda2))
-    found = {
+    strengths = {
         name: strength
         for kind, name, strength in penalties
         if kind in settings.regularization and strength >= PULL
     }
-    if not found:
+    if not strengths:
         return None
-    message = ", ".join(f"{name} {value:g}" for name, value in found.items())
-    return Hit(message=f"{message} outweighs the loss", fix=dict.fromkeys(found, 1e-4))
+    message = ", ".join(f"{name} {value:g}" for name, value in strengths.items())
+    return Hit(message=f"{message} outweighs the loss", fix=dict.fromkeys(strengths, 1e-4))
 
 
 @rule("E503", "warning", "Set loss_weights='auto', or weights of similar magnitude.")
-def weights_apart(facts: Facts) -> Hit | None:
+def loss_weight_ratio(facts: Facts) -> Hit | None:
     """The given loss weights differ by a factor of more than a thousand.
 
     An output whose loss counts a thousandth contributes a thousandth of the gradient: shared layers
@@ -273,7 +273,7 @@ def weights_apart(facts: Facts) -> Hit | None:
 @rule(
     "E507", "warning", "Lower label_smoothing to 0.1, or leave it out.", lowers=["label_smoothing"]
 )
-def oversmoothed(facts: Facts) -> Hit | None:
+def strong_smoothing(facts: Facts) -> Hit | None:
     """Labels are smoothed by more than 0.4, or at all where no output has classes.
 
     Smoothing by s gives each of the K classes a label of s/K, and the right one 1 − s + s/K
@@ -349,7 +349,7 @@ def all_warm_up(facts: Facts) -> Hit | None:
     "Use longer steps or a larger factor.",
     raises=["step_epochs", "step_factor"],
 )
-def falls_too_soon(facts: Facts) -> Hit | None:
+def early_step_decay(facts: Facts) -> Hit | None:
     """A step schedule is below a hundredth of its rate after a third of the epochs.
 
     Rates are lowered in steps when learning has slowed down: two or three times in a training, to a
@@ -380,7 +380,7 @@ def falls_too_soon(facts: Facts) -> Hit | None:
     "Raise schedule_epochs to epochs, or leave it out.",
     raises=["schedule_epochs"],
 )
-def ends_too_soon(facts: Facts) -> Hit | None:
+def short_schedule(facts: Facts) -> Hit | None:
     """The schedule ends within the first half of the epochs, at a rate near 0.
 
     After its end the rate stays at min_lr, which is 0 unless given. The remaining epochs take time
@@ -405,7 +405,7 @@ def ends_too_soon(facts: Facts) -> Hit | None:
 
 
 @rule("E708", "warning", "Raise patience to 10 or more.", raises=["patience"])
-def impatient(facts: Facts) -> Hit | None:
+def small_patience(facts: Facts) -> Hit | None:
     """Patience is below 3 epochs, in a training of 10 or more.
 
     A validation loss rises by chance from one epoch to the next. One or two rises do not mean that
@@ -467,7 +467,7 @@ def few_updates(facts: Facts) -> Hit | None:
     lowers=["lr"],
     raises=["batch_size"],
 )
-def single_rows(facts: Facts) -> Hit | None:
+def single_row_batches(facts: Facts) -> Hit | None:
     """Batches of one row, at a rate above a tenth of the optimizer's default.
 
     The gradient of a single row follows that row, not the data. Default rates suit batches of about
@@ -491,7 +491,7 @@ def single_rows(facts: Facts) -> Hit | None:
 
 
 @rule("E711", "warning", "Lower accumulate: 1 steps after every batch.", lowers=["accumulate"])
-def accumulates_too_much(facts: Facts) -> Hit | None:
+def long_accumulation(facts: Facts) -> Hit | None:
     """More batches are accumulated than half an epoch has.
 
     Accumulated gradients make one step. This gives large batches where memory is short; with half
@@ -517,7 +517,7 @@ def accumulates_too_much(facts: Facts) -> Hit | None:
 
 
 @rule("E712", "warning", "Lower validate_every to 1.", lowers=["validate_every"])
-def seldom_validated(facts: Facts) -> Hit | None:
+def few_validations(facts: Facts) -> Hit | None:
     """There are fewer than four validations in the training.
 
     The best epoch is chosen among the validated ones, and patience counts only these.
@@ -531,18 +531,18 @@ def seldom_validated(facts: Facts) -> Hit | None:
     Ignore it where validation takes far longer than training.
     """
     every, epochs = facts.settings.validate_every, facts.settings.epochs or 0
-    if every <= 1 or epochs >= 4 * every or (facts.data.sizes and not _validated(facts)):
+    if every <= 1 or epochs >= 4 * every or (facts.data.sizes and not _has_validation(facts)):
         return None
     message = f"validation every {every:g} epochs, {epochs:g} epochs"
     return Hit(message=message, fix={"validate_every": 1})
 
 
-def _validated(facts: Facts) -> bool:
+def _has_validation(facts: Facts) -> bool:
     return bool(facts.data.sizes.get("validation") or facts.settings.validation_split)
 
 
 @rule("E713", "advice", "Set restore_best=True.", confidence=0.6)
-def last_kept(facts: Facts) -> Hit | None:
+def no_restore(facts: Facts) -> Hit | None:
     """restore_best is off, at a constant rate or in a training with patience below its epochs.
 
     At a constant rate the parameters oscillate around the minimum to the end, and the last ones are
@@ -565,7 +565,7 @@ def last_kept(facts: Facts) -> Hit | None:
 
 
 @rule("E714", "advice", "Hold back validation rows: validation_split=0.2.", confidence=0.6)
-def blind_patience(facts: Facts) -> Hit | None:
+def patience_without_validation(facts: Facts) -> Hit | None:
     """Patience is given and below the number of epochs, and there are no validation rows.
 
     Patience is meant to end a training before it overfits. Without validation rows it follows the
@@ -583,7 +583,7 @@ def blind_patience(facts: Facts) -> Hit | None:
     patience, epochs = facts.settings.patience, facts.settings.epochs or 0
     if "patience" not in facts.settings.explicit or patience >= epochs:
         return None
-    if not facts.data.training or _validated(facts):
+    if not facts.data.training or _has_validation(facts):
         return None
     message = f"patience {patience:g} follows the training loss: there are no validation rows"
     return Hit(message=message, fix={"validation_split": 0.2})

@@ -6,7 +6,7 @@ from webnnm.expert.facts.chains import outputs_that_flow_on, products_in_a_row
 from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.profile import HIGH, Profile
-from webnnm.expert.rules.rule import Hit, grouped, listed, rule
+from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.totals import DIVERGED_REMEDY
 
@@ -22,12 +22,12 @@ SCOUTING_BUDGET = 20_000_000
 """The limit of seeds times parameters in the seed search (spec E.4)."""
 
 
-def _unnormalised(profile: Profile) -> bool:
+def _is_deep_without_norm(profile: Profile) -> bool:
     return profile.depth > HIGH["depth"] and not profile.norm_count
 
 
 @rule("E301", "info", "Set gradient_clipping to decide yourself.", "gradient_clipping='global'")
-def clipped(facts: Facts) -> Hit | None:
+def global_clipping(facts: Facts) -> Hit | None:
     """Three heavy operators or more, or recurrence, and not E302.
 
     A single batch of unusual rows can have a gradient a hundred times the usual one and undo many
@@ -44,7 +44,7 @@ def clipped(facts: Facts) -> Hit | None:
     Ignore it: it only says what "auto" decided.
     """
     profile = facts.profile
-    if _unnormalised(profile) or not (profile.heavy_ops >= 3 or profile.recurrent):
+    if _is_deep_without_norm(profile) or not (profile.heavy_ops >= 3 or profile.recurrent):
         return None
     why = "recurrent layers" if profile.recurrent else f"{profile.heavy_ops} heavy operators"
     return Hit(
@@ -55,7 +55,7 @@ def clipped(facts: Facts) -> Hit | None:
 
 
 @rule("E302", "info", "Set gradient_clipping to decide yourself.", "gradient_clipping='agc'")
-def clipped_by_unit(facts: Facts) -> Hit | None:
+def adaptive_clipping(facts: Facts) -> Hit | None:
     """Depth above 15 and no normalisation.
 
     Without normalisation the gradients of layers differ by orders of magnitude. Adaptive clipping
@@ -72,7 +72,7 @@ def clipped_by_unit(facts: Facts) -> Hit | None:
     Ignore it: it only says what "auto" decided.
     """
     depth = facts.profile.depth
-    if not _unnormalised(facts.profile):
+    if not _is_deep_without_norm(facts.profile):
         return None
     return Hit(
         message=f"depth {depth} without normalisation",
@@ -86,7 +86,7 @@ def clipped_by_unit(facts: Facts) -> Hit | None:
     "warning",
     "Use a few layers with relu, or insert residual connections and normalisation.",
 )
-def vanishing(facts: Facts) -> Hit | None:
+def saturating_chain(facts: Facts) -> Hit | None:
     """Five or more saturating layers (sigmoid, tanh, hardSigmoid, softsign, erf) follow each other
     without residual or normalisation.
 
@@ -109,12 +109,12 @@ def vanishing(facts: Facts) -> Hit | None:
     chain = facts.profile.chain
     if len(chain) < CHAIN:
         return None
-    message = f"{len(chain)} saturating layers in a row: {listed(chain)}; gradients vanish"
+    message = f"{len(chain)} saturating layers in a row: {join_names(chain)}; gradients vanish"
     return Hit(message=message, nodes=chain, evidence={"chain": len(chain)})
 
 
 @rule("E304", "warning", "Use fewer layers, or add residual connections with normalisation.")
-def deep(facts: Facts) -> Hit | None:
+def depth_without_norm(facts: Facts) -> Hit | None:
     """Depth above 15 without residuals and normalisation.
 
     Depth is the number of layers on the longest path from an input to an output, activations and
@@ -133,7 +133,7 @@ def deep(facts: Facts) -> Hit | None:
     Ignore it where a long training does not matter.
     """
     depth = facts.profile.depth
-    if not _unnormalised(facts.profile) or facts.profile.residual_count:
+    if not _is_deep_without_norm(facts.profile) or facts.profile.residual_count:
         return None
     message = f"depth {depth} without residuals and normalisation"
     return Hit(message=message, evidence={"depth": depth})
@@ -153,7 +153,7 @@ def _converging(facts: Facts) -> float:
 
 
 @rule("E305", "warning", "Lower lr to near the optimizer's default.", lowers=["lr"])
-def fast(facts: Facts) -> Hit | None:
+def high_rate(facts: Facts) -> Hit | None:
     """The learning rate is more than ten times the optimizer's default; not for sgd and sgdm with a
     single product before softmax or sigmoid and a rate of at most 4 (1 − momentum) / (inputs + 1).
 
@@ -184,7 +184,7 @@ def fast(facts: Facts) -> Hit | None:
 
 
 @rule("E306", "warning", "Set gradient_clipping='global'.")
-def unclipped(facts: Facts) -> Hit | None:
+def recurrence_without_clipping(facts: Facts) -> Hit | None:
     """Recurrence over more than 100 positions, with clipping off.
 
     At each position the gradient is multiplied by the same weights: over a hundred positions a
@@ -229,7 +229,7 @@ def noisy_statistics(facts: Facts) -> Hit | None:
     size = facts.batch_size
     if not layers or size is None or size >= SMALL_BATCH:
         return None
-    message = f"{listed(layers)} with statistics of {size} rows"
+    message = f"{join_names(layers)} with statistics of {size} rows"
     return Hit(message=message, nodes=layers, evidence={"batch_size": size})
 
 
@@ -250,8 +250,8 @@ def early_output_activation(facts: Facts) -> Hit | None:
 
     Ignore it where the layer is meant to choose one of a few cases.
     """
-    found = outputs_that_flow_on(facts.network)
-    return grouped({name: f"{name} feeds {user}" for name, user in found.items()})
+    layers = outputs_that_flow_on(facts.network)
+    return merge_hits({name: f"{name} feeds {user}" for name, user in layers.items()})
 
 
 @rule("E309", "advice", "Insert an activation between them.")
@@ -272,9 +272,9 @@ def linear_pair(facts: Facts) -> Hit | None:
 
     Ignore it where the two are trained at different rates.
     """
-    found = products_in_a_row(facts.network)
+    products = products_in_a_row(facts.network)
     tail = ": one product could do the same"
-    return grouped({b: f"{b} follows {a} linearly" for b, a in found.items()}, tail=tail)
+    return merge_hits({b: f"{b} follows {a} linearly" for b, a in products.items()}, tail=tail)
 
 
 @rule(
@@ -282,7 +282,7 @@ def linear_pair(facts: Facts) -> Hit | None:
     "warning",
     "Initialise the layer with biases of 0 and the default init, or use leakyRelu.",
 )
-def dead(facts: Facts) -> Hit | None:
+def dead_units_at_start(facts: Facts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 on all rows with the
     chosen initial parameters.
 
@@ -302,11 +302,11 @@ def dead(facts: Facts) -> Hit | None:
 
     Ignore it where the layer is wide enough without them.
     """
-    found = {layer: share for layer, share in facts.scouting.dead.items() if share > DEAD}
-    return grouped(
-        {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
+    shares = {layer: share for layer, share in facts.scouting.dead.items() if share > DEAD}
+    return merge_hits(
+        {layer: f"{share:.0%} of the units of {layer}" for layer, share in shares.items()},
         tail=" are 0 for every row before the training, and learn nothing while they are",
-        evidence={"dead": found},
+        evidence={"dead": shares},
     )
 
 
@@ -317,7 +317,7 @@ def dead(facts: Facts) -> Hit | None:
     "stops",
     lowers=["lr"],
 )
-def diverged(facts: Facts) -> Hit | None:
+def non_finite_loss(facts: Facts) -> Hit | None:
     """The loss is not finite (NNM708).
 
     NaN and infinity come from too high a rate, from unscaled data, or from log, exp and division
@@ -376,7 +376,7 @@ def costly_scouting(facts: Facts) -> Hit | None:
     "warning",
     "Leave init out, normalise between the layers, or standardise inputs and targets.",
 )
-def far_off(facts: Facts) -> Hit | None:
+def high_initial_loss(facts: Facts) -> Hit | None:
     """The initial loss is more than thirty times the baseline, the loss of a constant prediction.
 
     With scores of the size that the default initialisation gives, the loss is a few times the

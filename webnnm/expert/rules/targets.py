@@ -8,7 +8,7 @@ from webnnm import ops
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.loss import of_outputs
-from webnnm.expert.rules.rule import Hit, grouped, rule
+from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.ops.declare.operator import UNBOUNDED
 from webnnm.training.loss_choice import LabelFacts
 from webnnm.training.losses import LOSSES
@@ -72,19 +72,19 @@ def unfitting_activation(facts: Facts) -> Hit | None:
 
     Ignore it where calibrated probabilities matter more than the predicted class (Brier score).
     """
-    found = [
+    outputs = [
         o
         for o in facts.outputs
         if o.written and o.loss in LOSSES and o.activation in LOSSES[o.loss].unfitting
     ]
-    return grouped(
-        {o.node: f"{o.loss} on the {o.activation} output {o.name}" for o in found},
-        remedy=" ".join({LOSSES[o.loss].remedy: None for o in found}),
+    return merge_hits(
+        {o.node: f"{o.loss} on the {o.activation} output {o.name}" for o in outputs},
+        remedy=" ".join({LOSSES[o.loss].remedy: None for o in outputs}),
     )
 
 
 @rule("E105", "warning", "Normalise the targets to rows that sum to 1.")
-def unnormalised(facts: Facts) -> Hit | None:
+def target_row_sums(facts: Facts) -> Hit | None:
     """KLD on targets whose rows do not sum to 1 ± 1e-3.
 
     The divergence compares two distributions. For rows that are not distributions its lowest value
@@ -104,11 +104,11 @@ def unnormalised(facts: Facts) -> Hit | None:
         exact = labels.sums_to_one or labels.kind in ("classes", "onehot")
         return None if exact else f"KLD, and rows of {output.name} do not sum to 1"
 
-    return grouped(of_outputs(facts, text, "KLD"))
+    return merge_hits(of_outputs(facts, text, "KLD"))
 
 
 @rule("E106", "warning", "End the model in softmax() and use CCE.")
-def exclusive(facts: Facts) -> Hit | None:
+def exclusive_labels(facts: Facts) -> Hit | None:
     """BCE over two or more outputs, and each row has exactly one 1.
 
     Sigmoids judge each class on its own, and may say yes to several or to none. Where one class
@@ -130,11 +130,11 @@ def exclusive(facts: Facts) -> Hit | None:
         alone = labels.single and width > 1
         return f"BCE over {width} values of {output.name}, each row has one 1" if alone else None
 
-    return grouped(of_outputs(facts, text, "BCE"))
+    return merge_hits(of_outputs(facts, text, "BCE"))
 
 
 @rule("E108", "warning", "Standardise the targets: standardize_targets=True.")
-def unscaled(facts: Facts) -> Hit | None:
+def target_scale(facts: Facts) -> Hit | None:
     """MSE on targets with std > 10 or < 0.1, or |mean| > 3·max(std, 1); not where E114 or E117
     applies.
 
@@ -163,7 +163,7 @@ def unscaled(facts: Facts) -> Hit | None:
             return None
         return f"MSE, and targets of {output.name} have mean {mean:.3g}, std {std:.3g}"
 
-    return grouped(of_outputs(facts, text, "MSE"))
+    return merge_hits(of_outputs(facts, text, "MSE"))
 
 
 @rule(
@@ -172,7 +172,7 @@ def unscaled(facts: Facts) -> Hit | None:
     "Learn their logarithm if all are above 0: math.log of each target.",
     confidence=0.7,
 )
-def skewed(facts: Facts) -> Hit | None:
+def target_skew(facts: Facts) -> Hit | None:
     """With MSE on a single output, no target is one standard deviation below the mean or lower, but
     some are five or more above it.
 
@@ -202,7 +202,7 @@ def skewed(facts: Facts) -> Hit | None:
             f"targets of {output.name} go up to {far:.0f} deviations above their mean, none below 1"
         )
 
-    return grouped(of_outputs(facts, text))
+    return merge_hits(of_outputs(facts, text))
 
 
 @rule(
@@ -212,7 +212,7 @@ def skewed(facts: Facts) -> Hit | None:
     "them as integers of shape [rows].",
     confidence=0.6,
 )
-def numbered(facts: Facts) -> Hit | None:
+def class_numbers(facts: Facts) -> Hit | None:
     """Targets of MSE, MAE or HUL on a single output are a few whole numbers, starting at 0 or 1.
 
     Class numbers have no order: class 1 does not lie between class 0 and class 2. Treated as a
@@ -233,20 +233,20 @@ def numbered(facts: Facts) -> Hit | None:
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         low, high = round(labels.raw_minimum), round(labels.raw_maximum)
-        whole = labels.raw_whole and low in (0, 1) and count(labels.shape) == 1
-        few = high - low >= 2 and high <= MOST_NUMBERS
-        measured = _is_measured(output) and labels.kind in ("continuous", "classes")
-        if not (whole and few and measured):
+        is_whole = labels.raw_whole and low in (0, 1) and count(labels.shape) == 1
+        is_small = high - low >= 2 and high <= MOST_NUMBERS
+        is_measured = _is_measured(output) and labels.kind in ("continuous", "classes")
+        if not (is_whole and is_small and is_measured):
             return None
         declared.append(labels.declared)
         low, high = (0, labels.classes - 1) if labels.kind == "classes" else (low, high)
         return f"the targets of {output.name} are whole numbers {low} … {high}"
 
-    found = of_outputs(facts, text)
+    messages = of_outputs(facts, text)
     chance = facts.data.suspicions.get("E115")
     if chance is not None:
-        return grouped(found, tail=f"; {chance.message}")
-    return grouped(found, severity="info" if all(declared) else None)
+        return merge_hits(messages, tail=f"; {chance.message}")
+    return merge_hits(messages, severity="info" if all(declared) else None)
 
 
 @rule(
@@ -255,7 +255,7 @@ def numbered(facts: Facts) -> Hit | None:
     "For one-hot rows use softmax() and CCE, for yes and no use sigmoid() and BCE.",
     confidence=0.7,
 )
-def squared(facts: Facts) -> Hit | None:
+def regression_on_labels(facts: Facts) -> Hit | None:
     """MSE, MAE or HUL, written or chosen, on yes/no labels or one-hot rows.
 
     Unbounded predictions are fitted to 0 and 1: a row that is clearly yes, with a score of 3,
@@ -277,7 +277,7 @@ def squared(facts: Facts) -> Hit | None:
         kind = "one-hot rows" if labels.single else "0 and 1"
         return f"{output.loss} on {kind} of {output.name}, which {output.operator or 'it'} delivers"
 
-    return grouped(of_outputs(facts, text))
+    return merge_hits(of_outputs(facts, text))
 
 
 @rule(
@@ -286,7 +286,7 @@ def squared(facts: Facts) -> Hit | None:
     "Leave the output activation out, or scale the targets to its range.",
     confidence=0.95,
 )
-def out_of_reach(facts: Facts) -> Hit | None:
+def target_range(facts: Facts) -> Hit | None:
     """Targets lie outside the range of the last operator, such as relu, sigmoid or tanh.
 
     After relu no prediction is negative, after tanh none is beyond 1. Targets out of reach remain
@@ -316,7 +316,7 @@ def out_of_reach(facts: Facts) -> Hit | None:
             f"{labels.minimum:.4g} to {labels.maximum:.4g}"
         )
 
-    found = of_outputs(facts, text)
-    every = [o for o in facts.outputs if o.node in found]
+    messages = of_outputs(facts, text)
+    every = [o for o in facts.outputs if o.node in messages]
     signs = all(o.labels is not None and o.labels.signs for o in every)
-    return grouped(found, remedy=SIGNS if signs else "")
+    return merge_hits(messages, remedy=SIGNS if signs else "")

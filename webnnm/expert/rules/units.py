@@ -13,7 +13,7 @@ from typing import Any
 from webnnm.expert.facts.course import course, highest_rate, percent, usual_rate
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import LEARNT, UNLEARNT, skills_of
-from webnnm.expert.rules.rule import Hit, after, grouped
+from webnnm.expert.rules.rule import Hit, after, merge_hits
 
 DEAD, SATURATED = 0.5, 0.75
 """A share of a layer's units, and of its values, that leaves less than half of the layer."""
@@ -29,7 +29,7 @@ CLIPPED = 0.9
 
 
 @after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"], refuted=True)
-def died(facts: Facts, history: HistoryFacts) -> Hit | None:
+def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
     training, and were not before (E310); only information where the skill is 0.9 on training rows,
     or 0.95 on other rows.
@@ -51,7 +51,7 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where half of the units are enough.
     """
     before = facts.scouting.dead
-    found = {
+    shares = {
         layer: share
         for layer, share in history.dead.items()
         if share > DEAD and before.get(layer, 0.0) <= DEAD
@@ -59,9 +59,9 @@ def died(facts: Facts, history: HistoryFacts) -> Hit | None:
     skills = skills_of(history.predictions)
     hit = _by_rate(
         history,
-        {layer: f"{share:.0%} of the units of {layer}" for layer, share in found.items()},
+        {layer: f"{share:.0%} of the units of {layer}" for layer, share in shares.items()},
         " are 0 for every row after the training",
-        evidence={"dead": found},
+        evidence={"dead": shares},
         otherwise="Use leakyRelu, and initialise the layer with the default init.",
     )
     fitted = bool(skills) and min(skills) >= LEARNT  # units that are left were enough
@@ -79,7 +79,7 @@ def _by_rate(
     """Return what was found, node → text; a rate above the usual one is the first explanation."""
     rate, usual = highest_rate(history)[0], usual_rate(history.settings)
     high = rate > usual
-    return grouped(
+    return merge_hits(
         found,
         tail=f"{tail}, at lr {rate:g}",
         evidence=evidence,
@@ -93,7 +93,7 @@ def _by_rate(
     "warning",
     "Standardise the inputs, and leave init out; relu does not saturate.",
 )
-def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
+def saturation(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than three quarters of the values of a tanh or sigmoid layer are at the ends of its
     range.
 
@@ -113,11 +113,11 @@ def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the layer is meant to switch, as gates do.
     """
-    found = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
-    return grouped(
-        {layer: f"{share:.0%} of the values of {layer}" for layer, share in found.items()},
+    shares = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
+    return merge_hits(
+        {layer: f"{share:.0%} of the values of {layer}" for layer, share in shares.items()},
         tail=" are at the ends of its range, where its gradient vanishes",
-        evidence={"saturated": found},
+        evidence={"saturated": shares},
     )
 
 
@@ -126,7 +126,7 @@ def saturated(facts: Facts, history: HistoryFacts) -> Hit | None:
     "warning",
     "Use the relu family, fewer layers, residual connections or normalisation.",
 )
-def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
+def vanishing_gradient(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The gradient of a weight is less than 10⁻⁴ of that of another weight.
 
     All layers share one rate. If the gradient of one layer is a ten-thousandth of another's, either
@@ -145,21 +145,21 @@ def vanished(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the layer is meant to keep its values.
     """
-    found = {name: norm for name, norm in history.gradients.items() if norm > 0}
-    if len(found) < 2:
+    norms = {name: norm for name, norm in history.gradients.items() if norm > 0}
+    if len(norms) < 2:
         return None
-    low, high = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    if found[low] > VANISHED * found[high]:
+    low, high = min(norms, key=norms.__getitem__), max(norms, key=norms.__getitem__)
+    if norms[low] > VANISHED * norms[high]:
         return None
     return Hit(
-        message=f"the gradient of {low} is {found[low]:.1e}, that of {high} {found[high]:.1e}",
+        message=f"the gradient of {low} is {norms[low]:.1e}, that of {high} {norms[high]:.1e}",
         nodes=(low, high),
-        evidence={"gradients": found},
+        evidence={"gradients": norms},
     )
 
 
 @after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"])
-def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
+def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A weight moved by less than 10⁻³ of its norm, while another one moved by 5 % or more.
 
     A weight that moved by a thousandth of its norm still has its initial value, while its
@@ -181,16 +181,16 @@ def hardly_learns(facts: Facts, history: HistoryFacts) -> Hit | None:
     moved = history.moved
     if max(moved.values(), default=0.0) < MOVING:
         return None
-    found = {name: way for name, way in moved.items() if 0 < way < STILL}
-    return grouped(
-        {name: f"{name} moved by {percent(way)}" for name, way in found.items()},
+    moves = {name: way for name, way in moved.items() if 0 < way < STILL}
+    return merge_hits(
+        {name: f"{name} moved by {percent(way)}" for name, way in moves.items()},
         tail=f" in the whole training, other weights by up to {percent(max(moved.values()))}",
         evidence={"moved": dict(moved)},
     )
 
 
 @after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"])
-def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
+def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A weight moved by more than ten times its norm.
 
     A weight that moved by ten times its norm has nothing left of its initial value: one step was
@@ -208,12 +208,12 @@ def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where it was intentionally initialised near 0.
     """
-    found = {name: way for name, way in history.moved.items() if way > LEAPT}
+    moves = {name: way for name, way in history.moved.items() if way > LEAPT}
     return _by_rate(
         history,
-        {name: f"{name} moved by {way:.0f} times its norm" for name, way in found.items()},
+        {name: f"{name} moved by {way:.0f} times its norm" for name, way in moves.items()},
         "",
-        evidence={"moved": found},
+        evidence={"moved": moves},
         otherwise="Leave lrm of this layer out, or lower it.",
     )
 
@@ -221,7 +221,7 @@ def leapt(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after(
     "E919", "warning", "Set gradient_clipping='off', or a larger agc_lambda.", raises=["agc_lambda"]
 )
-def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
+def constant_clipping(facts: Facts, history: HistoryFacts) -> Hit | None:
     """Nine in ten steps or more were clipped, and a weight moved by less than 1 %.
 
     Clipping is for peaks. If nearly all gradients are clipped, each step has the length of the
@@ -245,7 +245,7 @@ def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
     if not rates or sum(rates) < CLIPPED * len(rates):
         return None
     name = min(history.moved, key=history.moved.__getitem__, default="")
-    if not name or history.moved[name] > CREPT or vanished(facts):
+    if not name or history.moved[name] > CREPT or vanishing_gradient(facts):
         return None
     return Hit(
         message=f"gradients were clipped in {percent(sum(rates) / len(rates))} of the steps, and "
@@ -257,7 +257,7 @@ def clipped(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 @after("E920", "warning", "Lower lambda1 and lambda2.", lowers=["regularisation"])
-def penalised(facts: Facts, history: HistoryFacts) -> Hit | None:
+def dominant_penalty(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The penalty on the weights outweighed the loss in the first epoch, and the loss did not fall
     below 0.3 times that of a constant prediction.
 
