@@ -39,7 +39,7 @@ def run(model, traced, steps=60):
             return xp.mean((model.apply(params, x, training=True, key=key)[0] - y) ** 2)
         value, gradients = value_and_grad(loss)(params)
         return *adam.update(gradients, state, params), value
-    params = model.arrays()
+    params = model.param_arrays()
     state, losses, builds = adam.init(params), [], []
     for number in range(steps):
         params, state, value = step(params, state, random.fold_in(random.key(1), number))

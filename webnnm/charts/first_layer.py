@@ -16,7 +16,7 @@ def filters(weights: Any, *, layout: str = "oihw") -> Chart:
     >>> filters([[[[1.0, -1.0], [0.0, 0.5]]]]).description
     '1 filter of 2 × 2 weights for 1 input channel, from -1 to 1.'
 
-    - `weights`: four dimensions, such as `model.arrays()["f"]`.
+    - `weights`: four dimensions, such as `model.param_arrays()["f"]`.
     - `layout`: the order of the dimensions: "oihw" (outputs, inputs, height, width), "hwio", "ohwi"
       or "ihwo".
 

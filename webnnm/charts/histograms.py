@@ -23,7 +23,7 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     >>> histograms({"w": [[-1.0, 0.0], [0.5, 1.0]]}).description
     'Distribution of w: from -1 to 1, mean 0.125.'
 
-    - `weights`: name → numbers, such as `model.arrays()`, or `gradients` and `activations` of
+    - `weights`: name → numbers, such as `model.param_arrays()`, or `gradients` and `activations` of
       `await inspect_model(model)`; or epoch → the same.
     - `bins`: the number of bins, of equal width.
 
@@ -33,7 +33,9 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
     """
     if not isinstance(weights, Mapping):
         kind = type(weights).__name__
-        raise DataError("NNM702", f"a {kind} holds no tensors by name", hint="pass model.arrays()")
+        raise DataError(
+            "NNM702", f"a {kind} holds no tensors by name", hint="pass model.param_arrays()"
+        )
     times: dict[int, Tensors] = {}
     for key, value in weights.items():
         if isinstance(key, int):

@@ -164,7 +164,7 @@ def compute_graph(
             continue
         word = name.removeprefix(prefix)
         if name not in given and word not in params:
-            hint = suggestion(word, params) or "params = model.arrays() has all of them"
+            hint = suggestion(word, params) or "params = model.param_arrays() has all of them"
             raise DataError("NNM710", f'params has no "{word}"', hint=hint)
         found = given[name] if name in given else params[word]
         arrays[name] = _fitting(word, found, operand.type)

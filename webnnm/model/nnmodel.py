@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 Log = Callable[[str], None]
 
 MOVED = {
+    "arrays": "model.param_arrays()",
     "cross_validate": "webnnm.cross_validate(model, …)",
     "diagram": "webnnm.plot_model(model)",
     "find_lr": "webnnm.find_lr(model, …)",
@@ -53,15 +54,14 @@ MOVED = {
     "export_stablehlo": 'await model.export(format="stablehlo")',
     "graph_text": "webnnm.graph_text(model)",
     "inspect": "webnnm.inspect_model(model, …)",
+    "parameters": "model.params()",
     "permutation_importance": "webnnm.permutation_importance(model, …)",
     "take_parameters": "await model.load_params(other)",
     "view": "webnnm.view(data)",
     "given_backend": "model.backend",
 } | {
     name: f"model.state.{name}"
-    for name in (
-        *("batch_size", "checkpoint", "log", "network", "parameters", "sequence", "trained"),
-    )
+    for name in (*("batch_size", "checkpoint", "log", "network", "sequence", "trained"),)
 }
 """What is not an attribute of a model, and where it is instead."""
 
@@ -488,7 +488,7 @@ class NNModel:
         """
         return await self._predictor.predict(data, batch_size or self.state.batch_size, raw=raw)
 
-    def arrays(self, *, trainable: bool = False, device: Any = None) -> dict[str, Any]:
+    def param_arrays(self, *, trainable: bool = False, device: Any = None) -> dict[str, Any]:
         """Return the values of the parameters as arrays by name, for `apply`.
 
         `trainable=True` leaves out what training does not change: frozen parameters, and the
@@ -512,16 +512,16 @@ class NNModel:
         >>> from webnnm import NNModel, grad, xp
         >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w, init=constant(1));"
         >>> model = asyncio.run(NNModel.create(source=text, log=lambda line: None))
-        >>> params, x = model.arrays(), xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+        >>> params, x = model.param_arrays(), xp.asarray([[1.0, 2.0], [3.0, 4.0]])
         >>> model.apply(params, x)
         Array([[3.0], [7.0]], dtype=float32)
         >>> grad(lambda p: xp.sum(model.apply(p, x)))(params)
         {'w1': Array([[4.0], [6.0]], dtype=float32)}
 
         `inputs` are arrays of `[rows, features…]`, in the network's own numbers, one for each input
-        or a dict of all by name; `params` is a dict from parameter to array, as `arrays` returns
-        it. The result is an array, or a dict if the model has several outputs. The function is
-        pure: it can be differentiated, traced by `jit` and mapped by `vmap`.
+        or a dict of all by name; `params` is a dict from parameter to array, as `param_arrays`
+        returns it. The result is an array, or a dict if the model has several outputs. The function
+        is pure: it can be differentiated, traced by `jit` and mapped by `vmap`.
 
         With `training=True` layers work as in a training step: dropout draws from `key`
         (`webnnm.random`), and normalisations use the batch. The result is then a pair: the outputs,

@@ -179,7 +179,7 @@ class PretrainedModel(NNModel):
 
     It is an `NNModel`, which can be trained, saved, exported and reviewed. Attributes: `source`,
     its text; `config`, the contents of `config.json`; `generation_config`, the settings for
-    generation, from there or from `generation_config.json`; `parameters`.
+    generation, from there or from `generation_config.json`.
     """
 
     config: Mapping[str, Any]

@@ -355,7 +355,7 @@ def test_several_trainings_may_come_in_a_list() -> None:
     [
         (lambda: charts.loss([0.5, 0.25]), "History"),
         (lambda: charts.metrics(object()), "History"),
-        (lambda: charts.histograms(object()), "model.arrays()"),
+        (lambda: charts.histograms(object()), "model.param_arrays()"),
         (lambda: charts.roc_curve([[0.2, 0.8]], ["yes"]), "test result"),
     ],
 )

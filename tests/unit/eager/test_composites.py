@@ -90,7 +90,7 @@ async def test_batches_of_models_with_such_a_layer() -> None:
         return x**3
 
     async with await opened(TEXT.format("cube()")) as model:
-        params, x = model.arrays(), xp.asarray(ROWS)
+        params, x = model.param_arrays(), xp.asarray(ROWS)
         together = model.apply(params, x)
         alone = vmap(lambda row: model.apply(params, row[None, :])[0, :])(x)
         assert far(together, alone) < 1e-5

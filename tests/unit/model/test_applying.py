@@ -40,7 +40,7 @@ async def opened(text: str, **settings: Any) -> NNModel:
 
 async def test_a_model_is_a_function_of_arrays() -> None:
     async with await opened(NORMALISED) as net:
-        params, x = net.arrays(), xp.asarray(ROWS)
+        params, x = net.param_arrays(), xp.asarray(ROWS)
         wanted = await net.predict(ROWS, raw=True)
         assert far(net.apply(params, x), wanted) <= 1e-6
         assert far(jit(net.apply)(params, {"m": x}), wanted) <= 1e-6
@@ -54,8 +54,8 @@ async def test_a_model_is_a_function_of_arrays() -> None:
 async def test_a_loop_by_hand_takes_the_steps_of_a_training() -> None:
     """So are the running statistics."""
     net = await create(NORMALISED, Dataset(ROWS, TARGETS, split=(1, 0, 0)))
-    params = net.arrays()
-    learning = net.arrays(trainable=True)
+    params = net.param_arrays()
+    learning = net.param_arrays(trainable=True)
     assert params.keys() - learning.keys() == {"s1", "t1"}  # running mean and variance
     rates = {name: 0.5 if name == "w2" else 1 for name in learning}
     rate = schedule("constant", lr=0.02, epochs=3, batches=3)
@@ -80,7 +80,7 @@ async def test_a_loop_by_hand_takes_the_steps_of_a_training() -> None:
         found = {**params, **learning}[parameter.name]
         assert far(found, parameter.value) <= 1e-6, parameter.name
     await net.load_params({**params, **learning})
-    assert far(net.apply(net.arrays(), x), await net.predict(ROWS, raw=True)) <= 1e-6
+    assert far(net.apply(net.param_arrays(), x), await net.predict(ROWS, raw=True)) <= 1e-6
     net.close()
 
 
@@ -102,7 +102,7 @@ async def test_dropout_draws_from_the_key() -> None:
 
 async def test_several_inputs_and_outputs_have_names() -> None:
     async with await opened(SEVERAL, sequence_length=2) as net:
-        params, plain = net.arrays(), xp.zeros((2, 3))
+        params, plain = net.param_arrays(), xp.zeros((2, 3))
         for words in ([[1, 2], [3, 4]], [[1, 2, 3], [4, 5, 6]]):
             found = net.apply(params, {"words": xp.asarray(words), "plain": plain})
             table = params["w1"]
@@ -114,7 +114,7 @@ async def test_several_inputs_and_outputs_have_names() -> None:
 
 async def test_wrong_calls_say_what_is_wrong() -> None:
     async with await opened(NORMALISED) as net:
-        params, x = net.arrays(), xp.asarray(ROWS)
+        params, x = net.param_arrays(), xp.asarray(ROWS)
         with pytest.raises(DataError, match='NNM710: params has no "w1"'):
             net.apply({}, x)
         with pytest.raises(DataError, match="NNM710: 2 arrays for the inputs m"):
@@ -136,7 +136,7 @@ async def test_a_model_of_onnx_is_a_function_of_its_weights() -> None:
     nodes = [node("h = MatMul(x, w)"), node("y = Tanh(h)")]
     held = model(graph(nodes, [info("x", "batch", 2)], ["y"], constant("w", weights, "float32")))
     async with await webnnm.load_onnx(serialize(held), {"batch": 2}, backend="numpy") as net:
-        params = net.arrays()
+        params = net.param_arrays()
         for rows in ([[0.1, 0.2], [0.3, -0.4]], [[0.5, 0.6]]):
             x = xp.asarray(rows)
             if len(rows) == 2:
@@ -152,6 +152,6 @@ async def test_a_model_of_onnx_is_a_function_of_its_weights() -> None:
 @pytest.mark.parametrize("ids", [[[0, -1]], [[7, 0]]])
 async def test_ids_without_a_row_in_the_table_are_refused(ids: list[list[int]]) -> None:
     async with await opened(SEVERAL) as net:
-        params, plain = net.arrays(), xp.asarray([[1.0, 2.0, 3.0]])
+        params, plain = net.param_arrays(), xp.asarray([[1.0, 2.0, 3.0]])
         with pytest.raises(DataError, match=r'NNM702: input "words": row 0.*has 7 rows'):
             net.apply(params, {"words": xp.asarray(ids), "plain": plain})

@@ -31,7 +31,7 @@ async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
             found = await net.predict({"x": [[1.0, 1.0]] * rows})
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
         assert str(net.inputs["x"]) == "float32[batch, 2]"
-        assert net.parameters["w"].tolist() == WEIGHTS
+        assert net.params["w"].tolist() == WEIGHTS
         held = net.backend.ledger()
         assert (held.graphs, held.tensors, held.kinds) == (2, 4, {})
         assert "compiled for x float32[2, 2]" in net.report()

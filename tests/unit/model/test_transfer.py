@@ -102,7 +102,7 @@ async def test_arrays_in_another_layout_and_of_another_type() -> None:
 
 async def test_arrays_of_a_backend() -> None:
     teacher, model = await pair()
-    assert await model.load_params(teacher.arrays()) == NAMES
+    assert await model.load_params(teacher.param_arrays()) == NAMES
     assert values(model) == values(teacher)
 
 

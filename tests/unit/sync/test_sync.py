@@ -74,17 +74,17 @@ def test_models_are_arguments_and_parts_of_results() -> None:
 def test_arrays_are_arrays() -> None:
     text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w, init=constant(1));"
     with sync.NNModel.create(source=text, backend="numpy", log=lambda _: None) as model:
-        found = model.apply(model.arrays(), xp.ones((3, 2)))
+        found = model.apply(model.param_arrays(), xp.ones((3, 2)))
         assert float(xp.sum(found)) == 6
 
 
 def test_models_are_functions_under_jit_and_vmap() -> None:
     with create() as model:
-        params, x = model.arrays(), xp.ones((4, 3))
+        params, x = model.param_arrays(), xp.ones((4, 3))
         expected = model.apply(params, x)
         functions = (
             lambda x: jit(model.apply)(params, x),
-            jit(lambda x: model.apply(model.arrays(), x)),
+            jit(lambda x: model.apply(model.param_arrays(), x)),
             sync.jit(lambda x: model.apply(params, x)),
             vmap(lambda row: model.apply(params, row[None])[0]),
         )

@@ -104,7 +104,7 @@ class OnnxModel:
     """An ONNX model on a backend, made by `load_onnx`.
 
     Attributes: `inputs` and `outputs`, the types by name, with free dimensions by their names;
-    `parameters`, the weights by name; `metadata`, texts by name that the exporter put into the
+    `params`, the weights by name; `metadata`, texts by name that the exporter put into the
     file; `backend`.
     """
 
@@ -114,7 +114,7 @@ class OnnxModel:
         graph = model.graph or GraphProto()
         self.inputs: Mapping[str, ValueInfo] = inputs(graph)
         self.outputs: Mapping[str, ValueInfo] = values(graph.output)
-        self.parameters: dict[str, HostArray] = {}
+        self.params: dict[str, HostArray] = {}
         self.metadata = {entry.key: entry.value for entry in model.metadata_props}
         self.backend = backend
         self._model, self._external = model, external
@@ -151,12 +151,12 @@ class OnnxModel:
     ) -> Graph:
         """Return the tensor graph for `shapes`, by default those passed to `load_onnx`.
 
-        Its inputs are those of the model and the weights, `parameters`. Raises `DataError` NNM813
+        Its inputs are those of the model and the weights, `params`. Raises `DataError` NNM813
         for free dimensions without a size, NNM816 for inputs whose values decide shapes.
         """
         arrays = {name: self._array(name, value) for name, value in (known or {}).items()}
         imported = self.imported(self._shapes | dict(shapes or {}), arrays)
-        self.parameters |= imported.parameters
+        self.params |= imported.parameters
         return imported.graph
 
     async def predict(self, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class OnnxModel:
         dtype = self.outputs[name].dtype if name in self.outputs else ""
         return HostArray.of(array, "float64").public() if dtype == "float64" else array.public()
 
-    def arrays(self, *, device: Device | None = None) -> dict[str, Array]:
+    def param_arrays(self, *, device: Device | None = None) -> dict[str, Array]:
         """Return the weights as arrays by name, for `apply`.
 
         They are copies on a device of `webnnm.xp`, the default device unless `device` is given.
@@ -219,9 +219,9 @@ class OnnxModel:
         """
         from webnnm.eager.creation import asarray
 
-        if not self.parameters:
+        if not self.params:
             self.graph()
-        return {name: asarray(value, device=device) for name, value in self.parameters.items()}
+        return {name: asarray(value, device=device) for name, value in self.params.items()}
 
     def apply(self, params: Mapping[str, Any], *inputs: Any) -> Any:
         """Return the outputs of the model as a function of weights and inputs.
@@ -231,14 +231,14 @@ class OnnxModel:
         ...     net = await webnnm.load_onnx(path, shapes={"batch": 8})
         ...     def loss(params):
         ...         return webnnm.xp.mean((net.apply(params, x) - y) ** 2)
-        ...     params = net.arrays()
+        ...     params = net.param_arrays()
         ...     gradients = webnnm.grad(loss)(params)
         ...     return webnnm.tree_map(lambda w, g: w - 0.01 * g, params, gradients)
 
         `inputs` are arrays, one for each input of the model or a dict of all by name; `params` is a
-        dict from weight to array, as `arrays` returns it. The result is an array, or a dict if the
-        model has several outputs. The function is pure: it can be differentiated, traced by `jit`
-        and mapped by `vmap`. Dropout and normalisations work as in inference.
+        dict from weight to array, as `param_arrays` returns it. The result is an array, or a dict
+        if the model has several outputs. The function is pure: it can be differentiated, traced by
+        `jit` and mapped by `vmap`. Dropout and normalisations work as in inference.
 
         Raises `DataError` NNM710 for missing inputs and weights, NNM702 and NNM813 for arrays that
         do not fit, NNM816 for inputs whose values decide shapes: use `predict` for these.
@@ -310,7 +310,7 @@ class OnnxModel:
 
     def _inside(self, graph: Graph, wanted: bool) -> dict[str, HostArray] | None:
         """Return the weights that a graph takes, if they are to be part of it."""
-        own = self.parameters.items()
+        own = self.params.items()
         return {name: array for name, array in own if name in graph.inputs} if wanted else None
 
     def report(self) -> str:
@@ -393,7 +393,7 @@ class OnnxModel:
 
         Devices compute faster with constants, which they can lay out as they need.
         """
-        self.parameters |= imported.parameters
+        self.params |= imported.parameters
         backend = self.backend
         executable = await backend.compile(imported.graph, constants=imported.parameters)
         tensors: list[DeviceTensor] = []
