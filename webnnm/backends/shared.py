@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from webnnm.backends.base import (
@@ -21,15 +21,13 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 
-def share_backend(backend: Backend, settings: Mapping[str, Any]) -> SharedBackend:
-    """Return the view of a backend for a model with these settings.
+def share_backend(backend: Backend, **settings: str | None) -> SharedBackend:
+    """Return the view of a backend for a model.
 
-    Raises `DataError` NNM703 for settings that say how to open a backend.
+    `settings` are those for opening a backend. Raises `DataError` NNM703 if one is not None.
     """
-    # optimize_for="edge" implies a device that the caller did not name.
-    implied = ("device",) if settings.get("optimize_for") == "edge" else ()
-    for name in ("device", "power_preference"):
-        if settings.get(name) is not None and name not in implied:
+    for name, value in settings.items():
+        if value is not None:
             raise DataError(
                 "NNM703",
                 f'"{name}" selects a backend to open, but "backend" is already open',

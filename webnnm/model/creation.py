@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import snake_case
@@ -12,87 +14,109 @@ from webnnm.notation import parse
 from webnnm.notation.syntax import Document, ModelFile
 from webnnm.training.settings import parse_settings
 
-SETTINGS = (
-    "source",
-    "url",
-    "path",
-    "files",
-    "references",
-    "dataset",
-    "backend",
-    "device",
-    "optimize_for",
-    "review",
-    "power_preference",
-    "seed",
-    "batch_size",
-    "sequence_length",
-    "log",
-    "strict",
-)
+if TYPE_CHECKING:
+    from webnnm.backends.base import Backend
+    from webnnm.data.protocol import AnyDataset
 
 
-def create_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in snake_case; `optimize_for="edge"` requests the NPU (spec F.4).
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The settings of `NNModel.create`, which describes them."""
 
-    >>> create_settings({"optimizeFor": "edge"})
-    {'optimize_for': 'edge', 'device': 'npu'}
+    source: str | None = None
+    url: str | None = None
+    path: str | os.PathLike[str] | None = None
+    files: Mapping[str, Any] | None = None
+    references: str | os.PathLike[str] | None = None
+    dataset: AnyDataset | None = None
+    backend: str | Backend = "auto"
+    device: str | None = None
+    optimize_for: str = "size"
+    review: bool = True
+    power_preference: str | None = None
+    seed: int = 0
+    batch_size: int | None = None
+    sequence_length: int | Mapping[str, int] | None = None
+    log: Callable[[str], Any] = print
+    strict: bool = False
+
+    @property
+    def target_device(self) -> str | None:
+        """The device that is asked for; `optimize_for="edge"` asks for the NPU (spec F.4)."""
+        return self.device or ("npu" if self.optimize_for == "edge" else None)
+
+
+SETTINGS = tuple(setting.name for setting in fields(ModelSettings))
+
+
+def read_model_settings(written: Mapping[str, Any]) -> ModelSettings:
+    """Return the settings that a call has; those that are None have their defaults.
+
+    >>> read_model_settings({"optimizeFor": "edge", "seed": None}).target_device
+    'npu'
 
     Raises `DataError` NNM703 for unknown or duplicate settings, NNM704 for values of `seed`,
     `batch_size`, `optimize_for`, `review`, `files` and `log` that are none.
     """
-    found: dict[str, Any] = {}
-    for word, value in given.items():
+    values: dict[str, Any] = {}
+    for word, value in written.items():
         name = snake_case(word)
         if name not in SETTINGS:
             from webnnm.training.foreign_words import SETTINGS as FOREIGN
 
             hint = FOREIGN.get(name) or suggestion(word, SETTINGS)
             raise DataError("NNM703", f'NNModel.create has no setting "{word}"', hint=hint)
-        if name in found:
+        if name in values:
             raise DataError("NNM703", f'"{name}" is given in two spellings')
-        found[name] = value
-    for name in ("seed", "batch_size"):
-        if found.get(name) is not None:
-            found |= parse_settings({name: found[name]}).explicit_values()
-    if not isinstance(found.get("files") or {}, Mapping):
-        hint = "give a dict, name in the text → path, URL or bytes"
-        raise DataError("NNM704", f"files is {found['files']!r}"[:60], hint=hint)
-    if not (found.get("log") is None or callable(found["log"])):
-        hint = "give a function that takes a line, such as print"
-        raise DataError("NNM704", f"log is {found['log']!r}"[:60], hint=hint)
-    if not isinstance(found.get("review", True), bool):
-        hint = "review=False leaves out the expert system"
-        raise DataError("NNM704", f"review is {found['review']!r}"[:60], hint=hint)
-    if found.get("optimize_for") is not None:
-        found |= parse_settings({"optimize_for": found["optimize_for"]}).explicit_values()
-        if found["optimize_for"] == "edge" and not found.get("device"):
-            found["device"] = "npu"
-    return found
+        values[name] = value
+    settings = ModelSettings(**{name: v for name, v in values.items() if v is not None})
+    hyperparameters = {
+        name: getattr(settings, name)
+        for name in ("seed", "batch_size", "optimize_for")
+        if getattr(settings, name) is not None
+    }
+    _check(settings)
+    return replace(settings, **parse_settings(hyperparameters).explicit_values())
 
 
-async def model_document(given: Mapping[str, Any]) -> Document:
+def _check(settings: ModelSettings) -> None:
+    """Raise `DataError` NNM704 for values of wrong types."""
+    files, log, review = settings.files or {}, settings.log, settings.review
+    types = {
+        "files": (isinstance(files, Mapping), "a dict, name in the text → path, URL or bytes"),
+        "log": (callable(log), "a function that takes a line, such as print"),
+        "review": (isinstance(review, bool), "a bool: review=False leaves out the expert system"),
+    }
+    for name, (is_allowed, type) in types.items():
+        if not is_allowed:
+            message = f"{name} is {getattr(settings, name)!r}"[:60]
+            raise DataError("NNM704", message, hint=f"give {type}")
+
+
+async def model_document(settings: ModelSettings) -> Document:
     """Read and parse the text, with the files that it names.
 
     Raises `DataError` NNM715 unless exactly one place is given, `NotationError`, and what
     `with_files` raises.
     """
-    document = parse(await _model_text(given))
-    files = given.get("files")
+    document = parse(await _model_text(settings))
+    files = settings.files
     if files or any(isinstance(statement, ModelFile) for statement in document.statements):
-        base = given.get("url") or given.get("path") or ""
-        return await plugin("with_files")(document, files, base, given.get("references"))
+        base = settings.url or settings.path or ""
+        return await plugin("with_files")(document, files, base, settings.references)
     return document
 
 
-async def _model_text(given: Mapping[str, Any]) -> str:
+async def _model_text(settings: ModelSettings) -> str:
     """Read the text. Raises `DataError` NNM715 unless exactly one place is given."""
-    places: Sequence[str] = [n for n in ("source", "url", "path") if given.get(n) is not None]
-    if len(places) != 1:
-        listed = " and ".join(places) or "none of them"
+    places = {"source": settings.source, "url": settings.url, "path": settings.path}
+    written = {name: place for name, place in places.items() if place is not None}
+    if len(written) != 1:
+        listed = " and ".join(written) or "none of them"
         raise DataError("NNM715", f"give exactly one of source, url and path; {listed} given")
-    if places[0] == "source":
-        return given["source"]
+    if settings.source is not None:
+        return settings.source
     from webnnm.data.files.source import read_text
 
-    return await read_text(given[places[0]])
+    (place,) = written.values()
+    return await read_text(os.fspath(place))

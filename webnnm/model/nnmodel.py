@@ -21,7 +21,7 @@ from webnnm.evaluation.history import History
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.outline import Warning
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.model.creation import create_settings, model_document
+from webnnm.model.creation import ModelSettings, model_document, read_model_settings
 from webnnm.model.keywords import read_hyperparameters
 from webnnm.model.report import layer_rows, parameter_count, summary
 from webnnm.runtime.occupancy import Occupancy
@@ -157,25 +157,24 @@ class NNModel:
     @classmethod
     async def _opened(cls, settings: Mapping[str, Any]) -> Self:
         """Return a model as `create` does, but without parameter values."""
-        given = create_settings(settings)
-        log: Log = given.get("log") or print
-        network = elaborate(await model_document(given))
+        chosen = read_model_settings(settings)
+        network = elaborate(await model_document(chosen))
         for warning in network.warnings:
-            if given.get("strict"):
+            if chosen.strict:
                 raise network.outline.error(warning.code, warning.message, warning.span)
-            log(f"warning {warning}")
-        chosen = await _backend(given, log, network)
+            chosen.log(f"warning {warning}")
+        backend = await _open_backend(chosen, network)
         try:
-            model = cls(network, chosen, seed=given.get("seed") or 0, log=log)
-            model.state.batch_size = given.get("batch_size")
-            model.state.device = given.get("device") or ""
-            model.state.optimize_for = given.get("optimize_for") or "size"
-            model.state.review = given.get("review", True)
-            model._set_sequence_length(given.get("sequence_length"))
-            if given.get("dataset") is not None:
-                model.set_dataset(given["dataset"])
+            model = cls(network, backend, seed=chosen.seed, log=chosen.log)
+            model.state.batch_size = chosen.batch_size
+            model.state.device = chosen.target_device or ""
+            model.state.optimize_for = chosen.optimize_for
+            model.state.review = chosen.review
+            model._set_sequence_length(chosen.sequence_length)
+            if chosen.dataset is not None:
+                model.set_dataset(chosen.dataset)
         except BaseException:
-            chosen.close()
+            backend.close()
             raise
         return model
 
@@ -744,19 +743,20 @@ class NNModel:
             return AttributeError(message, name=name, obj=self)
 
 
-async def _backend(given: Mapping[str, Any], log: Log, network: Network) -> Backend:
-    """Return the backend of a model: its own, or a share of the given one."""
-    chosen = given.get("backend") or "auto"
-    if isinstance(chosen, Backend):
+async def _open_backend(settings: ModelSettings, network: Network) -> Backend:
+    """Return the backend of a model: its own, or a share of the one that was passed."""
+    if isinstance(settings.backend, Backend):
         from webnnm.backends.shared import share_backend
 
-        return share_backend(chosen, given)
+        return share_backend(
+            settings.backend, device=settings.device, power_preference=settings.power_preference
+        )
     return await open_backend(
-        chosen,
-        device=given.get("device"),
-        power_preference=given.get("power_preference"),
-        log=log,
-        work=lambda: _work(network, given.get("dataset")),
+        settings.backend,
+        device=settings.target_device,
+        power_preference=settings.power_preference,
+        log=settings.log,
+        work=lambda: _work(network, settings.dataset),
     )
 
 

@@ -70,7 +70,7 @@ async def load_onnx(
     from webnnm.formats.onnx.work import onnx_seconds_on_numpy
 
     if isinstance(backend, Backend):
-        device_used: Backend = share_backend(backend, {"device": device})
+        device_used: Backend = share_backend(backend, device=device)
     else:
         work = partial(onnx_seconds_on_numpy, model)
         device_used = await opened(backend, device=device, log=log, work=work)
