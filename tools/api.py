@@ -95,7 +95,7 @@ GROUPS = {
         "jacrev",
         "hessian",
         "custom_gradient",
-        "remat",
+        "recompute",
         "check_gradients",
         "vmap",
         "cond",

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from webnnm.eager.differentiation import vjp as vjp
     from webnnm.eager.gradient_check import check_gradients as check_gradients
     from webnnm.eager.gradient_rules import custom_gradient as custom_gradient
-    from webnnm.eager.gradient_rules import remat as remat
+    from webnnm.eager.gradient_rules import recompute as recompute
     from webnnm.eager.jitted import jit as jit
     from webnnm.eager.mapping import vmap as vmap
     from webnnm.eager.optimizers import optimizer as optimizer
@@ -127,7 +127,7 @@ _OFFERED = {
     "data.tables.table_dataset": "TableDataset",
     "data.texts.text": "TextDataset",
     "diagram.plotting": "plot_model",
-    "eager": """check_gradients remat composite cond custom_gradient fori_loop grad hessian
+    "eager": """check_gradients recompute composite cond custom_gradient fori_loop grad hessian
         jacfwd jacrev jit jvp optimizer random scan schedule tree_leaves tree_map value_and_grad vjp
         vmap while_loop xp""",
     "evaluation.epoch": "EpochRecord",

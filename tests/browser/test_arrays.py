@@ -11,7 +11,7 @@ from tests.browser.harness import PyodidePage
 
 START = """
 import gc
-from webnnm import remat, custom_gradient, grad, hessian, jit, scan, tree_map
+from webnnm import recompute, custom_gradient, grad, hessian, jit, scan, tree_map
 from webnnm import value_and_grad, vmap, xp
 
 device = await xp.open_device("webnn", device="cpu", host_elements=0)
@@ -78,7 +78,7 @@ def newton(x):
     vmap(grad(lambda v: xp.sum(xp.sin(v))))(xp.zeros((2, 2))).tolist(),
     [round(each, 4) for each in newton(xp.asarray([4.0, 9.0])).tolist()],
     str(x @ x), str(x[0] > 0),
-    grad(lambda v: xp.sum(remat(lambda a: a * a * a)(v)))(x).tolist(),
+    grad(lambda v: xp.sum(recompute(lambda a: a * a * a)(v)))(x).tolist(),
     grad(lambda v: xp.sum(custom_gradient(lambda a: (a, lambda g: g * 5))(v)))(x).tolist(),
 ]
 """

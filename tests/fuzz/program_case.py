@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from webnnm import cond, custom_gradient, remat, scan, xp
+from webnnm import cond, custom_gradient, recompute, scan, xp
 
 NAME = re.compile(r"\bv(\d+)\b")
 """What programs call their arrays."""
@@ -126,7 +126,7 @@ class Library:
     """Returns an array with other values at a key."""
     scan: Callable[..., Any]
     cond: Callable[..., Any]
-    remat: Callable[..., Any]
+    recompute: Callable[..., Any]
     custom_gradient: Callable[..., Any]
 
 
@@ -179,7 +179,7 @@ NUMPY = Library(
     put=_assigned,
     scan=_scanned,
     cond=_chosen,
-    remat=lambda function: function,
+    recompute=lambda function: function,
     custom_gradient=_alone,
 )
 ARRAYS = Library(
@@ -188,6 +188,6 @@ ARRAYS = Library(
     put=_assigned,
     scan=scan,
     cond=cond,
-    remat=remat,
+    recompute=recompute,
     custom_gradient=custom_gradient,
 )

@@ -629,7 +629,7 @@ def _solved(s: Sketch) -> str:
 def _computed_again(s: Sketch) -> str:
     x = s.any()
     function = "lambda a, b: xp.sin(a) * xp.exp(-xp.square(b))"
-    return f"remat({function})({x.name}, {s.beside(x).name})"
+    return f"recompute({function})({x.name}, {s.beside(x).name})"
 
 
 @_kind

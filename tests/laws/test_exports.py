@@ -97,7 +97,7 @@ PUBLIC = [
     "random",
     "read_csv",
     "read_name_map",
-    "remat",
+    "recompute",
     "replace_head",
     "review",
     "scan",

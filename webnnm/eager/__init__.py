@@ -20,7 +20,7 @@ _HOME = {
     "value_and_grad": "differentiation",
     "vjp": "differentiation",
     "check_gradients": "gradient_check",
-    "remat": "gradient_rules",
+    "recompute": "gradient_rules",
     "custom_gradient": "gradient_rules",
     "jit": "jitted",
     "vmap": "mapping",

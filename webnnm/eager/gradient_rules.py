@@ -1,4 +1,4 @@
-"""Functions with their own gradient rules: `custom_gradient` and `remat`.
+"""Functions with their own gradient rules: `custom_gradient` and `recompute`.
 
 Such a function stays one operator in the graph, with its own gradient rule, until the graph is
 compiled; `vmap` and derivatives of any order follow from its parts, which are graphs.
@@ -81,11 +81,11 @@ def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def remat(function: Callable[..., Any]) -> Callable[..., Any]:
+def recompute(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose intermediate results are recomputed for gradients.
 
-    >>> from webnnm import remat, grad, xp
-    >>> layer = remat(lambda x: xp.sin(xp.exp(x)))
+    >>> from webnnm import recompute, grad, xp
+    >>> layer = recompute(lambda x: xp.sin(xp.exp(x)))
     >>> grad(lambda x: layer(layer(x)))(xp.asarray(0.0))
     Array(-0.8534177, dtype=float32)
 
@@ -105,7 +105,7 @@ def remat(function: Callable[..., Any]) -> Callable[..., Any]:
         forward = trace(
             unpack_arguments(partial(function, **kwargs)), arrays, shapes, rebuild(structure)
         )
-        return _apply_operator(forward, arrays, "remat", None)
+        return _apply_operator(forward, arrays, "recompute", None)
 
     return wrapper
 

@@ -1,4 +1,4 @@
-"""Functions with gradients of their own: `custom_gradient`, and `remat`."""
+"""Functions with gradients of their own: `custom_gradient`, and `recompute`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import custom_gradient, grad, hessian, jit, jvp, remat, value_and_grad, vmap, xp
+from webnnm import custom_gradient, grad, hessian, jit, jvp, recompute, value_and_grad, vmap, xp
 from webnnm.compiler.passes.simplify import simplify
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.rematerialisation import peak_bytes
@@ -83,7 +83,7 @@ def test_rules_that_do_not_fit_say_so(function: Any, message: str) -> None:
 
 def test_what_is_not_an_array_is_refused() -> None:
     with pytest.raises(ArrayTypeError, match="a str is not an array"):
-        remat(lambda a: a)("text")
+        recompute(lambda a: a)("text")
 
 
 def layer(a: xp.Array, w: xp.Array) -> xp.Array:
@@ -112,7 +112,7 @@ def close(found: xp.Array, wanted: xp.Array) -> bool:
 @pytest.mark.alike
 def test_what_is_computed_again_is_the_same() -> None:
     w, a = arguments()
-    plain, again = network(lambda f: f), network(remat)
+    plain, again = network(lambda f: f), network(recompute)
     wanted, gradient = value_and_grad(plain)(w, a)
     for run in (value_and_grad(again), jit(value_and_grad(again)), value_and_grad(jit(again))):
         value, found = run(w, a)
@@ -127,7 +127,7 @@ def test_what_is_computed_again_is_the_same() -> None:
 
 
 def test_an_array_that_is_two_arguments_gets_both_gradients() -> None:
-    product = remat(lambda a, b: xp.sum(a * b * b))
+    product = recompute(lambda a, b: xp.sum(a * b * b))
     assert grad(lambda a: product(a, a))(x()).tolist() == [3.0, 12.0]
 
 
@@ -141,7 +141,7 @@ def test_intermediate_results_are_not_kept_but_computed_again() -> None:
         (traced,) = step._traces.values()
         return lower(simplify(plain_graph(traced.graph)))
 
-    plain, again = compiled(network(lambda f: f)), compiled(network(remat))
+    plain, again = compiled(network(lambda f: f)), compiled(network(recompute))
 
     def count(plan: Plan, name: str) -> int:
         return sum(call["op"] == name for call in plan.content["operators"])
@@ -158,7 +158,7 @@ def test_a_loop_compiles_nothing_after_its_first_passes() -> None:
         w, a = arguments()
         built: list[int] = []
         for _ in range(4):
-            gradient = grad(network(remat))(w, a)
+            gradient = grad(network(recompute))(w, a)
             w = w - 0.1 * gradient
             float(xp.sum(vmap(halved, (0, None))(w, xp.asarray(2.0))))
             built.append(device.builds)
