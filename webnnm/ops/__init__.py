@@ -31,11 +31,17 @@ _SPELLING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def _members(module: str) -> Mapping[str, AnyOperator]:
     """Return the operators that a module here holds, by method."""
     members = vars(importlib.import_module(f"webnnm.ops.{module}")).values()
-    return _by_method(each for each in members if isinstance(each, (Operator, Composite)))
+    return _by_method(
+        operator for operator in members if isinstance(operator, (Operator, Composite))
+    )
 
 
 def _by_method(operators: Iterable[AnyOperator]) -> dict[str, AnyOperator]:
-    return {snake_case(word): each for each in operators for word in (each.name, *each.aliases)}
+    return {
+        snake_case(name): operator
+        for operator in operators
+        for name in (operator.name, *operator.aliases)
+    }
 
 
 @cache
@@ -64,9 +70,10 @@ def registry() -> Mapping[str, AnyOperator]:
     'matrix product'
     """
     modules = {*MODULES.values(), *_scan_unindexed().values()}
-    library = [each for module in sorted(modules) for each in _members(module).values()]
+    library = [operator for module in sorted(modules) for operator in _members(module).values()]
     return {
-        each.name: each for each in sorted([*library, *_user_operators().values()], key=_name_of)
+        operator.name: operator
+        for operator in sorted([*library, *_user_operators().values()], key=_name_of)
     }
 
 
@@ -74,18 +81,18 @@ def _name_of(operator: AnyOperator) -> str:
     return operator.name
 
 
-def lookup(word: str) -> AnyOperator | None:
+def lookup(name: str) -> AnyOperator | None:
     """Return the operator that the notation calls by this word, or None."""
-    operator = method(snake_case(word))
+    operator = method(snake_case(name))
     if operator is None or operator.layer is None:
         return None
-    return operator if word in (operator.name, *operator.aliases) else None
+    return operator if name in (operator.name, *operator.aliases) else None
 
 
 def operator_names() -> list[str]:
     """Return every word that the notation knows as an operator."""
-    known = [each for each in registry().values() if each.layer is not None]
-    return [word for each in known for word in (each.name, *each.aliases)]
+    operators = [operator for operator in registry().values() if operator.layer is not None]
+    return [name for operator in operators for name in (operator.name, *operator.aliases)]
 
 
 @lru_cache(512)
@@ -111,21 +118,21 @@ def register(operator: AnyOperator) -> None:
     """
     earlier = _registered.get(operator.name)
     replaced = earlier is not None and _home(earlier) == _home(operator)
-    for word in (operator.name, *operator.aliases):
-        if not _SPELLING.fullmatch(word):
+    for name in (operator.name, *operator.aliases):
+        if not _SPELLING.fullmatch(name):
             raise WebNNMError(
                 "NNM101",
-                f'"{word}" is not a word of the notation',
+                f'"{name}" is not a word of the notation',
                 hint="names consist of letters, digits and _, and begin with a letter or _",
             )
-        holder = method(snake_case(word))
-        if snake_case(word) in RESERVED:
-            message = f'"{word}" cannot name an operator: builders or tensors already use it'
+        holder = method(snake_case(name))
+        if snake_case(name) in RESERVED:
+            message = f'"{name}" cannot name an operator: builders or tensors already use it'
             raise WebNNMError("NNM206", message, hint="choose another name")
         if holder is not None and not (replaced and holder is earlier):
             raise WebNNMError(
                 "NNM206",
-                f'"{word}" already names an operator of {_home(holder)}',
+                f'"{name}" already names an operator of {_home(holder)}',
                 hint="choose another name",
             )
     _registered[operator.name] = operator

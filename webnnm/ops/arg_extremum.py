@@ -51,47 +51,47 @@ def _earlier(
     (x,) = operands
     axis = checks.axis(options["axis"], TensorType(x.dtype, x.shape))
 
-    def from_the_end(found: Tensor) -> Tensor:
-        return b.constant(x.shape[axis] - 1, found.dtype) - found
+    def from_the_end(indices: Tensor) -> Tensor:
+        return b.constant(x.shape[axis] - 1, indices.dtype) - indices
 
     return [b.reverse(x, axes=[axis])], options, from_the_end
 
 
 def _build(builder: Builder, layer: BuildView, *, largest: bool) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     (role,) = layer.axes("axis")
     keep = layer.options["keep_dimensions"]
-    x, mask = flow.tensor, None
-    if role == "sequence" and flow.mask is not None:
+    x, mask = source.tensor, None
+    if role == "sequence" and source.mask is not None:
         low, high = extremes(x.dtype)
-        x = fill_padding(builder, flow, low if largest else high)
-        mask = one_step(builder, flow.mask) if keep else None
+        x = fill_padding(builder, source, low if largest else high)
+        mask = one_step(builder, source.mask) if keep else None
     options = {
-        "axis": flow.position(role),
+        "axis": source.position(role),
         "keep_dimensions": keep,
         "output_data_type": layer.dtype,
     }
     result = builder.apply(layer.operator, [x], options)
-    return LayoutTensor(result, *layout_after_reduction(flow, [role], keep), mask)
+    return LayoutTensor(result, *layout_after_reduction(source, [role], keep), mask)
 
 
 def _index_type(value: Any) -> DataType:
-    found = values.data_type(value)
-    if found not in INDEX_TYPES:
-        raise ValueError(f"{found} is not one of {', '.join(INDEX_TYPES)}")
-    return found
+    dtype = values.data_type(value)
+    if dtype not in INDEX_TYPES:
+        raise ValueError(f"{dtype} is not one of {', '.join(INDEX_TYPES)}")
+    return dtype
 
 
 def _arg(name: str, summary: str, kernel: str) -> Operator:
     def reference(
         np: Any, x: Any, *, axis: int, keep_dimensions: bool, output_data_type: DataType
     ) -> Any:
-        found = getattr(np, kernel)(x, axis=axis, keepdims=keep_dimensions)
-        return np.astype(np.asarray(found), getattr(np, output_data_type))
+        indices = getattr(np, kernel)(x, axis=axis, keepdims=keep_dimensions)
+        return np.astype(np.asarray(indices), getattr(np, output_data_type))
 
     def lower(h: Any, x: Any, *, axis: int, output_data_type: DataType, **_: Any) -> Any:
-        found = h.first(x, axis, output_data_type, largest=kernel == "argmax")
-        return h.reshape(found, h.shape)
+        indices = h.first(x, axis, output_data_type, largest=kernel == "argmax")
+        return h.reshape(indices, h.shape)
 
     return Operator(
         name=name,

@@ -68,10 +68,10 @@ def _read_biased(value: Value) -> tuple[str, ...]:
 
 
 def _read_share(value: Value) -> float:
-    found = values.number(value)
-    if not 0 <= found < 1:
-        raise ValueError(f"{found} must be at least 0 and less than 1")
-    return found
+    share = values.number(value)
+    if not 0 <= share < 1:
+        raise ValueError(f"{share} must be at least 0 and less than 1")
+    return share
 
 
 # The notation: operands that are parameters project; all others are already projected.
@@ -93,11 +93,11 @@ def _implicit(options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[
 
 def _sources(layer: Any) -> list[Any]:
     """Return the sources of queries, keys and values: operands, or what they are projected from."""
-    flow, *given = layer.operands
-    onto = layer.tensors.get("to", flow)
+    source, *operands = layer.operands
+    onto = layer.tensors.get("to", source)
     return [
         base if slot in layer.parameters else operand
-        for slot, operand, base in zip(PROJECTED, given, (flow, onto, onto), strict=True)
+        for slot, operand, base in zip(PROJECTED, operands, (source, onto, onto), strict=True)
     ]
 
 
@@ -176,7 +176,7 @@ def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
         )
     size: int | None = layer.options["head_size"]
     if size is None:
-        # Declared queries define their own size; new ones keep that of the flow.
+        # Declared queries define their own size; new ones keep that of the input.
         declared = layer.operands[1]
         width = (declared.dims or [None])[-1] or (queries.dims or [None])[-1]
         if width is None:
@@ -202,16 +202,18 @@ def _project(layer: ShapeView, slot: str, source: Features, width: int) -> None:
         else:
             source.learn_size(last, width)
     except Conflict:
-        found = layer.operands[1 + PROJECTED.index(slot)]
-        message = f"{source.dims[last]} features to {width} in all heads, but {slot} is {found}"
+        projection = layer.operands[1 + PROJECTED.index(slot)]
+        message = (
+            f"{source.dims[last]} features to {width} in all heads, but {slot} is {projection}"
+        )
         layer.fail("NNM404", message, at=slot)
 
 
 def _learn_output(layer: ShapeView, width: int) -> int | None:
     """Infer the shape of the output projection; return the number of features it yields."""
-    weight, result, flow = layer.tensors["o"], layer.result, layer.flow
+    weight, result, source = layer.tensors["o"], layer.result, layer.input
     declared = (weight.dims or [None])[-1] or (result.dims or [None])[-1]
-    out = declared or (flow.dims or [None])[-1]
+    out = declared or (source.dims or [None])[-1]
     try:
         weight.learn([width, out])
     except Conflict:
@@ -235,16 +237,16 @@ def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
     if dimensions not in (1, 2):
         message = f"mask {mask} is neither per key, [keys], nor per pair, [queries, keys]"
         layer.fail("NNM405", message, at="mask")
-    wanted = keys.sequence if dimensions == 1 else queries.sequence
-    if mask.sequence not in (None, wanted):
-        layer.fail("NNM411", f'mask along "{mask.sequence}", tokens along "{wanted}"', at="mask")
+    expected = keys.sequence if dimensions == 1 else queries.sequence
+    if mask.sequence not in (None, expected):
+        layer.fail("NNM411", f'mask along "{mask.sequence}", tokens along "{expected}"', at="mask")
 
 
 def _check_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
     """Raise NNM304, NNM405 or NNM411 for numbers that do not match the tokens."""
     for name in NUMBERS:
-        found = layer.tensors.get(name)
-        if found is None:
+        numbers = layer.tensors.get(name)
+        if numbers is None:
             continue
         if "to" in layer.tensors or keys.sequence != queries.sequence:
             layer.fail("NNM304", f"{name} need queries and keys that are the same tokens", at=name)
@@ -256,12 +258,12 @@ def _check_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
                 at=name,
                 hint=hint,
             )
-        if found.rank is None:
+        if numbers.rank is None:
             continue
-        if found.rank + (found.sequence is not None) != 1:
-            layer.fail("NNM405", f"{name} {found} are not one number per token", at=name)
-        if found.sequence != queries.sequence:
-            message = f'{name} along "{found.sequence}", tokens along "{queries.sequence}"'
+        if numbers.rank + (numbers.sequence is not None) != 1:
+            layer.fail("NNM405", f"{name} {numbers} are not one number per token", at=name)
+        if numbers.sequence != queries.sequence:
+            message = f'{name} along "{numbers.sequence}", tokens along "{queries.sequence}"'
             layer.fail("NNM411", message, at=name)
 
 
@@ -399,14 +401,14 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
 
 def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, Any]:
     """Return the numbers per token, in shapes that broadcast to `[batch, …, tokens]`."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for name in NUMBERS:
         if name in layer.tensors:
             value = layer.tensors[name].canonical().tensor
             *batch, tokens = value.shape
             between = (1,) * (queries.tensor.rank - 3) if batch else ()
-            found[name] = b.reshape(value, new_shape=(*batch, *between, tokens))
-    return found
+            numbers[name] = b.reshape(value, new_shape=(*batch, *between, tokens))
+    return numbers
 
 
 @declare_composite(

@@ -103,34 +103,36 @@ def _channel(layer: ShapeView | BuildView, names: Sequence[str | None]) -> int:
 
 def _shape(layer: ShapeView) -> None:
     same_shape(layer)
-    if layer.flow.rank is None:
+    if layer.input.rank is None:
         return
-    if not layer.flow.rank:
+    if not layer.input.rank:
         layer.fail("NNM405", "batchNormalization needs a feature dimension")
     if len({"mean", "variance"} & layer.parameters) == 1:
         hint = "name both, or neither for running statistics"
         layer.fail(
             "NNM302", "batchNormalization needs both mean and variance, or neither", hint=hint
         )
-    channel = _channel(layer, layer.flow.names)
+    channel = _channel(layer, layer.input.names)
     fit(layer, [channel], "mean", "variance", "scale", "bias")
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    axis = flow.position(_channel(layer, layer.features[0].names))
+    source = layer.operands[0]
+    axis = source.position(_channel(layer, layer.features[0].names))
     mean, variance = (tensor_without_batch(layer, slot.name) for slot in STATES)
     rest = [tensor_without_batch(layer, slot.name) for slot in SCALE_AND_BIAS]
     options = {"axis": axis, "epsilon": layer.options["epsilon"]}
     if layer.training and {"mean", "variance"} <= layer.parameters:
-        found = _batch_statistics(b, layer, axis)
-        _move(b, layer, {"mean": mean, "variance": variance}, found)
+        statistics = _batch_statistics(b, layer, axis)
+        _move(b, layer, {"mean": mean, "variance": variance}, statistics)
         # Gradients flow through these statistics, so no backend's method can be used here.
-        result = _decompose(b, flow.tensor, found.mean, found.variance, *rest, **options)
+        result = _decompose(
+            b, source.tensor, statistics.mean, statistics.variance, *rest, **options
+        )
     else:
-        given = [cast_like(b, statistic, flow.tensor) for statistic in (mean, variance)]
-        result = b.apply(layer.operator, [flow.tensor, *given, *rest], options)
-    return flow.with_tensor(result)
+        running = [cast_like(b, statistic, source.tensor) for statistic in (mean, variance)]
+        result = b.apply(layer.operator, [source.tensor, *running, *rest], options)
+    return source.with_tensor(result)
 
 
 class _Statistics(NamedTuple):
@@ -143,20 +145,20 @@ class _Statistics(NamedTuple):
 
 def _batch_statistics(b: Builder, layer: BuildView, axis: int) -> _Statistics:
     """Return the statistics of the valid rows of a batch, without padded positions."""
-    flow = layer.operands[0]
-    x = to_float32(b, flow.tensor)
+    source = layer.operands[0]
+    x = to_float32(b, source.tensor)
     others = [k for k in range(x.rank) if k != axis]
     size: Any = b.constant(float(count(x.shape[k] for k in others)), "float32")
     weights: Any = None
-    if flow.mask is not None:
-        counted = flow.mask if layer.rows is None else flow.mask * column(b, layer.rows)
-        weights = align_rows(b, counted, flow)
-        cells = count(flow.mask.shape)
+    if source.mask is not None:
+        counted = source.mask if layer.rows is None else source.mask * column(b, layer.rows)
+        weights = align_rows(b, counted, source)
+        cells = count(source.mask.shape)
         # A batch may be all padding: its statistics are 0, not 0/0.
         size = b.max(b.reduce_sum(counted), b.constant(1, "float32"))
         size = size * (count(x.shape[k] for k in others) / cells)
-    elif layer.rows is not None and "batch" in flow.layout:
-        batch = flow.position("batch")
+    elif layer.rows is not None and "batch" in source.layout:
+        batch = source.position("batch")
         weights = spread(b, layer.rows, [batch], x.rank)
         size = b.reduce_sum(layer.rows) * (count(x.shape[k] for k in others) / x.shape[batch])
 
@@ -173,8 +175,8 @@ def _move(b: Builder, layer: BuildView, running: Mapping[str, Tensor], batch: _S
     momentum: float = layer.options["momentum"]
     one = b.constant(1.0, "float32")
     unbiased = batch.variance * (batch.size / b.max(batch.size - one, one))
-    for name, found in (("mean", batch.mean), ("variance", unbiased)):
-        layer.update(name, to_float32(b, running[name]) * momentum + found * (1 - momentum))
+    for name, new in (("mean", batch.mean), ("variance", unbiased)):
+        layer.update(name, to_float32(b, running[name]) * momentum + new * (1 - momentum))
 
 
 batch_normalization = Composite(

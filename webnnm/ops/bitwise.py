@@ -60,8 +60,8 @@ def _digits(b: Builder, x: Tensor, powers: Tensor) -> Tensor:
 def _and(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     powers = _powers(b, x)
     common = _digits(b, x, powers) * _digits(b, y, powers) * powers
-    found = b.reduce_sum(common, axes=[common.rank - 1])
-    return b.where(b.logical_and(_negative(b, x), _negative(b, y)), found + _lowest(x), found)
+    bits = b.reduce_sum(common, axes=[common.rank - 1])
+    return b.where(b.logical_and(_negative(b, x), _negative(b, y)), bits + _lowest(x), bits)
 
 
 def _bitwise(

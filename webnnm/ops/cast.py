@@ -24,8 +24,8 @@ def _gradient(
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    return flow.with_tensor(builder.cast(flow.tensor, type=layer.dtype))
+    source = layer.operands[0]
+    return source.with_tensor(builder.cast(source.tensor, type=layer.dtype))
 
 
 def float_range(type: DataType, epsilon: float, largest: float) -> tuple[float, float]:

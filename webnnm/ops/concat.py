@@ -49,43 +49,43 @@ def _axis(layer: ShapeView | BuildView, rank: int) -> Role:
 
 
 def _shape(layer: ShapeView) -> None:
-    known = [x for x in layer.operands if x.dims is not None]
-    flow, result = layer.flow, layer.result
-    if len(known) < len(layer.operands) or flow.dims is None:
+    ranked = [x for x in layer.operands if x.dims is not None]
+    source, result = layer.input, layer.result
+    if len(ranked) < len(layer.operands) or source.dims is None:
         return
-    rank = len(flow.dims)
-    if any(x.rank != flow.rank for x in known):
-        layer.fail("NNM410", " and ".join(str(x) for x in known))
+    rank = len(source.dims)
+    if any(x.rank != source.rank for x in ranked):
+        layer.fail("NNM410", " and ".join(str(x) for x in ranked))
     axis = _axis(layer, rank)
-    if axis != "sequence" and len({x.sequence for x in known if x.sequence}) > 1:
-        layer.fail("NNM411", " and ".join(f'"{x.sequence}"' for x in known))
+    if axis != "sequence" and len({x.sequence for x in ranked if x.sequence}) > 1:
+        layer.fail("NNM411", " and ".join(f'"{x.sequence}"' for x in ranked))
     try:
         result.learn([None] * rank)
         for k in range(rank):
             if k == axis:
                 _join(layer, k)
             else:
-                for x in known:
+                for x in ranked:
                     result.learn_size(k, x.dims[k] if x.dims else None)
-                for x in known:
+                for x in ranked:
                     x.learn_size(k, (result.dims or [])[k])
     except Conflict:
-        layer.fail("NNM410", " and ".join(str(x) for x in known))
-    result.learn_names(flow.names)
-    result.learn_sequence(next((x.sequence for x in known if x.sequence), None))
+        layer.fail("NNM410", " and ".join(str(x) for x in ranked))
+    result.learn_names(source.names)
+    result.learn_sequence(next((x.sequence for x in ranked if x.sequence), None))
 
 
 def _join(layer: ShapeView, axis: int) -> None:
     """Relate the sizes along the axis: they add up, so one unknown part follows from the rest."""
     parts = [x.dims[axis] for x in layer.operands if x.dims is not None]
-    known = [size for size in parts if size is not None]
+    sizes = [size for size in parts if size is not None]
     total = (layer.result.dims or [])[axis]
-    if len(known) == len(parts):
-        if total is not None and total != sum(known):
-            layer.fail("NNM402", f"declared {total}, inferred {sum(known)}", at="shape")
-        layer.result.learn_size(axis, sum(known))
-    elif total is not None and len(known) == len(parts) - 1:
-        layer.operands[parts.index(None)].learn_size(axis, total - sum(known))
+    if len(sizes) == len(parts):
+        if total is not None and total != sum(sizes):
+            layer.fail("NNM402", f"declared {total}, inferred {sum(sizes)}", at="shape")
+        layer.result.learn_size(axis, sum(sizes))
+    elif total is not None and len(sizes) == len(parts) - 1:
+        layer.operands[parts.index(None)].learn_size(axis, total - sum(sizes))
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
@@ -96,8 +96,8 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
     if "batch" in leader.lead:
         sizes[0] = max(part.size("batch") for part in parts if "batch" in part.lead)
     tensors = [broadcast_lead(builder, part, leader.lead, sizes) for part in parts]
-    place = leader.position(axis)
-    whole = LayoutTensor(builder.concat(tensors, axis=place), leader.layout, leader.sequence)
+    position = leader.position(axis)
+    joined = LayoutTensor(builder.concat(tensors, axis=position), leader.layout, leader.sequence)
     if axis == "sequence" and any(part.mask is not None for part in parts):
         if any("sequence" not in part.layout for part in parts):
             hint = "give it a length with repeatSequence"
@@ -106,8 +106,8 @@ def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
             )
         from webnnm.ops.declare.padded_sequences import join_sequences
 
-        return join_sequences(builder, parts, whole)
-    return whole
+        return join_sequences(builder, parts, joined)
+    return joined
 
 
 def _reference(np: Any, *parts: Any, axis: int) -> Any:

@@ -40,7 +40,7 @@ def _decompose(
     """Return the convolution as that of an image with one row."""
     row = input_layout.index("l")
     image = b.reshape(x, new_shape=(*x.shape[:row], 1, *x.shape[row:]))
-    found = b.conv2d(
+    image_result = b.conv2d(
         image,
         b.reshape(kernel, new_shape=(*kernel.shape[:2], 1, kernel.shape[2])),
         bias=bias,
@@ -50,7 +50,9 @@ def _decompose(
         groups=groups,
         input_layout=input_layout.replace("l", "hw"),
     )
-    return b.reshape(found, new_shape=(*found.shape[:row], *found.shape[row + 1 :]))
+    return b.reshape(
+        image_result, new_shape=(*image_result.shape[:row], *image_result.shape[row + 1 :])
+    )
 
 
 PADDINGS = ("same", "valid")
@@ -59,15 +61,15 @@ PADDINGS = ("same", "valid")
 def _padding(value: Value) -> Ends | str:
     """Read a number, `[beginning, ending]`, `same` or `valid`."""
     try:
-        word = values.choice(*PADDINGS)(value)
+        mode = values.choice(*PADDINGS)(value)
     except ValueError:
-        found = values.integers(value)
+        ends = values.integers(value)
     else:
-        return (0, 0) if word == "valid" else word
-    found = found * 2 if not isinstance(value, Items) else found
-    if len(found) != 2 or min(found) < 0:
+        return (0, 0) if mode == "valid" else mode
+    ends = ends * 2 if not isinstance(value, Items) else ends
+    if len(ends) != 2 or min(ends) < 0:
         raise ValueError("expected non-negative numbers: [beginning, ending]") from None
-    return found[0], found[1]
+    return ends[0], ends[1]
 
 
 def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
@@ -93,22 +95,22 @@ def _roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, kernel, options = layer.flow, layer.operands[1], layer.options
+    source, kernel, options = layer.input, layer.operands[1], layer.options
     if kernel.undeclared and kernel.dims is None:
         kernel.learn([None] * 3)
-    if flow.dims is None or kernel.dims is None:
+    if source.dims is None or kernel.dims is None:
         return
     if len(kernel.dims) != 3:
         layer.fail("NNM405", f"the filter {kernel} has {len(kernel.dims)} dimensions, not 3")
-    length, channels = _roles(layer, flow.names)
-    if length == "sequence" and flow.sequence is None:
-        layer.fail("NNM411", f"{flow} has no sequence", hint="write sequence= on the input")
+    length, channels = _roles(layer, source.names)
+    if length == "sequence" and source.sequence is None:
+        layer.fail("NNM411", f"{source} has no sequence", hint="write sequence= on the input")
     result = layer.result.dims
     outer = result[channels] if result and len(result) > channels else None
-    learn_channels(layer, kernel, "oil", flow.dims[channels], outer, shared="i")
+    learn_channels(layer, kernel, "oil", source.dims[channels], outer, shared="i")
     learn_kernel(layer, kernel, 2, options["kernel"])
-    dims = list(flow.dims)
-    names = list[str | None](flow.names)
+    dims = list(source.dims)
+    names = list[str | None](source.names)
     dims[channels], names[channels] = kernel.dims[0], "channels"
     if isinstance(length, int):
         names[length] = "length"
@@ -118,7 +120,7 @@ def _shape(layer: ShapeView) -> None:
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
     layer.result.learn_names(names)
-    layer.result.learn_sequence(flow.sequence)
+    layer.result.learn_sequence(source.sequence)
     learn_bias(layer, dims[channels])
 
 
@@ -141,23 +143,23 @@ def _count(options: Mapping[str, Any], size: int, length: int) -> int:
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow, kernel, options = layer.operands[0], layer.operands[1], layer.options
+    source, kernel, options = layer.operands[0], layer.operands[1], layer.options
     bias = layer.tensors.get("bias")
     if kernel.lead or (bias and bias.lead):
         layer.fail("NNM405", "filter and bias must have neither batch nor sequence")
     length, channels = _roles(layer, layer.features[0].names)
-    lead: tuple[Role, ...] = tuple(role for role in flow.layout if role not in (length, channels))
-    tail: tuple[Role, ...] = tuple(role for role in flow.layout if role in (length, channels))
-    padding = _ends(options, flow.size(length), kernel.features[2])
-    image, mask, steps = flow.reorder((*lead, *tail)).tensor, flow.mask, 0
+    lead: tuple[Role, ...] = tuple(role for role in source.layout if role not in (length, channels))
+    tail: tuple[Role, ...] = tuple(role for role in source.layout if role in (length, channels))
+    padding = _ends(options, source.size(length), kernel.features[2])
+    image, mask, steps = source.reorder((*lead, *tail)).tensor, source.mask, 0
     if mask is not None and length == "sequence":
-        flow = flow.reorder((*lead, *tail))
-        image, padding, steps = _with_own_ends(b, flow, kernel.features[2], options)
+        source = source.reorder((*lead, *tail))
+        image, padding, steps = _with_own_ends(b, source, kernel.features[2], options)
         mask = resize_mask(b, mask, lambda n: _steps(options, n, kernel.features[2]), steps)
     rows = image.shape[: len(lead)]
     if len(rows) != 1:
         image = b.reshape(image, new_shape=(count(rows), *image.shape[len(rows) :]))
-    found = b.apply(
+    result = b.apply(
         layer.operator,
         [image, kernel.canonical().tensor],
         {
@@ -170,10 +172,10 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         },
     )
     if len(rows) != 1:
-        found = b.reshape(found, new_shape=(*rows, *found.shape[1:]))
+        result = b.reshape(result, new_shape=(*rows, *result.shape[1:]))
     if steps:
-        found = slice_axis(b, found, (*lead, *tail).index(length), 0, steps)
-    return LayoutTensor(found, (*lead, *tail), flow.sequence, mask)
+        result = slice_axis(b, result, (*lead, *tail).index(length), 0, steps)
+    return LayoutTensor(result, (*lead, *tail), source.sequence, mask)
 
 
 def _steps(options: Mapping[str, Any], size: int, length: int) -> int:
@@ -184,21 +186,21 @@ def _steps(options: Mapping[str, Any], size: int, length: int) -> int:
 
 
 def _with_own_ends(
-    b: Builder, flow: LayoutTensor, length: int, options: Mapping[str, Any]
+    b: Builder, source: LayoutTensor, length: int, options: Mapping[str, Any]
 ) -> tuple[Tensor, Ends, int]:
     """Return a padded sequence with zeros after each row, and with its padding before it.
 
     Also returns the padding that remains to be applied, and the number of valid result steps.
     """
-    n, axis = flow.size("sequence"), flow.position("sequence")
-    zeroed = fill_padding(b, flow, 0)
+    n, axis = source.size("sequence"), source.position("sequence")
+    zeroed = fill_padding(b, source, 0)
     ends = [_ends(options, size, length) for size in range(n + 1)]
     steps = _steps(options, n, length)
     front = [before for before, _ in ends]
     if len(set(front[1:])) == 1:
         return zeroed, ends[n], steps
     # `same` with strides shifts the middle of each row.
-    image = pad_front(b, flow, zeroed, axis, lambda size: front[size])
+    image = pad_front(b, source, zeroed, axis, lambda size: front[size])
     needed = (steps - 1) * options["strides"] + reach(length, options["dilations"])
     return image, (0, max(needed - image.shape[axis], 0)), steps
 

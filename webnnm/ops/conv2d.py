@@ -57,13 +57,23 @@ def _infer(
 
 
 def _gradient(
-    b: Builder, g: Tensor, _y: Tensor, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any
+    b: Builder,
+    g: Tensor,
+    _y: Tensor,
+    x: Tensor,
+    kernel: Tensor,
+    bias: Tensor | None,
+    **options: Any,
 ) -> list[Tensor | None]:
-    layout, letters = given["input_layout"], given["filter_layout"]
+    layout, letters = options["input_layout"], options["filter_layout"]
     size = height_width(sizes_by_letter(letters, kernel.shape))
-    dw = filter_gradient(b, x, g, size, letters, **given)
+    dw = filter_gradient(b, x, g, size, letters, **options)
     db = bias_gradient(b, g, bias, layout)
-    if size == given["strides"] == (1, 1) and given["groups"] == 1 and not any(given["padding"]):
+    if (
+        size == options["strides"] == (1, 1)
+        and options["groups"] == 1
+        and not any(options["padding"])
+    ):
         # A product of the channels; as a transposed convolution it takes up to three times as long.
         back = permute(b, kernel, swap_letters(letters, "i", "o"), "oihw")
         return [b.conv2d(g, back, input_layout=layout), dw, db]
@@ -76,7 +86,7 @@ def _gradient(
     dx = b.conv_transpose2d(
         g,
         back,
-        **{**given, "filter_layout": target},
+        **{**options, "filter_layout": target},
         output_sizes=height_width(sizes_by_letter(layout, x.shape)),
     )
     return [dx, dw, db]
@@ -108,19 +118,19 @@ def _reference(
     return np.astype(np.permute_dims(result, order("nchw", input_layout)), x.dtype)
 
 
-def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
-    padding, layout = given["padding"], given["input_layout"]
-    found = h.convolution(
+def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **options: Any) -> Any:
+    padding, layout = options["padding"], options["input_layout"]
+    result = h.convolution(
         x,
         kernel,
-        layouts=(layout, given["filter_layout"]),
+        layouts=(layout, options["filter_layout"]),
         shape=h.shape,
         padding=(padding[:2], padding[2:]),
-        strides=given["strides"],
-        dilations=given["dilations"],
-        groups=given["groups"],
+        strides=options["strides"],
+        dilations=options["dilations"],
+        groups=options["groups"],
     )
-    return lower_bias(h, found, bias, layout)
+    return lower_bias(h, result, bias, layout)
 
 
 conv2d = Operator(

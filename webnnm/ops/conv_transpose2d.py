@@ -33,42 +33,50 @@ from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 from webnnm.ops.declare.windows import reach
 
 
-def _infer(x: TensorType, kernel: TensorType, bias: TensorType | None, **given: Any) -> TensorType:
-    image = sizes_by_letter(given["input_layout"], x.shape)
-    cells = sizes_by_letter(given["filter_layout"], kernel.shape)
-    filters = check_channels(image, cells, given["groups"], transposed=True)
+def _infer(
+    x: TensorType, kernel: TensorType, bias: TensorType | None, **options: Any
+) -> TensorType:
+    image = sizes_by_letter(options["input_layout"], x.shape)
+    cells = sizes_by_letter(options["filter_layout"], kernel.shape)
+    filters = check_channels(image, cells, options["groups"], transposed=True)
     check_bias(bias, filters)
-    height, width = grow(height_width(image), height_width(cells), **given)
+    height, width = grow(height_width(image), height_width(cells), **options)
     image |= {"c": filters, "h": height, "w": width}
-    return TensorType(x.dtype, tuple(image[letter] for letter in given["input_layout"]))
+    return TensorType(x.dtype, tuple(image[letter] for letter in options["input_layout"]))
 
 
 def _gradient(
-    b: Builder, g: Tensor, _y: Tensor, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any
+    b: Builder,
+    g: Tensor,
+    _y: Tensor,
+    x: Tensor,
+    kernel: Tensor,
+    bias: Tensor | None,
+    **options: Any,
 ) -> list[Tensor | None]:
-    rules = {k: v for k, v in given.items() if k not in ("output_padding", "output_sizes")}
-    letters = given["filter_layout"]
+    rules = {k: v for k, v in options.items() if k not in ("output_padding", "output_sizes")}
+    letters = options["filter_layout"]
     # The convolution whose gradient this operator is has the same filter, in and out exchanged.
     target = swap_letters(letters, "i", "o")
     dx = b.conv2d(g, kernel, **{**rules, "filter_layout": target})
     size = height_width(sizes_by_letter(letters, kernel.shape))
     dw = filter_gradient(b, g, x, size, target, **rules)
-    return [dx, dw, bias_gradient(b, g, bias, given["input_layout"])]
+    return [dx, dw, bias_gradient(b, g, bias, options["input_layout"])]
 
 
-def _reference(np: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
-    groups, strides, dilations = given["groups"], given["strides"], given["dilations"]
+def _reference(np: Any, x: Any, kernel: Any, bias: Any, **options: Any) -> Any:
+    groups, strides, dilations = options["groups"], options["strides"], options["dilations"]
     wide = np.float32 if x.dtype == np.float16 else x.dtype
-    image = np.astype(np.permute_dims(x, order(given["input_layout"], "nchw")), wide)
-    cells = np.astype(np.permute_dims(kernel, order(given["filter_layout"], "iohw")), wide)
+    image = np.astype(np.permute_dims(x, order(options["input_layout"], "nchw")), wide)
+    cells = np.astype(np.permute_dims(kernel, order(options["filter_layout"], "iohw")), wide)
     batch, channels, *sizes = image.shape
     window = cells.shape[2:]
     matrices = np.reshape(cells, (groups, channels // groups, -1))
     columns = np.reshape(image, (batch, groups, channels // groups, count(sizes)))
     product = np.matmul(np.permute_dims(matrices, (0, 2, 1)), columns)
     spread = np.reshape(product, (batch, -1, *window, *sizes))
-    out = grow(tuple(sizes), window, **given)
-    top, _, left, _ = given["padding"]
+    out = grow(tuple(sizes), window, **options)
+    top, _, left, _ = options["padding"]
     ends = [(n - 1) * s + 1 for n, s in zip(sizes, strides, strict=True)]
     canvas = np.zeros(
         (
@@ -82,44 +90,48 @@ def _reference(np: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
     for row in range(window[0]):
         for column in range(window[1]):
             y, x0 = row * dilations[0], column * dilations[1]
-            places = (
+            indices = (
                 slice(None),
                 slice(None),
                 slice(y, y + ends[0], strides[0]),
                 slice(x0, x0 + ends[1], strides[1]),
             )
-            canvas = np.add_at(canvas, places, spread[:, :, row, column])
+            canvas = np.add_at(canvas, indices, spread[:, :, row, column])
     result = with_bias(np, canvas[:, :, top : top + out[0], left : left + out[1]], bias)
-    return np.astype(np.permute_dims(result, order("nchw", given["input_layout"])), x.dtype)
+    return np.astype(np.permute_dims(result, order("nchw", options["input_layout"])), x.dtype)
 
 
-def _decompose(b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **given: Any) -> Tensor:
+def _decompose(
+    b: Builder, x: Tensor, kernel: Tensor, bias: Tensor | None, **options: Any
+) -> Tensor:
     """Convolve the image, spread with zeros by the strides, with the flipped filter."""
-    layout: str = given["input_layout"]
-    letters, groups = given["filter_layout"], given["groups"]
+    layout: str = options["input_layout"]
+    letters, groups = options["filter_layout"], options["groups"]
     sizes, window = sizes_by_letter(layout, x.shape), sizes_by_letter(letters, kernel.shape)
-    out = grow(height_width(sizes), height_width(window), **given)
+    out = grow(height_width(sizes), height_width(window), **options)
     padding: list[int] = []
     starts = [0] * 4
     for k, letter in enumerate("hw"):
-        axis, span = layout.index(letter), reach(window[letter], given["dilations"][k])
-        x = spread(b, x, axis, given["strides"][k])
-        before: int = span - 1 - given["padding"][2 * k]
+        axis, span = layout.index(letter), reach(window[letter], options["dilations"][k])
+        x = spread(b, x, axis, options["strides"][k])
+        before: int = span - 1 - options["padding"][2 * k]
         after = out[k] + span - 1 - before - x.shape[axis]
         starts[axis] = max(-before, 0)  # what the padding cuts off
         padding += [max(before, 0), max(after, 0)]
-    found = b.conv2d(
+    image = b.conv2d(
         x,
         _flip_filter(b, kernel, letters, groups),
         bias=bias,
         padding=padding,
-        dilations=given["dilations"],
+        dilations=options["dilations"],
         groups=groups,
         input_layout=layout,
     )
     result = {**sizes, "c": groups * window["o"], "h": out[0], "w": out[1]}
-    wanted = tuple(result[letter] for letter in layout)
-    return found if found.shape == wanted else b.slice(found, starts=starts, sizes=wanted)
+    target_shape = tuple(result[letter] for letter in layout)
+    return (
+        image if image.shape == target_shape else b.slice(image, starts=starts, sizes=target_shape)
+    )
 
 
 def _flip_filter(b: Builder, kernel: Tensor, letters: str, groups: int) -> Tensor:
@@ -148,33 +160,33 @@ def spread(b: Builder, x: Tensor, axis: int, stride: int) -> Tensor:
     )
 
 
-def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **given: Any) -> Any:
-    layout, letters, groups = given["input_layout"], given["filter_layout"], given["groups"]
+def _stablehlo(h: Any, x: Any, kernel: Any, bias: Any, **options: Any) -> Any:
+    layout, letters, groups = options["input_layout"], options["filter_layout"], options["groups"]
     sizes = sizes_by_letter(letters, kernel.shape)
     window: list[Any] = []
     for k, letter in enumerate("hw"):
-        axis, span = layout.index(letter), reach(sizes[letter], given["dilations"][k])
-        whole = (x.shape[axis] - 1) * given["strides"][k] + 1
-        before = span - 1 - given["padding"][2 * k]
-        window.append((before, h.shape[axis] - whole - before + span - 1))
+        axis, span = layout.index(letter), reach(sizes[letter], options["dilations"][k])
+        extent = (x.shape[axis] - 1) * options["strides"][k] + 1
+        before = span - 1 - options["padding"][2 * k]
+        window.append((before, h.shape[axis] - extent - before + span - 1))
     if groups > 1:  # the filters of all groups one after the other, as a convolution has them
         parts = {**sizes, "g": groups, "i": sizes["i"] // groups}
         kernel = h.reshape(kernel, [parts[letter] for letter in letters.replace("i", "gi")])
         kernel = h.transpose(kernel, order(letters.replace("i", "gi"), "goihw"))
         letters, merged = "oihw", {**parts, "o": groups * parts["o"]}
         kernel = h.reshape(kernel, [merged[letter] for letter in letters])
-    found = h.convolution(
+    result = h.convolution(
         x,
         kernel,
         layouts=(layout, letters),
         shape=h.shape,
         padding=window,
-        spread=given["strides"],
-        dilations=given["dilations"],
+        spread=options["strides"],
+        dilations=options["dilations"],
         groups=groups,
         reverse=True,
     )
-    return lower_bias(h, found, bias, layout)
+    return lower_bias(h, result, bias, layout)
 
 
 conv_transpose2d = Operator(

@@ -39,14 +39,14 @@ def _reference(np: Any, x: Any, *, axis: int, exclusive: bool, reversed: bool) -
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     (role,) = layer.axes("axis")
     options = {name: layer.options[name] for name in ("exclusive", "reversed")}
-    x = flow.tensor
-    if role == "sequence" and flow.mask is not None and options["reversed"]:
-        x = fill_padding(builder, flow, 0)
-    result = builder.cumulative_sum(x, axis=flow.position(role), **options)
-    return flow.with_tensor(result)
+    x = source.tensor
+    if role == "sequence" and source.mask is not None and options["reversed"]:
+        x = fill_padding(builder, source, 0)
+    result = builder.cumulative_sum(x, axis=source.position(role), **options)
+    return source.with_tensor(result)
 
 
 def _stablehlo(h: Any, x: Any, *, axis: int, exclusive: bool, reversed: bool) -> Any:

@@ -16,17 +16,17 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 def _share(value: Any, *_: TensorType) -> float:
     """Accept a number between 0 and 1 (exclusive)."""
-    found = checks.number(value)
-    if not 0 < found < 1:
-        raise OperatorError("NNM303", f"{found} is not between 0 and 1")
-    return found
+    share = checks.number(value)
+    if not 0 < share < 1:
+        raise OperatorError("NNM303", f"{share} is not between 0 and 1")
+    return share
 
 
 def _read_share(value: Value) -> float:
-    found = values.number(value)
-    if not 0 < found < 1:
-        raise ValueError(f"{found} must be between 0 and 1 (exclusive)")
-    return found
+    share = values.number(value)
+    if not 0 < share < 1:
+        raise ValueError(f"{share} must be between 0 and 1 (exclusive)")
+    return share
 
 
 def _decompose(b: Builder, x: Tensor, *, p: float) -> Tensor:
@@ -50,8 +50,8 @@ def apply_dropout(b: Builder, layer: BuildView, x: Tensor, p: float) -> Tensor:
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    return flow.with_tensor(apply_dropout(b, layer, flow.tensor, layer.options["p"]))
+    source = layer.operands[0]
+    return source.with_tensor(apply_dropout(b, layer, source.tensor, layer.options["p"]))
 
 
 dropout = Composite(

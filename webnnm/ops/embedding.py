@@ -18,36 +18,36 @@ SIZE = {"size": ValueOption(read=values.integer(1))}
 
 
 def learn_table(layer: ShapeView, table: Any, columns: int | None) -> None:
-    """Infer a table `[size, columns]` from the option `size` and the flow."""
+    """Infer a table `[size, columns]` from the option `size` and the input."""
     size: int | None = layer.options["size"]
     try:
         table.learn([size, columns])
     except Conflict:
-        wanted = f"{size or 'any number of'} rows of {columns or 'any number of'} features"
-        layer.fail("NNM404", f"table {table}, expected {wanted}", at="size")
+        expected = f"{size or 'any number of'} rows of {columns or 'any number of'} features"
+        layer.fail("NNM404", f"table {table}, expected {expected}", at="size")
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, table = layer.operands
+    source, table = layer.operands
     result = layer.result
     learn_table(layer, table, result.dims[-1] if result.dims else None)
-    if flow.dims is None:
-        flow.learn(result.dims and result.dims[:-1])
+    if source.dims is None:
+        source.learn(result.dims and result.dims[:-1])
         return
     assert table.dims is not None
     try:
-        result.learn([*flow.dims, table.dims[-1]])
+        result.learn([*source.dims, table.dims[-1]])
     except Conflict:
-        message = f"declared {result}, inferred {flow} and {table.dims[-1] or '?'} features"
+        message = f"declared {result}, inferred {source} and {table.dims[-1] or '?'} features"
         layer.fail("NNM402", message, at="shape")
-    result.learn_names([*flow.names, table.names[-1] or "features"])
-    result.learn_sequence(flow.sequence)
+    result.learn_names([*source.names, table.names[-1] or "features"])
+    result.learn_sequence(source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow, table = layer.operands
-    rows = b.apply(layer.operator, [flow.tensor, table.tensor], {})
-    return LayoutTensor(rows, (*flow.layout, flow.rank), flow.sequence)
+    source, table = layer.operands
+    rows = b.apply(layer.operator, [source.tensor, table.tensor], {})
+    return LayoutTensor(rows, (*source.layout, source.rank), source.sequence)
 
 
 @declare_composite(

@@ -38,41 +38,41 @@ def _sources(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> lis
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, result = layer.flow, layer.result
+    source, result = layer.input, layer.result
     if layer.options["new_shape"] is None:
         layer.fail("NNM304", '"expand" needs newShape=')
-    if flow.dims is None:
+    if source.dims is None:
         return
-    sources = _sources(layer, flow.names)
+    sources = _sources(layer, source.names)
     dims = target_sizes(layer, "new_shape")
-    if {*range(len(flow.dims))} - {*sources}:
-        layer.fail("NNM401", f"{flow} does not expand to {show(dims)}")
-    for source, size in zip(sources, dims, strict=True):
-        own = 1 if source is None else flow.dims[source]
+    if {*range(len(source.dims))} - {*sources}:
+        layer.fail("NNM401", f"{source} does not expand to {show(dims)}")
+    for feature, size in zip(sources, dims, strict=True):
+        own = 1 if feature is None else source.dims[feature]
         if own is not None and size is not None and own not in (1, size):
-            layer.fail("NNM401", f"{flow} does not expand to {show(dims)}")
+            layer.fail("NNM401", f"{source} does not expand to {show(dims)}")
     try:
         result.learn(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
     asked: values.Sizes = layer.options["new_shape"]
-    own_names = [None if source is None else flow.names[source] for source in sources]
+    own_names = [None if feature is None else source.names[feature] for feature in sources]
     result.learn_names(asked.names or own_names)
-    result.learn_sequence(flow.sequence)
+    result.learn_sequence(source.sequence)
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0].canonical()
+    source = layer.operands[0].canonical()
     sources = _sources(layer, layer.features[0].names)
-    order = [source for source in sources if source is not None]
-    arranged = flow.reorder((*flow.lead, *order))
-    lead = [flow.size(role) for role in flow.lead]
-    ones = [1 if source is None else flow.size(source) for source in sources]
+    order = [feature for feature in sources if feature is not None]
+    arranged = source.reorder((*source.lead, *order))
+    lead = [source.size(role) for role in source.lead]
+    ones = [1 if feature is None else source.size(feature) for feature in sources]
     tensor = arranged.tensor
     if tensor.shape != (*lead, *ones):
         tensor = builder.reshape(tensor, new_shape=(*lead, *ones))
     tensor = builder.expand(tensor, new_shape=(*lead, *layer.results[0].sizes()))
-    return LayoutTensor(tensor, (*flow.lead, *range(len(sources))), flow.sequence)
+    return LayoutTensor(tensor, (*source.lead, *range(len(sources))), source.sequence)
 
 
 def _reference(np: Any, x: Any, *, new_shape: tuple[int, ...]) -> Any:

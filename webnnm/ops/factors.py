@@ -97,10 +97,10 @@ def _qr_gradient(
     lower = b.triangular(inner, upper=False)
     mirrored = lower + transpose_matrices(b, b.triangular(inner, upper=False, diagonal=-1))
     sent = gq + b.matmul(q, mirrored)
-    found = transpose_matrices(b, b.solve(r, transpose_matrices(b, sent)))
+    gradient = transpose_matrices(b, b.solve(r, transpose_matrices(b, sent)))
     if behind is not None:
-        found = b.concat([found, b.matmul(q, behind)], axis=end)
-    return [found]
+        gradient = b.concat([gradient, b.matmul(q, behind)], axis=end)
+    return [gradient]
 
 
 # Jacobi rotations, for all pairs of a round together.
@@ -113,14 +113,14 @@ def _rounds(n: int) -> list[list[int]]:
     [[0, 2, 1], [1, 0, 2], [2, 1, 0]]
     """
     size = n + n % 2
-    found: list[list[int]] = []
+    rounds: list[list[int]] = []
     for turn in range(size - 1):
         circle = [0, *((k + turn) % (size - 1) + 1 for k in range(size - 1))]
         partner = [0] * size
         for i, k in zip(circle, reversed(circle), strict=True):
             partner[i] = k
-        found.append([k if k < n else i for i, k in enumerate(partner[:n])])
-    return found
+        rounds.append([k if k < n else i for i, k in enumerate(partner[:n])])
+    return rounds
 
 
 def _angles(
@@ -167,15 +167,15 @@ def _in_order(b: Builder, keys: Tensor, rows: Tensor, descending: bool) -> tuple
 def _signs(b: Builder, rows: Tensor) -> Tensor:
     """Return −1 for rows whose largest element is negative, else 1."""
     size = b.abs(rows)
-    place = b.arg_max(size, axis=rows.rank - 1, keep_dimensions=True)
+    index = b.arg_max(size, axis=rows.rank - 1, keep_dimensions=True)
     numbers = b.constant([*range(rows.shape[-1])], "int32", (1, rows.shape[-1]))
-    largest = total(b, b.where(b.equal(place, numbers), rows, 0.0), -1)
+    largest = total(b, b.where(b.equal(index, numbers), rows, 0.0), -1)
     return b.where(b.lesser(largest, 0.0), b.constant(-1.0, "float32"), 1.0)
 
 
 def _signs_of_columns(np: Any, x: Any) -> Any:
-    place = np.argmax(np.abs(x), axis=-2, keepdims=True)
-    negative: Any = np.take_along_axis(x, place, axis=-2) < 0
+    largest = np.argmax(np.abs(x), axis=-2, keepdims=True)
+    negative: Any = np.take_along_axis(x, largest, axis=-2) < 0
     return np.astype(np.where(negative, -1, 1), x.dtype)
 
 
@@ -308,17 +308,17 @@ def _svd_gradient(b: Builder, g: Sequence[Tensor], y: Sequence[Tensor], _x: Tens
     right = apart * b.matmul(v, transpose_matrices(b, gv))
     inner = _diagonal(b, gs) + (left + transpose_matrices(b, left)) * row
     inner = inner + column * (right + transpose_matrices(b, right))
-    found = b.matmul(b.matmul(u, inner), v)
+    gradient = b.matmul(b.matmul(u, inner), v)
     if u.shape[-2] > k:
         scaled = gu * b.reshape(inverse, new_shape=(*lead, 1, k))
-        found = found + b.matmul(
+        gradient = gradient + b.matmul(
             scaled - b.matmul(u, b.matmul(transpose_matrices(b, u), scaled)), v
         )
     if v.shape[-1] > k:
         scaled = gv * b.reshape(inverse, new_shape=(*lead, k, 1))
         rest = scaled - b.matmul(b.matmul(scaled, transpose_matrices(b, v)), v)
-        found = found + b.matmul(u, rest)
-    return [found]
+        gradient = gradient + b.matmul(u, rest)
+    return [gradient]
 
 
 TALL = ([[2.0, 0.5], [0.25, -1.5], [1.0, 0.75]],)

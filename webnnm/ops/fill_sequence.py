@@ -21,7 +21,7 @@ def _number(value: Any, *_: TensorType) -> float:
 
 def _decompose(b: Builder, *, type: DataType, shape: Shape, start: float, delta: float) -> Tensor:
     checks.check_amount(count(shape), f"the sequence {show(shape)}")
-    numbers = [start + place * delta for place in range(count(shape))]
+    numbers = [start + index * delta for index in range(count(shape))]
     for number in (numbers[0], numbers[-1], start + delta if len(numbers) > 1 else start):
         if not holds(type, number):
             raise OperatorError("NNM502", f'{number} of "fillSequence" is not a {type}')

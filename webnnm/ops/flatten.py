@@ -27,15 +27,15 @@ def _decompose(b: Builder, x: Tensor, *, axis: int) -> Tensor:
 
 
 def _shape(layer: ShapeView) -> None:
-    if layer.flow.dims is not None:
-        learn_result(layer, [None], ["features"], layer.flow.sequence)
+    if layer.input.dims is not None:
+        learn_result(layer, [None], ["features"], layer.input.sequence)
         balance(layer)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0].canonical()
-    lead = [flow.size(role) for role in flow.lead]
-    return reshape_features(b, flow, lead, layer.results[0].sizes())
+    source = layer.operands[0].canonical()
+    lead = [source.size(role) for role in source.lead]
+    return reshape_features(b, source, lead, layer.results[0].sizes())
 
 
 flatten = Composite(

@@ -63,8 +63,8 @@ def _nextafter(b: Builder, x: Tensor, z: Tensor) -> Tensor:
     largest = FLOAT_INFO[x.dtype].max
     up = b.where(b.equal(x, -math.inf), -largest, up)
     down = b.where(b.equal(x, math.inf), largest, down)
-    found = b.where(b.greater(z, x), up, b.where(b.lesser(z, x), down, z))
-    return b.where(b.equal(x, x), found, x)
+    neighbour = b.where(b.greater(z, x), up, b.where(b.lesser(z, x), down, z))
+    return b.where(b.equal(x, x), neighbour, x)
 
 
 def _byte(x: TensorType) -> TensorType:

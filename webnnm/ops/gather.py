@@ -71,15 +71,15 @@ def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
 
 
 def _shape(layer: ShapeView) -> None:
-    flow = layer.flow
-    if flow.dims is None:
+    source = layer.input
+    if source.dims is None:
         return
-    dims: list[int | None] = list(flow.dims)
-    names = list(flow.names)
-    sequence = flow.sequence
+    dims: list[int | None] = list(source.dims)
+    names = list(source.names)
+    sequence = source.sequence
     if layer.options["data"] is not None or "indices" in layer.tensors:
         if layer.options["data"] is not None:
-            index = _constant_shape(layer, flow)
+            index = _constant_shape(layer, source)
             asked: values.Sizes | None = layer.options["shape"]
             index_names = (None if asked is None else asked.names) or (None,) * len(index)
         else:
@@ -91,7 +91,7 @@ def _shape(layer: ShapeView) -> None:
         axis = axis_or_first(layer)
         if not dims and isinstance(axis, int):
             hint = "pick before the last dimension is gone, or give it one by unsqueeze()"
-            layer.fail("NNM405", f"{flow} has no dimension to pick from", at="axis", hint=hint)
+            layer.fail("NNM405", f"{source} has no dimension to pick from", at="axis", hint=hint)
         _check_range(layer, axis)
         at = axis if isinstance(axis, int) else 0
         gone = 1 if isinstance(axis, int) else 0
@@ -129,64 +129,64 @@ def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | N
 
 def _check_range(layer: ShapeView, axis: Role) -> None:
     data = layer.options["data"]
-    size = layer.flow.dims[axis] if isinstance(axis, int) and layer.flow.dims else None
+    size = layer.input.dims[axis] if isinstance(axis, int) and layer.input.dims else None
     if data and size is not None:
         wrong = next((index for index in data if not -size <= index < size), None)
         if wrong is not None:
             layer.fail("NNM308", f"index {wrong} of {size} elements", at="data")
 
 
-def _constant_shape(layer: ShapeView | BuildView, flow: Features) -> list[int | None]:
+def _constant_shape(layer: ShapeView | BuildView, source: Features) -> list[int | None]:
     # Gathers in training have no constant indices: their rules are imported where a text has some.
     from webnnm.ops.declare.index_shapes import constant_index_shape
 
-    return constant_index_shape(layer, flow)
+    return constant_index_shape(layer, source)
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0].canonical()
+    source = layer.operands[0].canonical()
     if layer.options["data"] is not None:
         sizes = [size or 0 for size in _constant_shape(layer, layer.features[0])]
         data = layer.options["data"]
         axis = axis_or_first(layer)
-        length = flow.size(axis)
+        length = source.size(axis)
         wrong = next((index for index in data if not -length <= index < length), None)
         if wrong is not None:
             layer.fail("NNM308", f"index {wrong} of {length} elements", at="data")
-        if axis == "sequence" and flow.mask is not None and min(data) < 0:
+        if axis == "sequence" and source.mask is not None and min(data) < 0:
             from webnnm.ops.declare.sequence_elements import from_the_end
 
-            return from_the_end(builder, flow, data, tuple(sizes))
+            return from_the_end(builder, source, data, tuple(sizes))
         indices = builder.constant([i % length for i in data], "int32", sizes)
-        return _replace_axis(builder, flow, LayoutTensor(indices, tuple(range(len(sizes)))), axis)
+        return _replace_axis(builder, source, LayoutTensor(indices, tuple(range(len(sizes)))), axis)
     if "indices" in layer.tensors:
         indices, axis = layer.tensors["indices"].canonical(), axis_or_first(layer)
-        if flow.mask is not None and axis == "batch":
+        if source.mask is not None and axis == "batch":
             hint = "pick before the rows have a sequence"
             layer.fail("NNM310", "padded rows cannot be reordered", at="axis", hint=hint)
-        if flow.mask is not None and axis == "sequence":
+        if source.mask is not None and axis == "sequence":
             from webnnm.ops.declare.sequence_elements import within_rows
 
-            indices = within_rows(builder, indices, flow.mask)
-        return _replace_axis(builder, flow, indices, axis)
+            indices = within_rows(builder, indices, source.mask)
+        return _replace_axis(builder, source, indices, axis)
     for axis, position in _positions(layer):
-        flow = _at_position(builder, layer, flow, axis, position)
-    return flow
+        source = _at_position(builder, layer, source, axis, position)
+    return source
 
 
 def _at_position(
-    builder: Builder, layer: BuildView, flow: LayoutTensor, axis: Role, position: Any
+    builder: Builder, layer: BuildView, source: LayoutTensor, axis: Role, position: Any
 ) -> LayoutTensor:
     from webnnm.ops.declare.sequence_elements import at_valid_position, share
 
-    length = flow.size(axis)
+    length = source.size(axis)
     like = layer.tensors.get(str(getattr(position, "function", "")))
     if isinstance(position, int) and not -length <= position < length:
         layer.fail("NNM308", f"position {position} of {length}", at="shape")
     fixed = isinstance(position, int) and position >= 0 and not layer.options["keep_dimensions"]
-    if not fixed and any(value is not None and value.mask is not None for value in (flow, like)):
+    if not fixed and any(value is not None and value.mask is not None for value in (source, like)):
         if axis == "sequence":
-            return at_valid_position(builder, layer, flow, position, like)
+            return at_valid_position(builder, layer, source, position, like)
         if like is not None and like.mask is not None:
             layer.fail(
                 "NNM411", "a feature has one size, but the rows have different lengths", at="shape"
@@ -195,36 +195,36 @@ def _at_position(
         shape = (1,) if layer.options["keep_dimensions"] else ()
         indices = builder.constant([position % length], "int32", shape)
         if not shape:
-            return _replace_axis(builder, flow, LayoutTensor(indices, ()), axis)
+            return _replace_axis(builder, source, LayoutTensor(indices, ()), axis)
     else:
         n = share(length, position) if like is None else like.size("sequence")
         checks.check_amount(n, f"{n} of {length} elements")
         indices = builder.constant([i * length // n for i in range(n)], "int32")
-    tensor = builder.gather(flow.tensor, indices, axis=flow.position(axis))
-    return flow.with_tensor(tensor)
+    tensor = builder.gather(source.tensor, indices, axis=source.position(axis))
+    return source.with_tensor(tensor)
 
 
 # Along any axis.
 
 
 def _replace_axis(
-    b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role
+    b: Builder, source: LayoutTensor, indices: LayoutTensor, axis: Role
 ) -> LayoutTensor:
-    """Replace an axis of the flow with the dimensions of the indices."""
-    place = flow.position(axis)
+    """Replace an axis of the input with the dimensions of the indices."""
+    position = source.position(axis)
     before = axis if isinstance(axis, int) else 0
-    rank = flow.rank - isinstance(axis, int) + indices.rank
-    lead: tuple[Role, ...] = tuple(role for role in flow.lead if role != axis)
+    rank = source.rank - isinstance(axis, int) + indices.rank
+    lead: tuple[Role, ...] = tuple(role for role in source.lead if role != axis)
     if indices.lead and lead:
-        return _per_sample(b, flow, indices, axis, lead)
-    tensor = b.gather(flow.tensor, indices.tensor, axis=place)
+        return _per_sample(b, source, indices, axis, lead)
+    tensor = b.gather(source.tensor, indices.tensor, axis=position)
     order: list[Any] = [
         _feature_index(role, axis, indices.rank) if isinstance(role, int) else role
-        for role in flow.layout
+        for role in source.layout
         if role != axis
     ]
-    order[place:place] = [*indices.lead, *(before + k for k in range(indices.rank))]
-    sequence, mask = flow.sequence, flow.mask
+    order[position:position] = [*indices.lead, *(before + k for k in range(indices.rank))]
+    sequence, mask = source.sequence, source.mask
     if "sequence" not in lead:
         sequence, mask = indices.sequence, indices.mask
     return LayoutTensor(tensor, tuple(order), sequence, mask).reorder(
@@ -240,16 +240,16 @@ def _feature_index(feature: int, axis: Role, index_rank: int) -> int:
 
 
 def _per_sample(
-    b: Builder, flow: LayoutTensor, indices: LayoutTensor, axis: Role, lead: tuple[Any, ...]
+    b: Builder, source: LayoutTensor, indices: LayoutTensor, axis: Role, lead: tuple[Any, ...]
 ) -> LayoutTensor:
     """Gather with different indices for every sample: one gather over the rows of all samples."""
-    n = flow.size(axis)
-    features = [k for k in range(flow.rank) if k != axis]
+    n = source.size(axis)
+    features = [k for k in range(source.rank) if k != axis]
     own_axis: tuple[Role, ...] = (axis,)
-    rows = flow.reorder((*lead, *own_axis, *features))
-    sizes = [flow.size(role) for role in lead]
+    rows = source.reorder((*lead, *own_axis, *features))
+    sizes = [source.size(role) for role in lead]
     samples = count(sizes)
-    flat = b.reshape(rows.tensor, new_shape=(samples * n, *(flow.size(k) for k in features)))
+    flat = b.reshape(rows.tensor, new_shape=(samples * n, *(source.size(k) for k in features)))
     own = [indices.size(role) if role in indices.lead else 1 for role in lead]
     wide = b.reshape(wrap_indices(b, indices.tensor, n), new_shape=(*own, *indices.features))
     wide = b.expand(wide, new_shape=(*sizes, *indices.features))
@@ -260,7 +260,7 @@ def _per_sample(
     order: list[Any] = [*lead, *(before + k for k in range(indices.rank))]
     order += [_feature_index(k, axis, indices.rank) for k in features]
     rank = len(order) - len(lead)
-    return LayoutTensor(taken, tuple(order), flow.sequence).reorder((*lead, *range(rank)))
+    return LayoutTensor(taken, tuple(order), source.sequence).reorder((*lead, *range(rank)))
 
 
 def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:

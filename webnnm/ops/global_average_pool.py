@@ -20,10 +20,10 @@ def _decompose(b: Builder, x: Tensor, *, layout: str, keep_dimensions: bool) -> 
 
 
 def _shape(layer: ShapeView) -> None:
-    if layer.flow.dims is None:
+    if layer.input.dims is None:
         return
-    at = places(layer, layer.flow, layer.options["layout"])
-    channels = sizes_of(layer.flow, at.source)["c"]
+    at = places(layer, layer.input, layer.options["layout"])
+    channels = sizes_of(layer.input, at.source)["c"]
     if layer.options["keep_dimensions"]:
         learn_image(layer, at, {"c": channels, "h": 1, "w": 1})
         return
@@ -32,23 +32,23 @@ def _shape(layer: ShapeView) -> None:
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred [{channels}]", at="shape")
     layer.result.learn_names([NAMES["c"]])
-    layer.result.learn_sequence(layer.flow.sequence)
+    layer.result.learn_sequence(layer.input.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    # A reduction needs no particular layout, so the flow keeps its own.
-    flow, keep = layer.operands[0], layer.options["keep_dimensions"]
+    # A reduction needs no particular layout, so the input keeps its own.
+    source, keep = layer.operands[0], layer.options["keep_dimensions"]
     at = places(layer, layer.features[0], layer.options["layout"])
     spatial: list[Role] = [at.source["h"], at.source["w"]]
-    axes = sorted(flow.position(feature) for feature in spatial)
-    result = b.reduce_mean(flow.tensor, axes=axes, keep_dimensions=keep)
+    axes = sorted(source.position(feature) for feature in spatial)
+    result = b.reduce_mean(source.tensor, axes=axes, keep_dimensions=keep)
     if not keep:
-        return LayoutTensor(result, *layout_after_reduction(flow, spatial, keep=False))
+        return LayoutTensor(result, *layout_after_reduction(source, spatial, keep=False))
     moved: dict[int, int] = {at.source[letter]: at.target[letter] for letter in NAMES}
     layout: tuple[Role, ...] = tuple(
-        moved[role] if isinstance(role, int) else role for role in flow.layout
+        moved[role] if isinstance(role, int) else role for role in source.layout
     )
-    return LayoutTensor(result, layout, flow.sequence)
+    return LayoutTensor(result, layout, source.sequence)
 
 
 global_average_pool = Composite(

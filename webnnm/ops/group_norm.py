@@ -55,34 +55,34 @@ def _channel(features: Features) -> int:
 
 def _shape(layer: ShapeView) -> None:
     same_shape(layer)
-    flow, groups = layer.flow, layer.options["groups"]
+    source, groups = layer.input, layer.options["groups"]
     if groups is None:
         hint = "write groups=2, or another divisor of the number of channels"
         layer.fail("NNM304", '"groupNormalization" needs groups=', hint=hint)
-    if flow.rank == 0:
-        layer.fail("NNM405", f"{flow} has no channels")
-    if flow.dims is not None:
-        channel = _channel(flow)
-        channels = flow.dims[channel]
+    if source.rank == 0:
+        layer.fail("NNM405", f"{source} has no channels")
+    if source.dims is not None:
+        channel = _channel(source)
+        channels = source.dims[channel]
         if channels is not None and channels % groups:
             layer.fail("NNM406", f"{channels} channels, {groups} groups", at="groups")
         fit(layer, [channel], "scale", "bias")
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    given = layer.operands[0]
+    operand = layer.operands[0]
     channel = _channel(layer.features[0])
-    others: list[Role] = [role for role in feature_roles(given.rank) if role != channel]
-    order: tuple[Role, ...] = (*given.lead, channel, *others)
-    flow = given.reorder(order)
-    shape = flow.tensor.shape
+    others: list[Role] = [role for role in feature_roles(operand.rank) if role != channel]
+    order: tuple[Role, ...] = (*operand.lead, channel, *others)
+    source = operand.reorder(order)
+    shape = source.tensor.shape
     rows = b.reshape(
-        flow.tensor, new_shape=(count(shape[: len(flow.lead)]), *shape[len(flow.lead) :])
+        source.tensor, new_shape=(count(shape[: len(source.lead)]), *shape[len(source.lead) :])
     )
     tensors = [rows, tensor_without_batch(layer, "scale"), tensor_without_batch(layer, "bias")]
     options = {name: layer.options[name] for name in ("groups", "epsilon")}
-    found = b.apply(layer.operator, tensors, options)
-    return flow.with_tensor(b.reshape(found, new_shape=shape)).reorder(given.layout)
+    result = b.apply(layer.operator, tensors, options)
+    return source.with_tensor(b.reshape(result, new_shape=shape)).reorder(operand.layout)
 
 
 group_normalization = Composite(

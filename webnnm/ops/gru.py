@@ -129,8 +129,8 @@ def _infer(
     assert x is not None
     state = (DIRECTIONS[direction], x.shape[1], hidden_size)
     require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
-    found = TensorType(x.dtype, state)
-    return (found, TensorType(x.dtype, (steps, *state))) if return_sequence else (found,)
+    final = TensorType(x.dtype, state)
+    return (final, TensorType(x.dtype, (steps, *state))) if return_sequence else (final,)
 
 
 def _decompose(
@@ -155,7 +155,7 @@ def _decompose(
     runs: list[list[tuple[Tensor]]] = []
     inputs = project_inputs(b, x, weight, bias)
     for number, backward in enumerate(backwards(direction)):
-        own = (of_direction(b, given, number) for given in (recurrent, recurrent_bias))
+        own = (of_direction(b, weights, number) for weights in (recurrent, recurrent_bias))
         unit = _recurrence(b, *own, **options)
         first = (zeros(b, x, state[1:]) if hidden is None else of_direction(b, hidden, number),)
 
@@ -165,8 +165,8 @@ def _decompose(
             return (unit.step(b, entering, states[0]),)
 
         runs.append(run(b, inputs[number], first, step, backward=backward, lengths=lengths))
-    found = last_states(b, runs, direction)
-    return (*found, sequence(b, runs)) if return_sequence else tuple(found)
+    final = last_states(b, runs, direction)
+    return (*final, sequence(b, runs)) if return_sequence else tuple(final)
 
 
 def _stablehlo(

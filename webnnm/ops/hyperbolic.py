@@ -44,14 +44,14 @@ def _asinh(b: Builder, size: Tensor) -> Tensor:
 def _acosh(b: Builder, x: Tensor) -> Tensor:
     above = b.min(LARGE, b.max(0.0, x - 1.0))
     near = b.log1p(above + b.sqrt(above * (above + 2.0)))
-    found = b.where(b.greater(x, LARGE), b.log(x) + math.log(2), near)
-    return b.where(b.greater_or_equal(x, 1.0), found, math.nan)
+    result = b.where(b.greater(x, LARGE), b.log(x) + math.log(2), near)
+    return b.where(b.greater_or_equal(x, 1.0), result, math.nan)
 
 
 def _atanh(b: Builder, size: Tensor) -> Tensor:
     inside = b.min(1.0, size)
-    found = 0.5 * b.log1p(2.0 * inside / (1.0 - inside))
-    return where_nan(b, b.greater(size, 1.0), found)
+    result = 0.5 * b.log1p(2.0 * inside / (1.0 - inside))
+    return where_nan(b, b.greater(size, 1.0), result)
 
 
 sinh = unary("sinh", "hyperbolic sine", odd(_sinh), lambda b, y, x: b.cosh(x))

@@ -69,20 +69,20 @@ def _gradient(
     return normalisation_gradient(b, g, x, scale, bias, over=over, by=by, epsilon=epsilon)
 
 
-def _places(layer: ShapeView | BuildView, flow: Features) -> Places:
+def _places(layer: ShapeView | BuildView, source: Features) -> Places:
     """Find the channel among the features, which stay as they are."""
-    source = places(layer, flow, layer.options["layout"]).source
-    return Places(source, source)
+    axes = places(layer, source, layer.options["layout"]).source
+    return Places(axes, axes)
 
 
 def _shape(layer: ShapeView) -> None:
     same_shape(layer)
-    if layer.flow.rank is not None:
-        fit(layer, [_places(layer, layer.flow).source["c"]], "scale", "bias")
+    if layer.input.rank is not None:
+        fit(layer, [_places(layer, layer.input).source["c"]], "scale", "bias")
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     tensors = [tensor_without_batch(layer, "scale"), tensor_without_batch(layer, "bias")]
     epsilon = layer.options["epsilon"]
 
@@ -90,7 +90,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         return b.apply(layer.operator, [x, *tensors], {"epsilon": epsilon, "layout": layout})
 
     at = _places(layer, layer.features[0])
-    return build_image(b, flow, at, None, apply).reorder(flow.layout)
+    return build_image(b, source, at, None, apply).reorder(source.layout)
 
 
 instance_normalization = Composite(

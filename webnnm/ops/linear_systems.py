@@ -49,14 +49,14 @@ def _eliminate(b: Builder, x: Tensor, right: Tensor, what: str) -> _Elimination:
     for k in range(n):
         done = b.constant([int(row < k) for row in range(n)], "uint8", (n, 1))
         size = b.where(done, -1.0, b.abs(slice_axis(b, rest, end, 0, 1)))
-        place = b.arg_max(size, axis=end - 1, keep_dimensions=True)
+        pivot_row = b.arg_max(size, axis=end - 1, keep_dimensions=True)
         rows = b.constant([*range(n)], "int32", (n, 1))
-        chosen = b.equal(rows, place)
+        chosen = b.equal(rows, pivot_row)
         row = total(b, b.where(chosen, rest, 0.0), -2)
         rest = b.where(chosen, slice_axis(b, rest, end - 1, k, 1), rest)
         pivot = slice_axis(b, row, end, 0, 1)
         pivots.append(pivot)
-        exchanged.append(b.not_equal(place, k))
+        exchanged.append(b.not_equal(pivot_row, k))
         # A pivot of 0 would make the determinant NaN; solutions are infinite by its row.
         scaled = row / pivot if what != "determinant" else row / _not_zero(b, pivot)
         rest = b.where(unit(b, n, k), scaled, rest - slice_axis(b, rest, end, 0, 1) * scaled)
@@ -111,11 +111,14 @@ def _inverse_gradient(b: Builder, g: Tensor, y: Tensor, _x: Tensor) -> list[Tens
 
 def _pivots(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return the pivots along a last dimension, and the sign of the row exchanges."""
-    found = _eliminate(b, x, slice_axis(b, x, x.rank - 1, 0, 1) * 0.0, "determinant")
+    elimination = _eliminate(b, x, slice_axis(b, x, x.rank - 1, 0, 1) * 0.0, "determinant")
     lead = x.shape[:-2]
     pivots, exchanged = (
         b.reshape(b.concat(several, axis=x.rank - 1), new_shape=(*lead, x.shape[-1]))
-        for several in (found.pivots, [b.cast(e, type="float32") for e in found.exchanged])
+        for several in (
+            elimination.pivots,
+            [b.cast(e, type="float32") for e in elimination.exchanged],
+        )
     )
     sign = b.reduce_product(1.0 - 2.0 * exchanged, axes=[x.rank - 2])
     return pivots, sign
@@ -182,8 +185,8 @@ def _cholesky(b: Builder, x: Tensor, *, upper: bool) -> Tensor:
         column = column / b.sqrt(slice_axis(b, column, end - 1, k, 1)) * below
         columns.append(column)
         rest = rest - column * transpose_matrices(b, column)
-    found = b.concat(columns, axis=end)
-    return transpose_matrices(b, found) if upper else found
+    factor = b.concat(columns, axis=end)
+    return transpose_matrices(b, factor) if upper else factor
 
 
 def _cholesky_kernel(np: Any, x: Any, *, upper: bool) -> Any:

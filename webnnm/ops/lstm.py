@@ -82,8 +82,8 @@ class _Gates(NamedTuple):
         for letters, entering in zip(groups, sums, strict=True):
             if letters in self.peepholes:
                 entering = entering + cell * self.peepholes[letters]
-            found = (candidate if letters == "g" else gate)(entering)
-            values |= zip(letters, parts(b, found, len(letters), 1), strict=True)
+            value = (candidate if letters == "g" else gate)(entering)
+            values |= zip(letters, parts(b, value, len(letters), 1), strict=True)
         cell = values["f"] * cell + values["i"] * values["g"]
         return values["o"] * output(cell), cell
 
@@ -110,8 +110,8 @@ def _infer(
     assert x is not None
     state = (DIRECTIONS[direction], x.shape[1], hidden_size)
     require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
-    found = (TensorType(x.dtype, state),) * 2
-    return (*found, TensorType(x.dtype, (steps, *state))) if return_sequence else found
+    final = (TensorType(x.dtype, state),) * 2
+    return (*final, TensorType(x.dtype, (steps, *state))) if return_sequence else final
 
 
 def _decompose(
@@ -142,8 +142,8 @@ def _decompose(
         matrix = transpose_matrices(b, of_direction(b, recurrent, number))
         gates = _gates(b, layout, activations, of_direction(b, peephole, number))
         first = tuple(
-            zeros(b, x, state[1:]) if given is None else of_direction(b, given, number)
-            for given in (hidden, cell)
+            zeros(b, x, state[1:]) if initial is None else of_direction(b, initial, number)
+            for initial in (hidden, cell)
         )
 
         def step(
@@ -153,8 +153,8 @@ def _decompose(
             return gates.step(b, total + b.matmul(before, matrix), memory)
 
         runs.append(run(b, inputs[number], first, step, backward=backward, lengths=lengths))
-    found = last_states(b, runs, direction)
-    return (*found, sequence(b, runs)) if return_sequence else tuple(found)
+    final = last_states(b, runs, direction)
+    return (*final, sequence(b, runs)) if return_sequence else tuple(final)
 
 
 def _stablehlo(
@@ -284,8 +284,8 @@ def _decompose_cell(
     state = (x.shape[0], hidden_size)
     require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
     total = b.matmul(x, transpose_matrices(b, weight))
-    for given in (bias, recurrent_bias):
-        total = total if given is None else total + given
+    for bias_part in (bias, recurrent_bias):
+        total = total if bias_part is None else total + bias_part
     gates = _gates(b, layout, activations, peephole)
     return gates.step(b, total + b.matmul(hidden, transpose_matrices(b, recurrent)), cell)
 

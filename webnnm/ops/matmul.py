@@ -45,26 +45,26 @@ def transpose_matrices(b: Builder, x: Tensor) -> Tensor:
 
 def product_shape(layer: ShapeView) -> None:
     """Rule of matmul and gemm: `[…, in] × [in, out] → […, out]` on features (spec B.4)."""
-    flow, other, result = layer.operands[0], layer.operands[1], layer.result
+    source, other, result = layer.operands[0], layer.operands[1], layer.result
     swap_a = bool(layer.options["a_transpose"])
     swap_b = bool(layer.options["b_transpose"])
     if other.undeclared and other.dims is None:
         other.learn([None, None])
-    if flow.dims is None or other.dims is None:
+    if source.dims is None or other.dims is None:
         return
-    if len(other.dims) < 2 or (swap_a and len(flow.dims) < 2) or not flow.dims:
-        layer.fail("NNM405", f"{flow} by {other}: a product needs rows and columns")
+    if len(other.dims) < 2 or (swap_a and len(source.dims) < 2) or not source.dims:
+        layer.fail("NNM405", f"{source} by {other}: a product needs rows and columns")
     rows, columns = (-1, -2) if swap_b else (-2, -1)
     inner = -2 if swap_a else -1
     _share(layer, inner, rows)
-    rank = max(len(flow.dims), len(other.dims) if len(other.dims) > 2 else 0)
+    rank = max(len(source.dims), len(other.dims) if len(other.dims) > 2 else 0)
     dims: list[int | None] = [None] * rank
     names: list[str | None] = [None] * rank
-    lead = flow.dims[:-1] if not swap_a else [*flow.dims[:-2], flow.dims[-1]]
+    lead = source.dims[:-1] if not swap_a else [*source.dims[:-2], source.dims[-1]]
     if len(other.dims) == 2:
         dims[: rank - 1] = lead
-        names[: rank - 1] = flow.names[: rank - 1]
-    elif len(flow.dims) > 1:
+        names[: rank - 1] = source.names[: rank - 1]
+    elif len(source.dims) > 1:
         dims[rank - 2] = lead[-1]
     dims[-1] = other.dims[columns]
     names[-1] = other.names[columns] or "features"
@@ -76,23 +76,23 @@ def product_shape(layer: ShapeView) -> None:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
     if not any(result.names):
         result.learn_names(names)
-    result.learn_sequence(flow.sequence or other.sequence)
+    result.learn_sequence(source.sequence or other.sequence)
 
 
 def _share(layer: ShapeView, inner: int, rows: int) -> None:
     """Relate the inner sizes of both operands, which have to agree."""
-    flow, other = layer.operands[0], layer.operands[1]
-    assert flow.dims is not None
+    source, other = layer.operands[0], layer.operands[1]
+    assert source.dims is not None
     assert other.dims is not None
     try:
-        flow.learn_size(len(flow.dims) + inner, other.dims[rows])
-        other.learn_size(len(other.dims) + rows, flow.dims[inner])
+        source.learn_size(len(source.dims) + inner, other.dims[rows])
+        other.learn_size(len(other.dims) + rows, source.dims[inner])
     except Conflict:
-        layer.fail("NNM404", f"{flow.dims[inner]} features, weights {other}")
+        layer.fail("NNM404", f"{source.dims[inner]} features, weights {other}")
 
 
 def build_product(b: Builder, layer: BuildView) -> tuple[Tensor, Tensor, LayoutTensor]:
-    """Return both matrices as they are multiplied, and the laid-out flow they come from."""
+    """Return both matrices as they are multiplied, and the input they come from."""
     x, w = layer.operands[0].canonical(), layer.operands[1].canonical()
     left, right = x.tensor, w.tensor
     if layer.options["a_transpose"]:

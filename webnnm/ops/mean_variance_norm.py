@@ -81,17 +81,17 @@ def _unit(
 
 
 def _align_to_axes(
-    b: Builder, x: Tensor, given: Tensor | None, axes: Sequence[int], name: str
+    b: Builder, x: Tensor, tensor: Tensor | None, axes: Sequence[int], name: str
 ) -> Tensor | None:
     """Return a tensor that has the sizes of some axes, or broadcasts as it is."""
-    if given is None:
+    if tensor is None:
         return None
-    if given.shape == tuple(x.shape[axis] for axis in axes):
-        return spread(b, given, axes, x.rank)
-    if broadcast(given.shape, x.shape) == x.shape:
-        return given
+    if tensor.shape == tuple(x.shape[axis] for axis in axes):
+        return spread(b, tensor, axes, x.rank)
+    if broadcast(tensor.shape, x.shape) == x.shape:
+        return tensor
     sizes = show(x.shape[axis] for axis in axes)
-    message = f"{name} is {show(given.shape)}, neither {sizes}, the sizes of the axes {list(axes)}"
+    message = f"{name} is {show(tensor.shape)}, neither {sizes}, the sizes of the axes {list(axes)}"
     raise OperatorError("NNM404", f"{message}, nor does it broadcast to {show(x.shape)}")
 
 
@@ -109,39 +109,42 @@ def _shape(layer: ShapeView) -> None:
         message = '"meanVarianceNormalization" needs variance= beside mean='
         layer.fail("NNM304", message, at="mean", hint="give both statistics, or neither of them")
     for slot in GIVEN:
-        given = layer.tensors.get(slot.name)
-        if given is not None and given.known and layer.flow.known:
-            _check_broadcast(layer, slot.name, given)
+        tensor = layer.tensors.get(slot.name)
+        if tensor is not None and tensor.known and layer.input.known:
+            _check_broadcast(layer, slot.name, tensor)
 
 
 def _check_broadcast(layer: ShapeView, name: str, given: Features) -> None:
-    """Raise NNM401 unless a given statistic broadcasts to the flow."""
-    flow = layer.flow.sizes()
-    among = layer.flow.names
+    """Raise NNM401 unless a given statistic broadcasts to the input."""
+    source = layer.input.sizes()
+    among = layer.input.names
     if len(given.names) <= len(among):
-        sizes = [flow[place] for place in places(given.names, among)]
+        sizes = [source[axis] for axis in places(given.names, among)]
         if all(own in (1, size) for own, size in zip(given.sizes(), sizes, strict=True)):
             return
-    layer.fail("NNM401", f"{name} {given} and {layer.flow}", hint="the shapes do not broadcast")
+    layer.fail("NNM401", f"{name} {given} and {layer.input}", hint="the shapes do not broadcast")
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    given = [slot.name for slot in GIVEN if slot.name in layer.tensors]
-    value = [layer.operands[0], *(layer.tensors[name] for name in given)]
-    names = [layer.features[0].names, *(layer.tensor_names(name) for name in given)]
-    (x, *found), layout, sequence = broadcast_operands(layer, value, names)
+    names_given = [slot.name for slot in GIVEN if slot.name in layer.tensors]
+    value = [layer.operands[0], *(layer.tensors[name] for name in names_given)]
+    names = [layer.features[0].names, *(layer.tensor_names(name) for name in names_given)]
+    (x, *given_tensors), layout, sequence = broadcast_operands(layer, value, names)
     operands: dict[str, Any] = {
         # All dimensions are written, so that none is mistaken for a reduced one.
         name: b.reshape(t, new_shape=(1,) * (x.rank - t.rank) + t.shape)
-        for name, t in zip(given, found, strict=True)
+        for name, t in zip(names_given, given_tensors, strict=True)
     }
     operands |= {slot.name: tensor_without_batch(layer, slot.name) for slot in SCALE_AND_BIAS}
     axes = [layout.index(role) for role in layer.axes("axes")]
     options = {"axes": axes, "epsilon": layer.options["epsilon"]}
     mask = combine_masks(b, value, sequence)
     if mask is not None and "sequence" in layer.axes("axes"):
-        flow, statistics = LayoutTensor(x, layout, sequence, mask), {n: operands[n] for n in given}
-        return flow.with_tensor(standardise_padded(b, flow, **options, **statistics))
+        source, statistics = (
+            LayoutTensor(x, layout, sequence, mask),
+            {n: operands[n] for n in names_given},
+        )
+        return source.with_tensor(standardise_padded(b, source, **options, **statistics))
     return LayoutTensor(b.apply(layer.operator, [x], operands | options), layout, sequence)
 
 

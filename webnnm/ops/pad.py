@@ -33,10 +33,10 @@ def _infer(
 
 def _check_mirror(size: int, padding: int, mode: str, where: str) -> None:
     """Refuse to mirror more elements than there are."""
-    most = {"reflection": size - 1, "symmetric": size}.get(mode, padding)
-    if padding > most:
+    limit = {"reflection": size - 1, "symmetric": size}.get(mode, padding)
+    if padding > limit:
         raise OperatorError(
-            "NNM303", f"padding {padding} by {mode}, but {where} of {size} elements allows {most}"
+            "NNM303", f"padding {padding} by {mode}, but {where} of {size} elements allows {limit}"
         )
 
 
@@ -79,12 +79,12 @@ def _cells(size: int, before: int, after: int, mode: str) -> list[int]:
     ([0, 0, 0, 1, 2, 2, 2], [2, 1, 0, 1, 2, 1, 0], [1, 0, 0, 1, 2, 2, 1])
     """
     checks.check_amount(before + size + after, f"{size} elements with {before} and {after} more")
-    places = range(-before, size + after)
+    indices = range(-before, size + after)
     if mode == "edge":
-        return [min(max(place, 0), size - 1) for place in places]
+        return [min(max(index, 0), size - 1) for index in indices]
     first = 0 if mode == "reflection" else -1  # the mirror image of the first element
     last = 2 * (size - 1) - first
-    return [first - p if p < 0 else last - p if p >= size else p for p in places]
+    return [first - p if p < 0 else last - p if p >= size else p for p in indices]
 
 
 def _gradient(
@@ -116,11 +116,11 @@ def _fold_padding(b: Builder, g: Tensor, axis: int, before: int, after: int, mod
         part = slice_axis(b, g, axis, start, amount)
         if mode == "edge":
             part = b.reduce_sum(part, axes=[axis], keep_dimensions=True)
-            place = size - 1 if start else 0
+            start_index = size - 1 if start else 0
         else:  # the element at the edge itself is not mirrored
             part = b.reverse(part, axes=[axis])
-            place = size - 1 - amount if start else 1
-        total = total + pad_axis(b, part, axis, place, size - place - part.shape[axis])
+            start_index = size - 1 - amount if start else 1
+        total = total + pad_axis(b, part, axis, start_index, size - start_index - part.shape[axis])
     return total
 
 
@@ -161,26 +161,26 @@ def _sides(layer: ShapeView | BuildView, names: Any) -> list[tuple[int, int]]:
 
 
 def _shape(layer: ShapeView) -> None:
-    flow = layer.flow
-    if flow.dims is None:
+    source = layer.input
+    if source.dims is None:
         return
     dims: list[int | None] = []
-    for size, (before, after) in zip(flow.dims, _sides(layer, flow.names), strict=True):
+    for size, (before, after) in zip(source.dims, _sides(layer, source.names), strict=True):
         dims.append(None if size is None else before + size + after)
         if size is not None:
             _check_mirror(size, max(before, after), layer.options["mode"], "a dimension")
-    learn_result(layer, dims, flow.names, flow.sequence)
+    learn_result(layer, dims, source.names, source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    beginning, ending = [0] * flow.tensor.rank, [0] * flow.tensor.rank
+    source = layer.operands[0]
+    beginning, ending = [0] * source.tensor.rank, [0] * source.tensor.rank
     for feature, (before, after) in enumerate(_sides(layer, layer.features[0].names)):
-        place = flow.position(feature)
-        beginning[place], ending[place] = before, after
+        position = source.position(feature)
+        beginning[position], ending[position] = before, after
     options = {name: layer.options[name] for name in ("mode", "value")}
-    return flow.with_tensor(
-        b.pad(flow.tensor, beginning_padding=beginning, ending_padding=ending, **options)
+    return source.with_tensor(
+        b.pad(source.tensor, beginning_padding=beginning, ending_padding=ending, **options)
     )
 
 

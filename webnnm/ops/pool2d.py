@@ -70,7 +70,7 @@ def pool_windows(
 ) -> tuple[Windows, Windows]:
     """Return the windows along height and along width. Raises NNM303, NNM408."""
     image = height_width(sizes_by_letter(layout, shape))
-    found: list[Windows] = []
+    result: list[Windows] = []
     for axis, (size, length) in enumerate(zip(image, window_dimensions or image, strict=True)):
         stride, before = strides[axis], padding[2 * axis]
         room = size + before + padding[2 * axis + 1] - reach(length, dilations[axis])
@@ -80,14 +80,15 @@ def pool_windows(
                 f"a window of {size + before + padding[2 * axis + 1] - room} over "
                 f"{size} cells with padding {show(padding)}",
             )
-        fewest, most = room // stride + 1, -(-room // stride) + 1
-        times = fewest if output_shape_rounding == "floor" else most
+        smallest, largest = room // stride + 1, -(-room // stride) + 1
+        times = smallest if output_shape_rounding == "floor" else largest
         if output_sizes is not None:
             times = output_sizes[axis]
-        if times not in (fewest, most):
+        if times not in (smallest, largest):
             raise OperatorError(
                 "NNM303",
-                f"output sizes {show(output_sizes or ())}: {times} is neither {fewest} nor {most}",
+                f"output sizes {show(output_sizes or ())}: {times} is neither {smallest} "
+                f"nor {largest}",
             )
         windows = Windows(size, length, times, stride, dilations[axis], before)
         if 0 in windows.real_counts:
@@ -96,8 +97,8 @@ def pool_windows(
                 f"window {windows.real_counts.index(0)} of {times} lies entirely in the padding",
                 "use less padding, or outputShapeRounding=floor",
             )
-        found.append(windows)
-    return found[0], found[1]
+        result.append(windows)
+    return result[0], result[1]
 
 
 def axes(layout: str) -> Pair:
@@ -126,7 +127,7 @@ def real_cells(
             b.constant(
                 [number / share for number in windows.real_counts],
                 x.dtype,
-                [windows.count if each == letter else 1 for each in layout],
+                [windows.count if axis_letter == letter else 1 for axis_letter in layout],
             )
             for letter, windows, share in (("h", rows, unit), ("w", columns, 1))
         )
@@ -163,8 +164,8 @@ def _maximum_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any)
     if rows.length * columns.length <= MAX_CELLS:
         # Channels last, because single elements are slow to separate and interleave.
         g, y, x = (permute(b, image, given["layout"], "nhwc") for image in (g, y, x))
-        found = to_first_maximum(b, g, x, y, (rows, columns))
-        return [permute(b, found, "nhwc", given["layout"])]
+        gradient = to_first_maximum(b, g, x, y, (rows, columns))
+        return [permute(b, gradient, "nhwc", given["layout"])]
     height, width = axes(given["layout"])
     tops = b.max_pool2d(
         x,
@@ -175,8 +176,8 @@ def _maximum_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any)
         layout=given["layout"],
         output_sizes=(rows.size, columns.count),
     )
-    found = first_maximum(b, g, tops, y, height, rows)
-    return [first_maximum(b, found, x, tops, width, columns)]
+    gradient = first_maximum(b, g, tops, y, height, rows)
+    return [first_maximum(b, gradient, x, tops, width, columns)]
 
 
 def _result_shape(x: Tensor, axis: int, windows: Windows) -> tuple[int, ...]:
@@ -277,14 +278,14 @@ def _earlier(
         raise OperatorError("NNM303", f"rounding_type and output_shape_rounding are {both}")
     mode = check_automatic_padding(options.pop("auto_pad", "explicit"))
     if mode != "explicit" and len(operands) == 1 and is_image(operands[0]):
-        given = {
+        call_options = {
             name: option.check(options.get(name, option.default))
             for name, option in operator.options.items()
         }
-        sizes = height_width(sizes_by_letter(given["layout"], operands[0].shape))
-        window = given["window_dimensions"] or sizes
+        sizes = height_width(sizes_by_letter(call_options["layout"], operands[0].shape))
+        window = call_options["window_dimensions"] or sizes
         options["padding"] = automatic_padding(
-            mode, sizes, window, given["strides"], given["dilations"]
+            mode, sizes, window, call_options["strides"], call_options["dilations"]
         )
     return operands, options
 

@@ -44,21 +44,21 @@ def _waves(length: int, size: int, base: float) -> array[float]:
 
 def _shape(layer: ShapeView) -> None:
     same_shape(layer)
-    require_tokens(layer, layer.flow)
+    require_tokens(layer, layer.input)
 
 
 def _embedding_shape(layer: ShapeView) -> None:
     _shape(layer)
-    flow, table = layer.operands
-    learn_table(layer, table, flow.dims[-1] if flow.dims else None)
+    source, table = layer.operands
+    learn_table(layer, table, source.dims[-1] if source.dims else None)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow, *tables = layer.operands
-    x = by_token(flow)
+    source, *tables = layer.operands
+    x = by_token(source)
     operands: list[Any] = [x.tensor, *(table.tensor for table in tables)]
     options: dict[str, Any] = tensor_options(layer)
-    cache = token_cache(b, flow)
+    cache = token_cache(b, source)
     if cache is None:
         result = b.apply(layer.operator, operands, options)
     else:
@@ -66,7 +66,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         batch, *middle, length, size = x.tensor.shape
         shape = (batch, *(1 for _ in middle), length, size)
         result = x.tensor + b.reshape(b.gather(rows, cache.positions, axis=0), new_shape=shape)
-    return x.with_tensor(result).reorder(flow.layout)
+    return x.with_tensor(result).reorder(source.layout)
 
 
 def _rows(b: Builder, operands: Sequence[Any], length: int, base: float = BASE) -> Any:

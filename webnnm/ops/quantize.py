@@ -56,19 +56,19 @@ def _split(shape: Shape, parts: Shape) -> tuple[list[int], list[int]]:
 
     Axes with one block, or with as many blocks as elements, broadcast as they are.
     """
-    whole: list[int] = []
+    block_shape: list[int] = []
     blocks: list[int] = []
     for size, part in zip(shape, parts, strict=True):
         several = 1 < part < size
-        whole += [part, size // part] if several else [size]
+        block_shape += [part, size // part] if several else [size]
         blocks += [part, 1] if several else [part]
-    return whole, blocks
+    return block_shape, blocks
 
 
 def over_blocks(b: Builder, x: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
     """Return both in shapes that broadcast, each part over its block."""
-    whole, blocks = _split(x.shape, parts.shape)
-    return b.reshape(x, new_shape=whole), b.reshape(parts, new_shape=blocks)
+    block_shape, blocks = _split(x.shape, parts.shape)
+    return b.reshape(x, new_shape=block_shape), b.reshape(parts, new_shape=blocks)
 
 
 def _quantize_unclamped(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
@@ -86,8 +86,8 @@ def _quantize_unclamped(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor
 
 def _quantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
     low, high = integer_range(zero_point.dtype)
-    found = b.clamp(_quantize_unclamped(b, x, scale, zero_point), min_value=low, max_value=high)
-    return b.reshape(b.cast(found, type=zero_point.dtype), new_shape=x.shape)
+    clamped = b.clamp(_quantize_unclamped(b, x, scale, zero_point), min_value=low, max_value=high)
+    return b.reshape(b.cast(clamped, type=zero_point.dtype), new_shape=x.shape)
 
 
 def _quantize_gradient(
@@ -95,8 +95,8 @@ def _quantize_gradient(
 ) -> list[Tensor | None]:
     """Straight-through gradient of the rounding, inside the range of the integers."""
     low, high = integer_range(zero_point.dtype)
-    found = _quantize_unclamped(b, x, scale, zero_point)
-    inside = b.equal(found, b.clamp(found, min_value=low, max_value=high))
+    unclamped = _quantize_unclamped(b, x, scale, zero_point)
+    inside = b.equal(unclamped, b.clamp(unclamped, min_value=low, max_value=high))
     rows, scales = over_blocks(b, g, scale)
     arrived = rows * as_number(b, inside, g) / scales
     return [b.reshape(arrived, new_shape=x.shape), None, None]
@@ -106,8 +106,8 @@ def _subtract_zero_point(b: Builder, x: Tensor, zero_point: Tensor, dtype: DataT
     """Return x − zeroPoint, in blocks, rounded to a float type only at the end."""
     exact: DataType = "int64" if x.dtype in LONG else dtype
     rows, offsets = over_blocks(b, b.cast(x, type=exact), b.cast(zero_point, type=exact))
-    found = rows - offsets
-    return found if exact == dtype else b.cast(found, type=dtype)
+    difference = rows - offsets
+    return difference if exact == dtype else b.cast(difference, type=dtype)
 
 
 def _dequantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
@@ -115,8 +115,8 @@ def _dequantize(b: Builder, x: Tensor, scale: Tensor, zero_point: Tensor) -> Ten
     dtype: DataType = "float32" if x.dtype in LONG else scale.dtype
     rows = _subtract_zero_point(b, x, zero_point, dtype)
     _, scales = over_blocks(b, x, scale if scale.dtype == dtype else b.cast(scale, type=dtype))
-    found = b.reshape(rows * scales, new_shape=x.shape)
-    return found if scale.dtype == dtype else b.cast(found, type=scale.dtype)
+    result = b.reshape(rows * scales, new_shape=x.shape)
+    return result if scale.dtype == dtype else b.cast(result, type=scale.dtype)
 
 
 def _dequantize_gradient(
@@ -164,13 +164,13 @@ def _shape(layer: ShapeView, operator: str) -> None:
             layer.fail("NNM304", f'"{operator}" needs {name}=', hint=f"write {name}=…")
     same_shape(layer)
     scale, zero_point = layer.tensors["scale"], layer.tensors["zeroPoint"]
-    if layer.flow.known and scale.known:
-        sizes, parts = layer.flow.sizes(), scale.sizes()
+    if layer.input.known and scale.known:
+        sizes, parts = layer.input.sizes(), scale.sizes()
         aligned = zip(reversed(sizes), reversed(parts), strict=False)
         if len(parts) > len(sizes) or any(size % part for size, part in aligned):
             layer.fail(
                 "NNM401",
-                f"scale {scale} does not divide {layer.flow} into blocks",
+                f"scale {scale} does not divide {layer.input} into blocks",
                 at="scale",
                 hint="give it sizes that divide the sizes of the features",
             )
@@ -179,9 +179,9 @@ def _shape(layer: ShapeView, operator: str) -> None:
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0].canonical()
+    source = layer.operands[0].canonical()
     parts = [layer.tensors[name].tensor for name in ("scale", "zeroPoint")]
-    return flow.with_tensor(b.apply(layer.operator, [flow.tensor, *parts], {}))
+    return source.with_tensor(b.apply(layer.operator, [source.tensor, *parts], {}))
 
 
 _SLOTS = (

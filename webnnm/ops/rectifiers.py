@@ -34,8 +34,8 @@ def _elu(b: Builder, x: Tensor, *, alpha: float) -> Tensor:
 
 def _elu_reference(np: Any, x: Any, *, alpha: float) -> Any:
     wide = np.astype(x, np.float32) if x.dtype == np.float16 else x
-    found = np.where(wide > 0, wide, alpha * np.expm1(np.minimum(wide, np.zeros_like(wide))))
-    return np.astype(found, x.dtype)
+    result = np.where(wide > 0, wide, alpha * np.expm1(np.minimum(wide, np.zeros_like(wide))))
+    return np.astype(result, x.dtype)
 
 
 def _lower_elu(h: Any, x: Any, *, alpha: float) -> Any:
@@ -49,7 +49,7 @@ def _prelu(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
 
 def _slope(layer: ShapeView | BuildView) -> str:
     """Return the word with which the slope was written."""
-    words = [word for word in SLOPE if word in layer.tensors]
+    words = [name for name in SLOPE if name in layer.tensors]
     if not words:
         layer.fail("NNM304", '"prelu" needs slope=')
     if len(words) > 1:
@@ -58,14 +58,14 @@ def _slope(layer: ShapeView | BuildView) -> str:
 
 
 def _prelu_shape(layer: ShapeView) -> None:
-    broadcast_features(layer, [layer.flow, layer.tensors[_slope(layer)]])
+    broadcast_features(layer, [layer.input, layer.tensors[_slope(layer)]])
 
 
 def _prelu_build(b: Builder, layer: BuildView) -> LayoutTensor:
-    word = _slope(layer)
-    names = [layer.features[0].names, layer.tensor_names(word)]
+    slope = _slope(layer)
+    names = [layer.features[0].names, layer.tensor_names(slope)]
     tensors, layout, sequence = broadcast_operands(
-        layer, [layer.operands[0], layer.tensors[word]], names
+        layer, [layer.operands[0], layer.tensors[slope]], names
     )
     return LayoutTensor(b.apply(layer.operator, tensors, {}), layout, sequence)
 

@@ -128,68 +128,68 @@ def _safe_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
 
 def infer_reduced_shape(layer: ShapeView, option: str = "axes") -> None:
     """Remove the axes that an option names, or keep them with size 1."""
-    flow = layer.flow
+    source = layer.input
     axes = layer.axes(option)
-    if flow.dims is None or axes is None:
+    if source.dims is None or axes is None:
         return
     keep = layer.options["keep_dimensions"]
-    kept_axes = [k for k in range(len(flow.dims)) if keep or k not in axes]
-    dims = [1 if k in axes else flow.dims[k] for k in kept_axes]
+    kept_axes = [k for k in range(len(source.dims)) if keep or k not in axes]
+    dims = [1 if k in axes else source.dims[k] for k in kept_axes]
     try:
         layer.result.learn(dims)
         for k, size in zip(kept_axes, layer.result.dims or (), strict=True):
             if k not in axes:
-                flow.learn_size(k, size)
+                source.learn_size(k, size)
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {dims}", at="shape")
-    layer.result.learn_names([flow.names[k] for k in kept_axes])
+    layer.result.learn_names([source.names[k] for k in kept_axes])
     gone = "sequence" in axes and not keep
-    layer.result.learn_sequence(None if gone else flow.sequence)
+    layer.result.learn_sequence(None if gone else source.sequence)
 
 
 def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     roles = layer.axes("axes")
-    axes = sorted(flow.position(role) for role in roles)
+    axes = sorted(source.position(role) for role in roles)
     options = {**tensor_options(layer), "axes": axes}
     keep = layer.options["keep_dimensions"]
-    layout = layout_after_reduction(flow, roles, keep)
-    if flow.mask is None or "sequence" not in roles:
-        return LayoutTensor(builder.apply(layer.operator, [flow.tensor], options), *layout)
+    layout = layout_after_reduction(source, roles, keep)
+    if source.mask is None or "sequence" not in roles:
+        return LayoutTensor(builder.apply(layer.operator, [source.tensor], options), *layout)
     if neutral == "mean":
         result = _mean_of_valid(builder, layer, axes)
         if not keep:
             sizes = [size for k, size in enumerate(result.shape) if k not in axes]
             result = builder.reshape(result, new_shape=sizes)
     else:
-        low, high = extremes(flow.tensor.dtype)
+        low, high = extremes(source.tensor.dtype)
         value = {"zero": 0, "one": 1, "lowest": low, "highest": high}[neutral]
-        result = builder.apply(layer.operator, [fill_padding(builder, flow, value)], options)
-    return LayoutTensor(result, *layout, one_step(builder, flow.mask) if keep else None)
+        result = builder.apply(layer.operator, [fill_padding(builder, source, value)], options)
+    return LayoutTensor(result, *layout, one_step(builder, source.mask) if keep else None)
 
 
 def _mean_of_valid(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
     """Return mean or variance over valid positions, in float32; the axes keep size 1."""
-    flow = layer.operands[0]
-    x = flow.tensor
+    source = layer.operands[0]
+    x = source.tensor
     wide = b.cast(x, type="float32") if x.dtype == "float16" else x
-    found = mean(b, flow, wide, axes)
+    average = mean(b, source, wide, axes)
     if layer.operator is reduce_variance:
-        centred = wide - found
-        found = mean(b, flow, centred * centred, axes)
-    return b.cast(found, type=x.dtype) if x.dtype == "float16" else found
+        centred = wide - average
+        average = mean(b, source, centred * centred, axes)
+    return b.cast(average, type=x.dtype) if x.dtype == "float16" else average
 
 
 def layout_after_reduction(
-    flow: LayoutTensor, roles: Sequence[Role], keep: bool
+    source: LayoutTensor, roles: Sequence[Role], keep: bool
 ) -> tuple[tuple[Any, ...], str | None]:
     """Return the layout and sequence name after some dimensions were reduced."""
     if keep:
-        return flow.layout, flow.sequence
-    left = [role for role in flow.layout if role not in roles]
+        return source.layout, source.sequence
+    left = [role for role in source.layout if role not in roles]
     features = sorted(role for role in left if isinstance(role, int))
     layout = tuple(features.index(r) if isinstance(r, int) else r for r in left)
-    return layout, None if "sequence" in roles else flow.sequence
+    return layout, None if "sequence" in roles else source.sequence
 
 
 def _rules(neutral: str, keep: bool = False) -> LayerRules:

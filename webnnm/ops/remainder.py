@@ -57,29 +57,29 @@ def _float_remainder(b: Builder, x: Tensor, y: Tensor) -> Tensor:
         rest = _subtract_product(rest, b.min(LARGE, b.floor(rest / unit)), unit)
     rest = b.where(b.lesser(rest, 0.0), rest + unit, rest)
     rest = b.where(b.greater_or_equal(rest, unit), rest - unit, rest) / scale
-    known = b.lesser(size / divisor, 2.0 ** (24 * ROUNDS))
-    rest = b.where(b.lesser(size, divisor), size, b.where(known, rest, math.nan))
+    is_exact = b.lesser(size / divisor, 2.0 ** (24 * ROUNDS))
+    rest = b.where(b.lesser(size, divisor), size, b.where(is_exact, rest, math.nan))
     below = is_negative(b, y)
     kept = b.logical_or(b.equal(rest, 0.0), b.equal(is_negative(b, x), below))
-    found = b.where(kept, rest, divisor - rest)
-    return b.where(below, negate(found), found)
+    signed = b.where(kept, rest, divisor - rest)
+    return b.where(below, negate(signed), signed)
 
 
 def _float_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     ratio = x / y
-    whole = b.floor(ratio)
+    floor = b.floor(ratio)
     p, q, _ = _within_range(b, x, y)
     # A quotient just short of an integer was rounded to it.
-    left = _subtract_product(p, whole, q)
+    left = _subtract_product(p, floor, q)
     apart = b.logical_xor(is_negative(b, x), is_negative(b, y))
     over = b.where(is_negative(b, y), b.greater(left, 0.0), b.lesser(left, 0.0))
     # It is not −0 either, unless x is a zero.
     lost = b.logical_and(b.equal(ratio, 0.0), b.not_equal(x, 0.0))
     over = b.logical_or(over, b.logical_and(lost, apart))
-    found = b.where(over, whole - 1.0, whole)
+    quotient = b.where(over, floor - 1.0, floor)
     # As in the array API, where Python's own differ: ∞ // 2 is ∞, 1 // −∞ is −0.
     infinite = b.logical_or(b.equal(b.abs(x), math.inf), b.equal(b.abs(y), math.inf))
-    return b.where(infinite, ratio, found)
+    return b.where(infinite, ratio, quotient)
 
 
 def _integer_parts(b: Builder, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -111,12 +111,12 @@ def _of_floats_or_integers(floats: Decompose, integers: Decompose) -> Decompose:
 def _kernel(name: str) -> Callable[..., Any]:
     def reference(np: Any, x: Any, y: Any) -> Any:
         if np.isdtype(x.dtype, "real floating"):
-            found = getattr(np, name)(x, y)
+            result = getattr(np, name)(x, y)
             infinite = np.isinf(x) | np.isinf(y)
-            return np.where(infinite, x / y, found) if name == "floor_divide" else found
+            return np.where(infinite, x / y, result) if name == "floor_divide" else result
         by_zero: Any = y == 0
-        found = getattr(np, name)(x, np.where(by_zero, np.ones_like(y), y))
-        return np.where(by_zero, np.zeros_like(found), found)
+        result = getattr(np, name)(x, np.where(by_zero, np.ones_like(y), y))
+        return np.where(by_zero, np.zeros_like(result), result)
 
     return reference
 

@@ -17,27 +17,27 @@ def _decompose(b: Builder, x: Tensor, *, length: int) -> Tensor:
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, like = layer.flow, layer.tensors.get("like")
+    source, like = layer.input, layer.tensors.get("like")
     if (layer.options["length"] is None) == (like is None):
         layer.fail("NNM304", '"repeatSequence" needs either length= or like=')
-    if flow.sequence is not None:
-        layer.fail("NNM411", f'its input already has the sequence "{flow.sequence}"')
+    if source.sequence is not None:
+        layer.fail("NNM411", f'its input already has the sequence "{source.sequence}"')
     if like is not None and like.dims is not None and like.sequence is None:
         layer.fail("NNM411", "the value that like= names has no sequence", at="like")
-    if flow.dims is not None:
+    if source.dims is not None:
         sequence = "sequence" if like is None else like.sequence
-        learn_result(layer, flow.dims, flow.names, sequence)
-        flow.learn(layer.result.dims)
+        learn_result(layer, source.dims, source.names, sequence)
+        source.learn(layer.result.dims)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow, like = layer.operands[0].canonical(), layer.tensors.get("like")
+    source, like = layer.operands[0].canonical(), layer.tensors.get("like")
     length = layer.options["length"] if like is None else like.size("sequence")
-    x = flow.tensor
-    if not flow.lead:  # a constant is the same for all samples
+    x = source.tensor
+    if not source.lead:  # a constant is the same for all samples
         x = b.reshape(x, new_shape=(1, *x.shape))
     repeated = b.repeat_sequence(x, length=length)
-    layout: tuple[Role, ...] = ("batch", "sequence", *range(flow.rank))
+    layout: tuple[Role, ...] = ("batch", "sequence", *range(source.rank))
     return LayoutTensor(repeated, layout, "sequence" if like is None else like.sequence)
 
 

@@ -26,18 +26,18 @@ def _scales(value: Any, *_: TensorType) -> tuple[float, float]:
 
 def _sizes(value: Any, *_: TensorType) -> Pair | None:
     """Accept two integers from 1; None means that sizes follow from the scales."""
-    found = None if value is None else checks.integers(1)(value)
-    if found is not None and len(found) != 2:
-        raise OperatorError("NNM303", f"{len(found)} sizes, 2 expected")
-    return found and (found[0], found[1])
+    sizes = None if value is None else checks.integers(1)(value)
+    if sizes is not None and len(sizes) != 2:
+        raise OperatorError("NNM303", f"{len(sizes)} sizes, 2 expected")
+    return sizes and (sizes[0], sizes[1])
 
 
 def _axes(value: Any, *types: TensorType) -> Pair:
     """Accept two distinct axes."""
-    found = checks.axes(value, *types)
-    if len(found) != 2:
-        raise OperatorError("NNM303", f"{len(found)} axes, 2 expected")
-    return found[0], found[1]
+    axes = checks.axes(value, *types)
+    if len(axes) != 2:
+        raise OperatorError("NNM303", f"{len(axes)} axes, 2 expected")
+    return axes[0], axes[1]
 
 
 def _targets(
@@ -45,16 +45,16 @@ def _targets(
 ) -> dict[int, int]:
     """Return the new size of each of the two axes. Raises NNM408 if nothing would be left."""
     scaled = tuple(int(shape[axis] * scale) for axis, scale in zip(axes, scales, strict=True))
-    found = dict(zip(axes, sizes or scaled, strict=True))
-    if min(found.values()) < 1:
+    sizes_by_axis = dict(zip(axes, sizes or scaled, strict=True))
+    if min(sizes_by_axis.values()) < 1:
         raise OperatorError("NNM408", f"nothing is left of {shape} scaled by {scales}")
-    return found
+    return sizes_by_axis
 
 
 def _infer(x: TensorType, *, mode: str, scales: Any, sizes: Any, axes: Pair) -> TensorType:
     del mode
-    found = _targets(x.shape, scales, sizes, axes)
-    return TensorType(x.dtype, tuple(found.get(axis, n) for axis, n in enumerate(x.shape)))
+    sizes_by_axis = _targets(x.shape, scales, sizes, axes)
+    return TensorType(x.dtype, tuple(sizes_by_axis.get(axis, n) for axis, n in enumerate(x.shape)))
 
 
 def nearest(size: int, target: int) -> list[int]:
@@ -74,11 +74,11 @@ def between(size: int, target: int) -> tuple[list[int], list[int], list[float]]:
     ([0, 0, 0, 1], [0, 1, 1, 1], [0.0, 0.25, 0.75, 0.0])
     """
     checks.check_amount(target, f"{size} cells as {target}")
-    places = [(cell + 0.5) * size / target - 0.5 for cell in range(target)]
-    inside = [min(max(place, 0.0), size - 1.0) for place in places]
-    first = [math.floor(place) for place in inside]
-    second = [math.ceil(place) for place in inside]
-    return first, second, [place - cell for place, cell in zip(inside, first, strict=True)]
+    positions = [(cell + 0.5) * size / target - 0.5 for cell in range(target)]
+    inside = [min(max(position, 0.0), size - 1.0) for position in positions]
+    first = [math.floor(position) for position in inside]
+    second = [math.ceil(position) for position in inside]
+    return first, second, [position - cell for position, cell in zip(inside, first, strict=True)]
 
 
 def _weights(size: int, target: int, mode: str) -> list[list[float]]:

@@ -34,25 +34,25 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, **_: Any) -> list[Te
 
 
 def target_sizes(layer: ShapeView, option: str) -> list[int | None]:
-    """Return the sizes that an option requests; a bare name inherits the flow's size."""
+    """Return the sizes that an option requests; a bare name inherits the input's size."""
     asked: values.Sizes = layer.options[option]
     if asked.names is None:
         return [size if isinstance(size, int) else None for size in asked.sizes]
-    found: list[int | None] = []
+    result: list[int | None] = []
     for name, size in zip(asked.names, asked.sizes, strict=True):
         if size is None:
-            if name not in layer.flow.names:
+            if name not in layer.input.names:
                 layer.fail("NNM307", f'no dimension "{name}"', at=option)
-            size = (layer.flow.dims or [])[layer.flow.names.index(name)]
-        found.append(size if isinstance(size, int) else None)
-    return found
+            size = (layer.input.dims or [])[layer.input.names.index(name)]
+        result.append(size if isinstance(size, int) else None)
+    return result
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, result = layer.flow, layer.result
+    source, result = layer.input, layer.result
     if layer.options["new_shape"] is None:
         layer.fail("NNM304", '"reshape" needs newShape=')
-    if flow.dims is None:
+    if source.dims is None:
         return
     asked = target_sizes(layer, "new_shape")
     dims: list[int | None] = [None if size == -1 else size for size in asked]
@@ -61,38 +61,38 @@ def _shape(layer: ShapeView) -> None:
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
     result.learn_names(layer.options["new_shape"].names or (None,) * len(dims))
-    result.learn_sequence(flow.sequence)
+    result.learn_sequence(source.sequence)
     balance(layer)
 
 
 def balance(layer: ShapeView) -> None:
-    """A single unknown size of the flow or the result follows from the element count."""
-    flow, result = layer.flow, layer.result
-    source, target = flow.dims or [], result.dims or []
-    for known, unknown, features in ((source, target, result), (target, source, flow)):
-        if None in known:
+    """A single unknown size of the input or the result follows from the element count."""
+    source, result = layer.input, layer.result
+    before, after = source.dims or [], result.dims or []
+    for complete, incomplete, features in ((before, after, result), (after, before, source)):
+        if None in complete:
             continue
-        total = count(size for size in known if size is not None)
-        rest = count(size for size in unknown if size is not None)
-        missing = [k for k, size in enumerate(unknown) if size is None]
+        total = count(size for size in complete if size is not None)
+        rest = count(size for size in incomplete if size is not None)
+        missing = [k for k, size in enumerate(incomplete) if size is None]
         if (len(missing) == 1 and total % rest) or (not missing and total != rest):
-            layer.fail("NNM407", f"{total} elements into {show(unknown)}")
+            layer.fail("NNM407", f"{total} elements into {show(incomplete)}")
         if len(missing) == 1:
             features.learn_size(missing[0], total // rest)
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0].canonical()
-    lead = [flow.size(role) for role in flow.lead]
-    return reshape_features(builder, flow, lead, layer.results[0].sizes())
+    source = layer.operands[0].canonical()
+    lead = [source.size(role) for role in source.lead]
+    return reshape_features(builder, source, lead, layer.results[0].sizes())
 
 
 def reshape_features(
-    builder: Builder, flow: LayoutTensor, lead: Sequence[int], sizes: Sequence[int]
+    builder: Builder, source: LayoutTensor, lead: Sequence[int], sizes: Sequence[int]
 ) -> LayoutTensor:
-    """Return the flow with other features after the same leading dimensions."""
-    tensor = builder.reshape(flow.tensor, new_shape=(*lead, *sizes))
-    return LayoutTensor(tensor, (*flow.lead, *range(len(sizes))), flow.sequence)
+    """Return the input with other features after the same leading dimensions."""
+    tensor = builder.reshape(source.tensor, new_shape=(*lead, *sizes))
+    return LayoutTensor(tensor, (*source.lead, *range(len(sizes))), source.sequence)
 
 
 def _infer(x: TensorType, *, new_shape: tuple[int, ...]) -> TensorType:

@@ -1,4 +1,4 @@
-"""Sum of the flow and an earlier value, projected where the last sizes differ (spec A.9)."""
+"""Sum of the input and an earlier value, projected where the last sizes differ (spec A.9)."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ def _implicit(options: Mapping[str, Any], _: Mapping[str, str]) -> Sequence[Tens
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, other = layer.flow, layer.tensors["to"]
+    source, other = layer.input, layer.tensors["to"]
     projection = layer.tensors.get(PROJECTION)
     if projection is None:
-        broadcast_features(layer, [flow, other])
+        broadcast_features(layer, [source, other])
         return
-    if not flow.dims or not other.dims or flow.dims[-1] is None or other.dims[-1] is None:
+    if not source.dims or not other.dims or source.dims[-1] is None or other.dims[-1] is None:
         return
-    if flow.dims[-1] == other.dims[-1]:
+    if source.dims[-1] == other.dims[-1]:
         projection.unneeded = True
-        broadcast_features(layer, [flow, other])
+        broadcast_features(layer, [source, other])
         return
-    if flow.dims[:-1] != other.dims[:-1]:
-        layer.fail("NNM401", f"{flow} and {other} differ in more than the last size")
+    if source.dims[:-1] != other.dims[:-1]:
+        layer.fail("NNM401", f"{source} and {other} differ in more than the last size")
     try:
-        projection.learn([other.dims[-1], flow.dims[-1]])
+        projection.learn([other.dims[-1], source.dims[-1]])
     except Conflict:
-        layer.fail("NNM404", f"{other} to {flow}, projection {projection}")
+        layer.fail("NNM404", f"{other} to {source}, projection {projection}")
     same_shape(layer)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow, other = layer.operands[0], layer.tensors["to"]
+    source, other = layer.operands[0], layer.tensors["to"]
     projection = layer.tensors.get(PROJECTION)
     if projection is not None:
         skipped = other.canonical()
@@ -56,7 +56,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
             rows = b.reshape(rows, new_shape=(1, *rows.shape))
         other = skipped.with_tensor(b.matmul(rows, projection.tensor))
     names = [layer.features[0].names, layer.tensor_names("to")]
-    tensors, layout, sequence = broadcast_operands(layer, [flow, other], names)
+    tensors, layout, sequence = broadcast_operands(layer, [source, other], names)
     return LayoutTensor(b.apply(add, tensors, {}), layout, sequence)
 
 

@@ -19,15 +19,15 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, _x: Tensor, *, axes: Any) -> li
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     roles = layer.axes("axes")
-    if flow.mask is not None and "sequence" in roles:
-        flow = reverse_rows(builder, flow)
+    if source.mask is not None and "sequence" in roles:
+        source = reverse_rows(builder, source)
         roles.remove("sequence")
         if not roles:
-            return flow
-    axes = sorted(flow.position(role) for role in roles)
-    return flow.with_tensor(builder.reverse(flow.tensor, axes=axes))
+            return source
+    axes = sorted(source.position(role) for role in roles)
+    return source.with_tensor(builder.reverse(source.tensor, axes=axes))
 
 
 def _reference(np: Any, x: Any, *, axes: tuple[int, ...]) -> Any:

@@ -122,8 +122,8 @@ def require_pairs(size: int, base: Turns = BASE) -> None:
 
 def _shape(layer: ShapeView) -> None:
     same_shape(layer)
-    require_tokens(layer, layer.flow)
-    width = layer.flow.dims[-1] if layer.flow.dims else None
+    require_tokens(layer, layer.input)
+    width = layer.input.dims[-1] if layer.input.dims else None
     heads: int = layer.options["heads"]
     if width is not None:
         if width % heads:
@@ -132,15 +132,15 @@ def _shape(layer: ShapeView) -> None:
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    x = by_token(flow)
-    cache = token_cache(b, flow)
+    source = layer.operands[0]
+    x = by_token(source)
+    cache = token_cache(b, source)
     if cache is None:
         result = b.apply(layer.operator, [x.tensor], tensor_options(layer))
     else:
         turn = partial(rotate_by_cache, b, base=layer.options["base"], cache=cache)
         result = _by_head(b, x.tensor, layer.options["heads"], turn)
-    return x.with_tensor(result).reorder(flow.layout)
+    return x.with_tensor(result).reorder(source.layout)
 
 
 @declare_composite(

@@ -31,25 +31,25 @@ def _comes_before(b: Builder, a: Tensor, x: Tensor, right: bool) -> Tensor:
 
 def _decompose(b: Builder, sorted: Tensor, x: Tensor, *, right: bool) -> Tensor:
     (n,) = sorted.shape
-    wanted = b.reshape(x, new_shape=(count(x.shape),))
+    values = b.reshape(x, new_shape=(count(x.shape),))
     if n * count(x.shape) <= MAX_COMPARED:
         column = b.reshape(x, new_shape=(count(x.shape), 1))
         before = _comes_before(b, b.reshape(sorted, new_shape=(1, n)), column, right)
-        found = b.reduce_sum(b.cast(before, type="int32"), axes=[1])
+        indices = b.reduce_sum(b.cast(before, type="int32"), axes=[1])
     else:
-        found = b.expand(b.constant(0, "int32"), new_shape=wanted.shape)
+        indices = b.expand(b.constant(0, "int32"), new_shape=values.shape)
         # From the highest bit of the place on: there are as many before if the last of them is.
         for bit in reversed(range(n.bit_length())):
-            more = found + 2**bit
+            more = indices + 2**bit
             last = b.gather(sorted, b.min(more, n) - 1)
-            fits = b.logical_and(b.lesser_or_equal(more, n), _comes_before(b, last, wanted, right))
-            found = b.where(fits, more, found)
-    return b.reshape(found, new_shape=x.shape)
+            fits = b.logical_and(b.lesser_or_equal(more, n), _comes_before(b, last, values, right))
+            indices = b.where(fits, more, indices)
+    return b.reshape(indices, new_shape=x.shape)
 
 
 def _reference(np: Any, sorted: Any, x: Any, *, right: bool) -> Any:
-    found = np.searchsorted(sorted, x, side="right" if right else "left")
-    return np.astype(np.asarray(found), np.int32)
+    indices = np.searchsorted(sorted, x, side="right" if right else "left")
+    return np.astype(np.asarray(indices), np.int32)
 
 
 search_sorted = Composite(

@@ -31,8 +31,8 @@ def _gradient(
     for axis, stride in enumerate(strides):
         g = _spread(b, g, axis, stride)
     behind = [n - a - m for n, a, m in zip(x.shape, starts, g.shape, strict=True)]
-    whole = g.shape == x.shape
-    return [g if whole else b.pad(g, beginning_padding=starts, ending_padding=behind)]
+    is_whole = g.shape == x.shape
+    return [g if is_whole else b.pad(g, beginning_padding=starts, ending_padding=behind)]
 
 
 def _spread(b: Builder, g: Tensor, axis: int, stride: int) -> Tensor:
@@ -77,12 +77,12 @@ def _box(layer: ShapeView | BuildView, dims: list[int | None], names: Any) -> li
     sizes = per_feature(layer, "sizes", names, None)
     strides = per_feature(layer, "strides", names, 1, low=0)
     box: list[Any] = []
-    for whole, start, size, stride in zip(dims, starts, sizes, strides, strict=True):
-        if whole is not None:
-            begin = start + whole if start < 0 else start
-            length = whole - begin if size in (None, -1) else size
-            if begin < 0 or length < 1 or begin + length > whole:
-                layer.fail("NNM308", f"{start} … {start + (size or 0)} of {whole}", at="starts")
+    for full, start, size, stride in zip(dims, starts, sizes, strides, strict=True):
+        if full is not None:
+            begin = start + full if start < 0 else start
+            length = full - begin if size in (None, -1) else size
+            if begin < 0 or length < 1 or begin + length > full:
+                layer.fail("NNM308", f"{start} … {start + (size or 0)} of {full}", at="starts")
             box.append((begin, length, stride or 1))
         else:
             box.append((start, None if size == -1 else size, stride or 1))
@@ -90,22 +90,24 @@ def _box(layer: ShapeView | BuildView, dims: list[int | None], names: Any) -> li
 
 
 def _shape(layer: ShapeView) -> None:
-    flow = layer.flow
-    if flow.dims is None:
+    source = layer.input
+    if source.dims is None:
         return
-    box = _box(layer, flow.dims, flow.names)
+    box = _box(layer, source.dims, source.names)
     dims = [None if size is None else -(-size // stride) for _, size, stride in box]
-    learn_result(layer, dims, flow.names, flow.sequence)
+    learn_result(layer, dims, source.names, source.sequence)
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    box = _box(layer, list(flow.features), layer.features[0].names)
-    whole = [(0, size, 1) for size in flow.tensor.shape]
+    source = layer.operands[0]
+    box = _box(layer, list(source.features), layer.features[0].names)
+    full_box = [(0, size, 1) for size in source.tensor.shape]
     for feature, part in enumerate(box):
-        whole[flow.position(feature)] = part
-    starts, sizes, strides = zip(*whole, strict=True)
-    return flow.with_tensor(builder.slice(flow.tensor, starts=starts, sizes=sizes, strides=strides))
+        full_box[source.position(feature)] = part
+    starts, sizes, strides = zip(*full_box, strict=True)
+    return source.with_tensor(
+        builder.slice(source.tensor, starts=starts, sizes=sizes, strides=strides)
+    )
 
 
 def _reference(np: Any, x: Any, *, starts: Ints, sizes: Ints, strides: Ints) -> Any:

@@ -27,8 +27,8 @@ def _softplus(b: Builder, x: Tensor) -> Tensor:
 
 def _softplus_reference(np: Any, x: Any) -> Any:
     wide = np.astype(x, np.float32) if x.dtype == np.float16 else x
-    found = np.maximum(wide, np.zeros_like(wide)) + np.log1p(np.exp(-np.abs(wide)))
-    return np.astype(found, x.dtype)
+    result = np.maximum(wide, np.zeros_like(wide)) + np.log1p(np.exp(-np.abs(wide)))
+    return np.astype(result, x.dtype)
 
 
 def _lower_softplus(h: Any, x: Any) -> Any:

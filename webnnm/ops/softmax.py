@@ -49,16 +49,16 @@ def _shape(layer: ShapeView) -> None:
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     (role,) = layer.axes("axis")
-    axis = flow.position(role)
-    if role != "sequence" or flow.mask is None:
-        return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], {"axis": axis}))
-    x = fill_padding(builder, flow, extremes(flow.tensor.dtype)[0])
+    axis = source.position(role)
+    if role != "sequence" or source.mask is None:
+        return source.with_tensor(builder.apply(layer.operator, [source.tensor], {"axis": axis}))
+    x = fill_padding(builder, source, extremes(source.tensor.dtype)[0])
     result = builder.apply(layer.operator, [x], {"axis": axis})
     # Padded positions have no share; its logarithm would not be finite.
-    return flow.with_tensor(
-        fill_padding(builder, flow, 0, result) if layer.operator is log_softmax else result
+    return source.with_tensor(
+        fill_padding(builder, source, 0, result) if layer.operator is log_softmax else result
     )
 
 

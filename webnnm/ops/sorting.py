@@ -63,8 +63,8 @@ def _order_by_counting(b: Builder, key: Tensor, places: Tensor) -> Tensor:
     before = b.logical_or(b.greater(*of_key), tie)
     rank = b.reduce_sum(b.cast(before, type="int32"), axes=[2], keep_dimensions=True)
     numbers = b.constant([*range(n)], "int32")
-    found = b.equal(rank, b.reshape(numbers, new_shape=(1, 1, n)))
-    return b.reduce_sum(b.where(found, b.reshape(numbers, new_shape=(1, n, 1)), 0), axes=[1])
+    is_at_rank = b.equal(rank, b.reshape(numbers, new_shape=(1, 1, n)))
+    return b.reduce_sum(b.where(is_at_rank, b.reshape(numbers, new_shape=(1, n, 1)), 0), axes=[1])
 
 
 def _network(b: Builder, key: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:

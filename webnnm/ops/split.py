@@ -24,10 +24,10 @@ def _check(value: Any, *_: TensorType) -> Splits:
     """Accept a number of equal parts, or their sizes."""
     if is_integer(value):
         return checks.integer(1)(value)
-    found = checks.integers(1)(value)
-    if not found:
+    sizes = checks.integers(1)(value)
+    if not sizes:
         raise OperatorError("NNM303", "a tensor is split into at least one part")
-    return found
+    return sizes
 
 
 def _sizes(size: int, splits: Splits) -> tuple[int, ...]:
@@ -65,14 +65,14 @@ MAX_PARTS = 2**16
 
 def _read(value: Value) -> Splits:
     """Read a number of equal parts, or a list of sizes."""
-    found = values.integers(value)
-    if not found or min(found) < 1:
+    sizes = values.integers(value)
+    if not sizes or min(sizes) < 1:
         raise ValueError("expected a number of parts, or their sizes, from 1")
     if isinstance(value, Items):
-        return found
-    if found[0] > MAX_PARTS:
-        raise ValueError(f"{found[0]} parts, at most {MAX_PARTS} are allowed")
-    return found[0]
+        return sizes
+    if sizes[0] > MAX_PARTS:
+        raise ValueError(f"{sizes[0]} parts, at most {MAX_PARTS} are allowed")
+    return sizes[0]
 
 
 def _results(options: Mapping[str, Any]) -> int:
@@ -81,44 +81,44 @@ def _results(options: Mapping[str, Any]) -> int:
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, splits = layer.flow, layer.options["splits"]
+    source, splits = layer.input, layer.options["splits"]
     if splits is None:
         layer.fail("NNM304", '"split" needs a number of parts, or their sizes')
-    if flow.rank == 0:
-        layer.fail("NNM405", f"{flow} has no dimension to split")
-    if flow.dims is None:
+    if source.rank == 0:
+        layer.fail("NNM405", f"{source} has no dimension to split")
+    if source.dims is None:
         return
     axis = axis_or_first(layer)
     try:
         for result in layer.results:
-            result.learn([None] * len(flow.dims))
-            for k, size in enumerate(flow.dims):
+            result.learn([None] * len(source.dims))
+            for k, size in enumerate(source.dims):
                 if k != axis:
                     result.learn_size(k, size)
-                    flow.learn_size(k, (result.dims or [])[k])
-            result.learn_names(flow.names)
-            result.learn_sequence(flow.sequence)
+                    source.learn_size(k, (result.dims or [])[k])
+            result.learn_names(source.names)
+            result.learn_sequence(source.sequence)
         if isinstance(axis, int):
             _share(layer, axis, splits)
     except Conflict:
         parts = " and ".join(map(str, layer.results))
-        layer.fail("NNM402", f"{flow} does not split into {parts}", at="shape")
+        layer.fail("NNM402", f"{source} does not split into {parts}", at="shape")
 
 
 def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
     """Exchange sizes along the axis: the whole is the sum of its parts."""
-    flow, results = layer.flow, layer.results
-    assert flow.dims is not None
-    if flow.dims[axis] is None:
+    source, results = layer.input, layer.results
+    assert source.dims is not None
+    if source.dims[axis] is None:
         parts = splits
         if isinstance(parts, int):  # parts of the same size: one determines all
-            known = next((r.dims[axis] for r in results if r.dims and r.dims[axis]), None)
-            parts = () if known is None else (known,) * parts
-        flow.learn_size(axis, sum(parts) or None)
-    whole = flow.dims[axis]
-    if whole is not None:
+            size_of_part = next((r.dims[axis] for r in results if r.dims and r.dims[axis]), None)
+            parts = () if size_of_part is None else (size_of_part,) * parts
+        source.learn_size(axis, sum(parts) or None)
+    total = source.dims[axis]
+    if total is not None:
         try:
-            sizes = _sizes(whole, splits)
+            sizes = _sizes(total, splits)
         except OperatorError as error:
             layer.fail(error.code, error.message, at="splits")
         for result, size in zip(results, sizes, strict=True):
@@ -126,14 +126,14 @@ def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
 
 
 def _build(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     role = axis_or_first(layer)
-    if role == "sequence" and flow.mask is not None:
+    if role == "sequence" and source.mask is not None:
         message = "rows of different lengths cannot be split along the sequence"
         layer.fail("NNM411", message, at="axis", hint="pick positions with gather")
-    axis = flow.position(role)
-    parts = b.split(flow.tensor, splits=layer.options["splits"], axis=axis)
-    return tuple(flow.with_tensor(part) for part in parts)
+    axis = source.position(role)
+    parts = b.split(source.tensor, splits=layer.options["splits"], axis=axis)
+    return tuple(source.with_tensor(part) for part in parts)
 
 
 split = Composite(

@@ -21,15 +21,15 @@ def _squaremax(b: Builder, x: Tensor, *, axis: int, epsilon: float) -> Tensor:
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     (role,) = layer.axes("axis")
-    options = {"axis": flow.position(role), "epsilon": layer.options["epsilon"]}
-    if role == "sequence" and flow.mask is not None:
-        squares = flow.tensor * flow.tensor + options["epsilon"]
-        kept = fill_padding(builder, flow, 0, squares)
+    options = {"axis": source.position(role), "epsilon": layer.options["epsilon"]}
+    if role == "sequence" and source.mask is not None:
+        squares = source.tensor * source.tensor + options["epsilon"]
+        kept = fill_padding(builder, source, 0, squares)
         total = builder.reduce_sum(kept, axes=[options["axis"]], keep_dimensions=True)
-        return flow.with_tensor(kept / total)
-    return flow.with_tensor(builder.apply(layer.operator, [flow.tensor], options))
+        return source.with_tensor(kept / total)
+    return source.with_tensor(builder.apply(layer.operator, [source.tensor], options))
 
 
 squaremax = Composite(

@@ -37,9 +37,9 @@ def _without(b: Builder, x: Tensor, *, axes: Ints) -> Tensor:
 
 def _new(value: Any, *types: TensorType) -> Ints:
     """Accept axes of the result; negative ones count from its end."""
-    given = checks.integers(-MAX_DIMENSION)(value)
-    ranked = TensorType(types[0].dtype, (1,) * (len(types[0].shape) + len(given)))
-    return checks.axes(given, ranked)
+    axes = checks.integers(-MAX_DIMENSION)(value)
+    ranked = TensorType(types[0].dtype, (1,) * (len(types[0].shape) + len(axes)))
+    return checks.axes(axes, ranked)
 
 
 def _with(b: Builder, x: Tensor, *, axes: Ints) -> Tensor:
@@ -60,58 +60,61 @@ def _features_to_drop(layer: ShapeView | BuildView, sizes: list[int | None]) -> 
 
 
 def _squeeze_shape(layer: ShapeView) -> None:
-    flow = layer.flow
-    if flow.dims is None or (layer.options["axes"] is None and not flow.known):
+    source = layer.input
+    if source.dims is None or (layer.options["axes"] is None and not source.known):
         return
-    dropped = _features_to_drop(layer, flow.dims)
+    dropped = _features_to_drop(layer, source.dims)
     for k in dropped:
         try:
-            flow.learn_size(k, 1)
+            source.learn_size(k, 1)
         except Conflict:
-            layer.fail("NNM303", f"{flow} has {flow.dims[k]} elements in axis {k}", at="axes")
-    kept = [k for k in range(len(flow.dims)) if k not in dropped]
-    dims, names = [flow.dims[k] for k in kept], [flow.names[k] for k in kept]
-    learn_result(layer, dims, names, flow.sequence)
+            layer.fail("NNM303", f"{source} has {source.dims[k]} elements in axis {k}", at="axes")
+    kept = [k for k in range(len(source.dims)) if k not in dropped]
+    dims, names = [source.dims[k] for k in kept], [source.names[k] for k in kept]
+    learn_result(layer, dims, names, source.sequence)
 
 
 def _squeeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    dropped = _features_to_drop(layer, list(flow.features))
-    tensor = b.squeeze(flow.tensor, axes=[flow.position(k) for k in dropped])
-    kept = [k for k in range(flow.rank) if k not in dropped]
+    source = layer.operands[0]
+    dropped = _features_to_drop(layer, list(source.features))
+    tensor = b.squeeze(source.tensor, axes=[source.position(k) for k in dropped])
+    kept = [k for k in range(source.rank) if k not in dropped]
     layout: list[Role] = [
         kept.index(role) if isinstance(role, int) else role
-        for role in flow.layout
+        for role in source.layout
         if role not in dropped
     ]
-    return LayoutTensor(tensor, tuple(layout), flow.sequence)
+    return LayoutTensor(tensor, tuple(layout), source.sequence)
 
 
 def _places(layer: ShapeView) -> Ints:
     """Return the features of the result that are new."""
-    assert layer.flow.dims is not None
-    return _new(layer.options["axes"], TensorType("float32", (1,) * len(layer.flow.dims)))
+    assert layer.input.dims is not None
+    return _new(layer.options["axes"], TensorType("float32", (1,) * len(layer.input.dims)))
 
 
 def _unsqueeze_shape(layer: ShapeView) -> None:
-    flow = layer.flow
+    source = layer.input
     if layer.options["axes"] is None:
         layer.fail("NNM304", '"unsqueeze" needs axes=')
-    if flow.dims is None:
+    if source.dims is None:
         return
     new = _places(layer)
-    cells = iter(zip(flow.dims, flow.names, strict=True))
-    rank = len(flow.dims) + len(new)
-    found = [(1, None) if k in new else next(cells) for k in range(rank)]
+    cells = iter(zip(source.dims, source.names, strict=True))
+    rank = len(source.dims) + len(new)
+    dimensions = [(1, None) if k in new else next(cells) for k in range(rank)]
     learn_result(
-        layer, [size for size, _ in found], [name for _, name in found], layer.flow.sequence
+        layer,
+        [size for size, _ in dimensions],
+        [name for _, name in dimensions],
+        layer.input.sequence,
     )
 
 
 def _unsqueeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0].canonical()
-    lead = [flow.size(role) for role in flow.lead]
-    return reshape_features(b, flow, lead, layer.results[0].sizes())
+    source = layer.operands[0].canonical()
+    lead = [source.size(role) for role in source.lead]
+    return reshape_features(b, source, lead, layer.results[0].sizes())
 
 
 squeeze = Composite(

@@ -28,23 +28,23 @@ def _decompose(b: Builder, x: Tensor, *, repetitions: Ints) -> Tensor:
 
 
 def _shape(layer: ShapeView) -> None:
-    flow = layer.flow
+    source = layer.input
     if layer.options["repetitions"] is None:
         layer.fail("NNM304", '"tile" needs repetitions=')
-    if flow.dims is not None:
-        times = per_feature(layer, "repetitions", flow.names, 1, low=1)
-        sizes = zip(flow.dims, times, strict=True)
+    if source.dims is not None:
+        times = per_feature(layer, "repetitions", source.names, 1, low=1)
+        sizes = zip(source.dims, times, strict=True)
         dims = [None if n is None else n * r for n, r in sizes]
-        learn_result(layer, dims, flow.names, flow.sequence)
+        learn_result(layer, dims, source.names, source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
-    repetitions = [1] * flow.tensor.rank
+    source = layer.operands[0]
+    repetitions = [1] * source.tensor.rank
     names = layer.features[0].names
     for feature, times in enumerate(per_feature(layer, "repetitions", names, 1)):
-        repetitions[flow.position(feature)] = times
-    return flow.with_tensor(b.tile(flow.tensor, repetitions=repetitions))
+        repetitions[source.position(feature)] = times
+    return source.with_tensor(b.tile(source.tensor, repetitions=repetitions))
 
 
 tile = Composite(

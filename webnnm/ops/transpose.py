@@ -25,19 +25,19 @@ def _gradient(
 
 
 def _shape(layer: ShapeView) -> None:
-    flow, result = layer.flow, layer.result
-    if flow.dims is None:
+    source, result = layer.input, layer.result
+    if source.dims is None:
         return
     features = _features(layer)
-    dims = [flow.dims[k] for k in features]
+    dims = [source.dims[k] for k in features]
     try:
         result.learn(dims)
         for k, size in zip(features, result.dims or (), strict=True):
-            flow.learn_size(k, size)
+            source.learn_size(k, size)
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
-    result.learn_names([flow.names[k] for k in features])
-    result.learn_sequence(flow.sequence)
+    result.learn_names([source.names[k] for k in features])
+    result.learn_sequence(source.sequence)
 
 
 def _features(layer: ShapeView | BuildView) -> list[int]:
@@ -63,15 +63,15 @@ def _features(layer: ShapeView | BuildView) -> list[int]:
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     roles: list[Role] = list(layer.axes("permutation"))
     features = _features(layer)
     if len(features) == len(roles):
-        roles = [*flow.lead, *roles]
-    tensor = builder.transpose(flow.tensor, permutation=[flow.position(role) for role in roles])
+        roles = [*source.lead, *roles]
+    tensor = builder.transpose(source.tensor, permutation=[source.position(role) for role in roles])
     # The k-th feature written is feature k of the result, wherever it appears among the roles.
     layout: tuple[Role, ...] = tuple(features.index(r) if isinstance(r, int) else r for r in roles)
-    return LayoutTensor(tensor, layout, flow.sequence)
+    return LayoutTensor(tensor, layout, source.sequence)
 
 
 def _reference(np: Any, x: Any, *, permutation: tuple[int, ...]) -> Any:

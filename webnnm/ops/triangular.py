@@ -39,13 +39,13 @@ def _earlier(
 
 def _shape(layer: ShapeView) -> None:
     same_shape(layer)
-    if layer.flow.rank is not None and layer.flow.rank < 2:
-        layer.fail("NNM405", f'"triangular" needs two features, but its input is {layer.flow}')
+    if layer.input.rank is not None and layer.input.rank < 2:
+        layer.fail("NNM405", f'"triangular" needs two features, but its input is {layer.input}')
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0].canonical()
-    return flow.with_tensor(builder.triangular(flow.tensor, **tensor_options(layer)))
+    source = layer.operands[0].canonical()
+    return source.with_tensor(builder.triangular(source.tensor, **tensor_options(layer)))
 
 
 def _stablehlo(h: Any, x: Any, *, upper: bool, diagonal: int) -> Any:

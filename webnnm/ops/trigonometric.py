@@ -35,8 +35,8 @@ def _asin(b: Builder, size: Tensor) -> Tensor:
     large = b.greater(size, 0.5)
     half = b.sqrt(b.max(0.0, (1.0 - size) * 0.5))
     arc = _arc_of_small(b.where(large, half, size))
-    found = b.where(large, math.pi / 2 - 2.0 * arc, arc)
-    return where_nan(b, b.greater(size, 1.0), found)
+    result = b.where(large, math.pi / 2 - 2.0 * arc, arc)
+    return where_nan(b, b.greater(size, 1.0), result)
 
 
 def _acos(b: Builder, x: Tensor) -> Tensor:
@@ -46,8 +46,8 @@ def _acos(b: Builder, x: Tensor) -> Tensor:
     arc = _arc_of_small(b.where(large, half, size))
     positive = b.greater(x, 0.0)
     near = b.where(positive, 2.0 * arc, math.pi - 2.0 * arc)
-    found = b.where(large, near, math.pi / 2 - b.where(positive, arc, -arc))
-    return b.where(b.lesser_or_equal(size, 1.0), found, math.nan)
+    result = b.where(large, near, math.pi / 2 - b.where(positive, arc, -arc))
+    return b.where(b.lesser_or_equal(size, 1.0), result, math.nan)
 
 
 def _angle(b: Builder, slope: Tensor) -> Tensor:
@@ -56,14 +56,14 @@ def _angle(b: Builder, slope: Tensor) -> Tensor:
     x = b.where(steep, (slope - 1.0) / (slope + 1.0), slope)
     z = x * x
     series = polynomial(z, 8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
-    found = series * z * x + x
-    return b.where(steep, found + math.pi / 4, found)
+    result = series * z * x + x
+    return b.where(steep, result + math.pi / 4, result)
 
 
 def _atan(b: Builder, size: Tensor) -> Tensor:
     steep = b.greater(size, 1.0)
-    found = _angle(b, b.where(steep, 1.0 / b.max(1.0, size), size))
-    return b.where(steep, math.pi / 2 - found, found)
+    result = _angle(b, b.where(steep, 1.0 / b.max(1.0, size), size))
+    return b.where(steep, math.pi / 2 - result, result)
 
 
 def _atan2(b: Builder, y: Tensor, x: Tensor) -> Tensor:
@@ -73,12 +73,12 @@ def _atan2(b: Builder, y: Tensor, x: Tensor) -> Tensor:
     # 0/0 and ∞/∞ are the slopes of no sides and of equal ones.
     equal = b.equal(small, large)
     slope = b.where(equal, b.where(b.equal(small, 0.0), small, 1.0), small / large)
-    found = _angle(b, slope)
-    found = b.where(steep, math.pi / 2 - found, found)
-    found = b.where(is_negative(b, x), math.pi - found, found)
-    found = b.where(is_negative(b, y), negate(found), found)
-    known = b.logical_and(b.equal(y, y), b.equal(x, x))
-    return b.where(known, found, math.nan)
+    angle = _angle(b, slope)
+    angle = b.where(steep, math.pi / 2 - angle, angle)
+    angle = b.where(is_negative(b, x), math.pi - angle, angle)
+    angle = b.where(is_negative(b, y), negate(angle), angle)
+    is_valid = b.logical_and(b.equal(y, y), b.equal(x, x))
+    return b.where(is_valid, angle, math.nan)
 
 
 def _atan2_gradient(b: Builder, g: Tensor, _r: Tensor, y: Tensor, x: Tensor) -> list[Tensor]:

@@ -40,7 +40,7 @@ class LayerView:
         }
 
     @property
-    def flow(self) -> Features:
+    def input(self) -> Features:
         """The first operand."""
         return self.operands[0]
 
@@ -50,8 +50,8 @@ class LayerView:
         return self.results[0]
 
     def axes(self, option: str) -> list[Role] | None:
-        """Resolve an option that lists axes, or the names of a sizes option, against the flow."""
-        features = self.flow
+        """Resolve an option that lists axes, or the names of a sizes option, against the input."""
+        features = self.input
         if features.rank is None:
             return None
         requested = self.options[option]

@@ -320,7 +320,7 @@ class _View(LayerView):
         self.rows: Any = lowering.rows
 
     @property
-    def flow(self) -> Features:
+    def input(self) -> Features:
         """The shape of the first operand."""
         return self.features[0]
 
@@ -342,7 +342,7 @@ class _View(LayerView):
         return numbers
 
     def axes(self, option: str) -> list[Role]:
-        """Resolve an option that lists axes against the flow."""
+        """Resolve an option that lists axes against the input."""
         return super().axes(option) or []
 
     def tensor_names(self, option: str) -> Sequence[str | None]:

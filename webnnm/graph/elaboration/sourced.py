@@ -229,7 +229,7 @@ class SourcedBlock:
     # The rules of the operator.
 
     def _shape(self, v: ShapeView) -> None:
-        features = v.flow
+        features = v.input
         part = self.file.part(v.options["at"])
         if features.sequence is not None:
             message = (

@@ -79,12 +79,12 @@ def _promoting(layer: LayerVertex) -> list[Source]:
 
 
 def _slot_types(layer: LayerVertex) -> dict[str, DataType]:
-    """Return the types of the flow and of the tensor options by name."""
+    """Return the types of the input and of the tensor options by name."""
     types: dict[str, DataType] = {
         name: result_type(source) for name, source in layer.tensors.items()
     }
     if layer.operands:
-        types["flow"] = result_type(layer.operands[0])
+        types["input"] = result_type(layer.operands[0])
     return types
 
 

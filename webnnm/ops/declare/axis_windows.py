@@ -103,10 +103,10 @@ def _piece(b: Builder, x: Tensor, shape: Shape, windows: Windows, k: int) -> Ten
     if all(row[k] for row in windows.real):
         sizes = (shape[0], cells[-1] - cells[0] + 1, shape[3])
         steps = (1, windows.stride, 1)
-        found = b.slice(flat, starts=(0, cells[0], 0), sizes=sizes, strides=steps)
+        piece = b.slice(flat, starts=(0, cells[0], 0), sizes=sizes, strides=steps)
     else:
-        found = b.gather(flat, b.constant(cells, "int32"), axis=1)
-    return b.reshape(found, new_shape=shape)
+        piece = b.gather(flat, b.constant(cells, "int32"), axis=1)
+    return b.reshape(piece, new_shape=shape)
 
 
 def _side_by_side(windows: Windows) -> bool:

@@ -33,27 +33,27 @@ class Application:
     batched: Sequence[bool]
     options: Mapping[str, Any]
 
-    def shape(self, place: int) -> Shape:
+    def shape(self, index: int) -> Shape:
         """Return the shape that an operand has in an example."""
-        return self.operands[place].shape[self.batched[place] :]
+        return self.operands[index].shape[self.batched[index] :]
 
     @property
     def rank(self) -> int:
         """The rank of the operand with the most dimensions in an example."""
-        present = [place for place, x in enumerate(self.operands) if x is not None]
-        return max(len(self.shape(place)) for place in present)
+        present = [index for index, x in enumerate(self.operands) if x is not None]
+        return max(len(self.shape(index)) for index in present)
 
-    def align(self, place: int, rank: int) -> Any:
+    def align(self, index: int, rank: int) -> Any:
         """Return an operand that broadcasts against batches of examples of this rank."""
-        if not self.batched[place]:
-            return self.operands[place]
-        own = self.shape(place)
-        return _reshape(self.b, self.operands[place], (self.size, *(1,) * (rank - len(own)), *own))
+        if not self.batched[index]:
+            return self.operands[index]
+        own = self.shape(index)
+        return _reshape(self.b, self.operands[index], (self.size, *(1,) * (rank - len(own)), *own))
 
-    def batch(self, place: int) -> Any:
+    def batch(self, index: int) -> Any:
         """Return an operand as a batch: one that all examples share is repeated."""
-        x = self.operands[place]
-        if x is None or self.batched[place]:
+        x = self.operands[index]
+        if x is None or self.batched[index]:
             return x
         return self.b.expand(x, new_shape=(self.size, *x.shape))
 
@@ -127,12 +127,12 @@ def _options(call: Application) -> dict[str, Any]:
 
 def _broadcast(call: Application) -> Any:
     """Apply an operator whose operands broadcast, or the dimensions before their matrices."""
-    return call.apply([call.align(place, call.rank) for place in range(len(call.operands))])
+    return call.apply([call.align(index, call.rank) for index in range(len(call.operands))])
 
 
 def _axes(call: Application) -> Any:
     """Apply an operator whose operands have equal rank, and whose options refer to their axes."""
-    operands = [call.batch(place) for place in range(len(call.operands))]
+    operands = [call.batch(index) for index in range(len(call.operands))]
     return call.apply(operands, **_options(call))
 
 
@@ -144,7 +144,7 @@ def _expand(call: Application) -> Any:
 def _blocks(call: Application) -> Any:
     """Apply an operator with scales and zero points per block, which have the input's rank."""
     if any(call.batched[1:]):
-        return call.apply([call.batch(place) for place in range(3)])
+        return call.apply([call.batch(index) for index in range(3)])
     b, (x, *parts) = call.b, call.operands
     return call.apply([x, *(b.reshape(part, new_shape=(1, *part.shape)) for part in parts)])
 
@@ -154,14 +154,14 @@ def _blocks(call: Application) -> Any:
 
 def _matmul(call: Application) -> Any:
     """Multiply; dimensions before the last two broadcast, a shared matrix is multiplied once."""
-    return _product(call.b, *(call.align(place, call.rank) for place in range(2)))
+    return _product(call.b, *(call.align(index, call.rank) for index in range(2)))
 
 
 def _product(b: Builder, left: Tensor, right: Tensor) -> Tensor:
     if left.rank == 2 or right.rank > 2:
         return b.matmul(left, right)
-    found = b.matmul(b.reshape(left, new_shape=(-1, left.shape[-1])), right)
-    return b.reshape(found, new_shape=(*left.shape[:-1], right.shape[-1]))
+    product = b.matmul(b.reshape(left, new_shape=(-1, left.shape[-1])), right)
+    return b.reshape(product, new_shape=(*left.shape[:-1], right.shape[-1]))
 
 
 def _gemm(call: Application) -> Any:
@@ -198,10 +198,15 @@ def _gather(call: Application) -> Any:
     first = (axis + 1, *range(1, axis + 1), *range(axis + 2, x.rank))
     rows = b.transpose(x, permutation=(0, *first)) if axis else x
     rows = _merge_batch(b, rows, 0)
-    places = wrap_indices(b, indices, n) + _numbers(call, indices.dtype, k, n)
-    found = call.apply([rows, places], axis=0)
-    back = (0, *range(k + 1, k + 1 + axis), *range(1, k + 1), *range(k + 1 + axis, found.rank))
-    return b.transpose(found, permutation=back) if axis else found
+    row_numbers = wrap_indices(b, indices, n) + _numbers(call, indices.dtype, k, n)
+    rows_by_index = call.apply([rows, row_numbers], axis=0)
+    back = (
+        0,
+        *range(k + 1, k + 1 + axis),
+        *range(1, k + 1),
+        *range(k + 1 + axis, rows_by_index.rank),
+    )
+    return b.transpose(rows_by_index, permutation=back) if axis else rows_by_index
 
 
 def _scatter_nd(call: Application) -> Any:
@@ -209,8 +214,8 @@ def _scatter_nd(call: Application) -> Any:
     x, updates = call.batch(0), call.batch(2)
     if not call.batched[1]:
         # Coordinates that all examples share address rows with one element of each example.
-        axis, place = indices.shape[-1], indices.rank - 1
-        operands = [_from_front(b, x, axis), indices, _from_front(b, updates, place)]
+        axis, last = indices.shape[-1], indices.rank - 1
+        operands = [_from_front(b, x, axis), indices, _from_front(b, updates, last)]
         return _to_front(b, call.apply(operands), axis)
     # The number of the example is an additional coordinate, the first.
     numbers = _numbers(call, indices.dtype, indices.rank - 1)
@@ -230,8 +235,8 @@ def _pool(call: Application) -> Any:
 
 def _resample(call: Application) -> Any:
     free = min({*range(4)}.difference(call.options["axes"]))
-    found = call.apply([_merge_batch(call.b, call.operands[0], free)])
-    return _split_batch(call.b, found, free, call.size)
+    images = call.apply([_merge_batch(call.b, call.operands[0], free)])
+    return _split_batch(call.b, images, free, call.size)
 
 
 def _convolution(call: Application) -> Any:
@@ -241,10 +246,10 @@ def _convolution(call: Application) -> Any:
     channel = options["input_layout"].index("c")
     letters, groups = options["filter_layout"], options["groups"]
     if not call.batched[1]:
-        own = None if call.batched[2] else bias
+        shared_bias = None if call.batched[2] else bias
         images = _merge_batch(b, x, 0) if call.batched[0] else x
-        found = call.apply([images, kernel, own])
-        found = _split_batch(b, found, 0, call.size) if call.batched[0] else found
+        result = call.apply([images, kernel, shared_bias])
+        result = _split_batch(b, result, 0, call.size) if call.batched[0] else result
     else:
         if groups == 1 and not call.batched[0]:
             filters = "o"
@@ -252,12 +257,12 @@ def _convolution(call: Application) -> Any:
             x, groups = _merge_batch(b, call.batch(0), channel), call.size * groups
             filters = "o" if call.operator.name == "conv2d" else "i"
         kernels = _merge_batch(b, kernel, letters.index(filters))
-        found = call.apply([x, kernels, None], groups=groups)
-        found = _split_batch(b, found, channel, call.size)
+        result = call.apply([x, kernels, None], groups=groups)
+        result = _split_batch(b, result, channel, call.size)
     if bias is None or not any(call.batched[1:]):
-        return found
+        return result
     axes, rank = ((0, channel + 1), 5) if call.batched[2] else ((channel,), 4)
-    return found + spread(b, bias, axes, rank)
+    return result + spread(b, bias, axes, rank)
 
 
 def _recurrence(call: Application) -> Any:
@@ -267,10 +272,10 @@ def _recurrence(call: Application) -> Any:
     if any(is_batch and not row for is_batch, row in zip(call.batched, own, strict=True)):
         return None
     operands = [
-        _merge_batch(b, call.batch(place), x.rank - call.batched[place] - 2)
-        if x is not None and own[place]
+        _merge_batch(b, call.batch(index), x.rank - call.batched[index] - 2)
+        if x is not None and own[index]
         else x
-        for place, x in enumerate(call.operands)
+        for index, x in enumerate(call.operands)
     ]
     return tuple(_split_batch(b, y, y.rank - 2, call.size) for y in as_tuple(call.apply(operands)))
 
@@ -284,20 +289,20 @@ def _normalization(call: Application) -> Any:
         return None
     operands = [*statistics, *((None, None) if any(own) else (scale, bias))]
     if not call.batched[0]:
-        found = call.apply([x, *operands])
+        result = call.apply([x, *operands])
     elif layout:
-        found = _split_batch(b, call.apply([_merge_batch(b, x, 0), *operands]), 0, call.size)
+        result = _split_batch(b, call.apply([_merge_batch(b, x, 0), *operands]), 0, call.size)
     else:
-        found = call.apply([x, *operands], **_options(call))
+        result = call.apply([x, *operands], **_options(call))
     if not any(own):
-        return found
+        return result
     axes = _behind([layout.index("c")] if layout else options.get("axes", [options.get("axis")]))
     rank = len(call.shape(0)) + 1
     parts = [
         part and spread(b, part, (0, *axes) if is_batch else axes, rank)
         for part, is_batch in zip((scale, bias), own, strict=True)
     ]
-    return affine(b, found, *parts)
+    return affine(b, result, *parts)
 
 
 RULES: Mapping[Batch, Rule] = {
@@ -326,16 +331,16 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
 def one_by_one(call: Application) -> Any:
     """Apply an operator to one example after the other: right for every operator."""
     b = call.b
-    found: list[tuple[Any, ...]] = []
+    results: list[tuple[Any, ...]] = []
     for number in range(call.size):
         operands = [
             _example(b, x, number) if is_batch else x
             for x, is_batch in zip(call.operands, call.batched, strict=True)
         ]
-        found.append(as_tuple(call.apply(operands)))
+        results.append(as_tuple(call.apply(operands)))
     return tuple(
         b.concat([b.reshape(y, new_shape=(1, *y.shape)) for y in parts], axis=0)
-        for parts in zip(*found, strict=True)
+        for parts in zip(*results, strict=True)
     )
 
 

@@ -27,10 +27,10 @@ def number(value: Any, *_: TensorType) -> float:
 
 def positive(value: Any, *_: TensorType) -> float:
     """Accept a number above 0."""
-    found = number(value)
-    if not found > 0:
-        raise OperatorError("NNM303", f"{found} is not above 0")
-    return found
+    result = number(value)
+    if not result > 0:
+        raise OperatorError("NNM303", f"{result} is not above 0")
+    return result
 
 
 def integer(low: int | None = None) -> Callable[..., int]:
@@ -112,10 +112,10 @@ def axes(value: Any, *types: TensorType) -> tuple[int, ...]:
     """Accept distinct axes of the first operand, in any order; None means all."""
     if value is None:
         return tuple(range(len(types[0].shape)))
-    found = tuple(axis(item, *types) for item in _items(value))
-    if len(set(found)) < len(found):
-        raise OperatorError("NNM309", f"an axis occurs twice in {list(found)}")
-    return found
+    numbers = tuple(axis(item, *types) for item in _items(value))
+    if len(set(numbers)) < len(numbers):
+        raise OperatorError("NNM309", f"an axis occurs twice in {list(numbers)}")
+    return numbers
 
 
 def permutation(value: Any, *types: TensorType) -> tuple[int, ...]:
@@ -123,21 +123,21 @@ def permutation(value: Any, *types: TensorType) -> tuple[int, ...]:
     rank = len(types[0].shape)
     if value is None:
         return tuple(reversed(range(rank)))
-    found = axes(value, *types)
-    if len(found) != rank:
-        raise OperatorError("NNM309", f"the permutation {list(found)} needs all {rank} axes")
-    return found
+    order = axes(value, *types)
+    if len(order) != rank:
+        raise OperatorError("NNM309", f"the permutation {list(order)} needs all {rank} axes")
+    return order
 
 
 def integers(low: int, high: int = MAX_DIMENSION) -> Callable[..., tuple[int, ...]]:
     """Return a check for lists of integers between two bounds."""
 
     def check(value: Any, *_: TensorType) -> tuple[int, ...]:
-        found = tuple(_items(value))
-        for item in found:
+        numbers = tuple(_items(value))
+        for item in numbers:
             if not is_integer(item) or not low <= item <= high:
                 raise OperatorError("NNM303", f"{item!r} is not an integer {low} … {high}")
-        return tuple(map(int, found))
+        return tuple(map(int, numbers))
 
     return check
 
@@ -148,10 +148,10 @@ def per_axis(default: int, low: int) -> Callable[..., tuple[int, ...]]:
 
     def check(value: Any, *types: TensorType) -> tuple[int, ...]:
         rank = len(types[0].shape)
-        found = (default,) * rank if value is None else check_items(value)
-        if len(found) != rank:
-            raise OperatorError("NNM303", f"{len(found)} numbers for rank {rank}")
-        return found
+        numbers = (default,) * rank if value is None else check_items(value)
+        if len(numbers) != rank:
+            raise OperatorError("NNM303", f"{len(numbers)} numbers for rank {rank}")
+        return numbers
 
     return check
 

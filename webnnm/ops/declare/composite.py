@@ -132,21 +132,21 @@ def _with_checks(name: str, function: Decompose, results: int) -> Decompose:
     @wraps(function)
     def decompose(b: Builder, *operands: Any, **options: Any) -> Any:
         try:
-            made = _as_tuple(function(b, *operands, **options))
+            outputs = _as_tuple(function(b, *operands, **options))
         except AttributeError as error:
             if error.obj is not b:
                 raise
             raise OperatorError("NNM204", f"{this} uses an unknown name: {error}") from error
         except RecursionError as error:
             raise OperatorError("NNM207", f"{this} does not terminate", "it uses itself") from error
-        if len(made) != results:
-            message = f"{this} returns {len(made)} results, not {results}"
+        if len(outputs) != results:
+            message = f"{this} returns {len(outputs)} results, not {results}"
             raise OperatorError("NNM302", message, "set results=… in its declaration")
-        for result in made:
+        for result in outputs:
             if getattr(result, "builder", None) is not b:
                 message = f"{this} returns {result!r}, not a tensor of its builder"
                 raise OperatorError("NNM303", message, "return the result")
-        return made if results > 1 else made[0]
+        return outputs if results > 1 else outputs[0]
 
     return decompose
 
@@ -156,15 +156,15 @@ def _listing(name: str, gradient: Gradient) -> Gradient:
 
     @wraps(gradient)
     def rule(b: Builder, g: Any, y: Any, *operands: Any, **options: Any) -> Sequence[Any]:
-        found = _as_tuple(gradient(b, g, y, *operands, **options))
-        if len(found) != len(operands):
-            counts = f"{len(found)} gradients for {len(operands)} operands"
+        gradients = _as_tuple(gradient(b, g, y, *operands, **options))
+        if len(gradients) != len(operands):
+            counts = f"{len(gradients)} gradients for {len(operands)} operands"
             message = f'the gradient rule of "{name}" returns {counts}'
             raise OperatorError("NNM302", message, "return None where no gradient flows")
-        return found
+        return gradients
 
     return rule
 
 
-def _as_tuple(made: Any) -> tuple[Any, ...]:
-    return tuple(made) if isinstance(made, (tuple, list)) else (made,)
+def _as_tuple(results: Any) -> tuple[Any, ...]:
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)

@@ -50,9 +50,9 @@ def layer_rules(filter_layouts: Sequence[str], *, transposed: bool = False) -> L
     if transposed:
         options["output_padding"] = ValueOption(read=pair(0), default=(0, 0))
         options["output_sizes"] = ValueOption(read=pair(1))
-    found = _Rules(transposed)
+    rules = _Rules(transposed)
     return LayerRules(
-        slots=SLOTS, options=options, shape=found.shape, build=found.build, fans=found.fans
+        slots=SLOTS, options=options, shape=rules.shape, build=rules.build, fans=rules.fans
     )
 
 
@@ -64,15 +64,15 @@ class _Rules:
 
     def shape(self, layer: ShapeView) -> None:
         """Relate image, filter, bias and result."""
-        flow, kernel = layer.flow, layer.operands[1]
+        source, kernel = layer.input, layer.operands[1]
         if kernel.undeclared and kernel.dims is None:
             kernel.learn([None] * 4)
-        if flow.dims is None or kernel.dims is None:
+        if source.dims is None or kernel.dims is None:
             return
-        at = places(layer, flow, layer.options["input_layout"])
+        at = places(layer, source, layer.options["input_layout"])
         if len(kernel.dims) != 4:
             layer.fail("NNM405", f"the filter {kernel} has {len(kernel.dims)} dimensions, not 4")
-        image, result = sizes_of(flow, at.source), sizes_of(layer.result, at.target)
+        image, result = sizes_of(source, at.source), sizes_of(layer.result, at.target)
         learn_channels(
             layer,
             kernel,
@@ -83,8 +83,8 @@ class _Rules:
         )
         for axis, letter in enumerate("hw"):
             asked: Pair | None = layer.options["kernel"]
-            found = self._kernel_size(layer.options, axis, image[letter], result[letter])
-            for size in (asked and asked[axis], found):
+            inferred = self._kernel_size(layer.options, axis, image[letter], result[letter])
+            for size in (asked and asked[axis], inferred):
                 learn_kernel(layer, kernel, _axis(layer.options, letter), size)
         sizes = self._result(layer, kernel, image)
         learn_image(layer, at, sizes)
@@ -123,28 +123,28 @@ class _Rules:
         """Return the options that determine the size of the result, as the operator takes them."""
         strides, dilations = options["strides"], options["dilations"]
         asked: Sides | str = options["padding"]
-        found: dict[str, Any] = {
+        steps: dict[str, Any] = {
             "padding": sides(asked, sizes, window, strides, dilations, grown=self.transposed),
             "strides": strides,
             "dilations": dilations,
         }
         if self.transposed:
-            wanted = options["output_sizes"]
-            if wanted is None and isinstance(asked, str):
-                wanted = sizes[0] * strides[0], sizes[1] * strides[1]
-            found |= {"output_padding": options["output_padding"], "output_sizes": wanted}
-        return found
+            sizes_of_result = options["output_sizes"]
+            if sizes_of_result is None and isinstance(asked, str):
+                sizes_of_result = sizes[0] * strides[0], sizes[1] * strides[1]
+            steps |= {"output_padding": options["output_padding"], "output_sizes": sizes_of_result}
+        return steps
 
     def build(self, b: Builder, layer: BuildView) -> LayoutTensor:
         """Write the layer into a graph."""
-        flow, kernel, options = layer.operands[0], layer.operands[1], layer.options
+        source, kernel, options = layer.operands[0], layer.operands[1], layer.options
         bias = layer.tensors.get("bias")
         if kernel.lead or (bias and bias.lead):
             layer.fail("NNM405", "filter and bias must have neither batch nor sequence")
         at = places(layer, layer.features[0], options["input_layout"])
-        sizes = [flow.features[at.source[letter]] for letter in "hw"]
+        sizes = [source.features[at.source[letter]] for letter in "hw"]
         window = [kernel.features[_axis(options, letter)] for letter in "hw"]
-        given = {
+        call_options = {
             "bias": bias and bias.tensor,
             "groups": options["groups"],
             "filter_layout": options["filter_layout"],
@@ -153,9 +153,9 @@ class _Rules:
 
         def apply(image: Tensor, layout: str) -> Tensor:
             operands = [image, kernel.canonical().tensor]
-            return b.apply(layer.operator, operands, {**given, "input_layout": layout})
+            return b.apply(layer.operator, operands, {**call_options, "input_layout": layout})
 
-        return build_image(b, flow, at, options["input_layout"], apply)
+        return build_image(b, source, at, options["input_layout"], apply)
 
     def fans(self, shape: Shape, options: Mapping[str, Any]) -> tuple[int, int]:
         """Return the fans: channels in and out of a group, times the cells of the kernel."""

@@ -75,7 +75,7 @@ def slide(
     sizes: Pair, kernel: Pair, padding: Sides, strides: Pair, dilations: Pair
 ) -> tuple[Windows, Windows]:
     """Return the windows that a kernel visits. Raises NNM408 if it does not fit once."""
-    found: list[Windows] = []
+    windows: list[Windows] = []
     for axis, (size, length) in enumerate(zip(sizes, kernel, strict=True)):
         before, after = padding[2 * axis : 2 * axis + 2]
         span = reach(length, dilations[axis])
@@ -85,8 +85,8 @@ def slide(
                 "NNM408", f"a window of {span} over {size} cells and {before + after} of padding"
             )
         times = room // strides[axis] + 1
-        found.append(Windows(size, length, times, strides[axis], dilations[axis], before))
-    return found[0], found[1]
+        windows.append(Windows(size, length, times, strides[axis], dilations[axis], before))
+    return windows[0], windows[1]
 
 
 def grow(
@@ -101,7 +101,7 @@ def grow(
     **_: Any,
 ) -> Pair:
     """Return the height and width of a transposed convolution. Raises NNM303, NNM408."""
-    found: list[int] = []
+    result: list[int] = []
     for axis, (size, length) in enumerate(zip(sizes, kernel, strict=True)):
         stride, extra = strides[axis], output_padding[axis]
         base = (size - 1) * stride + reach(length, dilations[axis])
@@ -121,8 +121,8 @@ def grow(
             raise OperatorError(
                 "NNM408", f"{size} cells with stride {stride} leave {out} cells after padding"
             )
-        found.append(out)
-    return found[0], found[1]
+        result.append(out)
+    return result[0], result[1]
 
 
 def filter_gradient(
@@ -155,7 +155,7 @@ def filter_gradient(
         transposed = b.reshape(transposed, new_shape=[sizes[letter] for letter in swapped])
     else:
         transposed = permute(b, image, input_layout, swapped)
-    found = b.conv2d(
+    gradient = b.conv2d(
         transposed,
         permute(b, cells, input_layout, swapped),
         padding=padding,
@@ -167,11 +167,11 @@ def filter_gradient(
     )
     letters = input_layout.translate(str.maketrans("nc", "io"))
     # Rows and columns that no window covers make it larger than the filter.
-    sizes = {**sizes_by_letter(letters, found.shape), "h": kernel[0], "w": kernel[1]}
+    sizes = {**sizes_by_letter(letters, gradient.shape), "h": kernel[0], "w": kernel[1]}
     cut = tuple(sizes[letter] for letter in letters)
-    if cut != found.shape:
-        found = b.slice(found, starts=(0,) * 4, sizes=cut)
-    return permute(b, found, letters, target)
+    if cut != gradient.shape:
+        gradient = b.slice(gradient, starts=(0,) * 4, sizes=cut)
+    return permute(b, gradient, letters, target)
 
 
 def bias_gradient(b: Builder, g: Tensor, bias: Tensor | None, input_layout: str) -> Tensor | None:
@@ -206,16 +206,16 @@ def earlier(
     finish = pop_activation(b, options)
     mode = check_automatic_padding(options.pop("auto_pad", "explicit"))
     if mode != "explicit" and len(operands) > 1 and all(map(is_image, operands[:2])):
-        given = {
+        call_options = {
             name: option.check(options.get(name, option.default))
             for name, option in operator.options.items()
         }
-        image = sizes_by_letter(given["input_layout"], operands[0].shape)
-        kernel = sizes_by_letter(given["filter_layout"], operands[1].shape)
-        steps = height_width(kernel), given["strides"], given["dilations"]
-        transposed = "output_sizes" in given
+        image = sizes_by_letter(call_options["input_layout"], operands[0].shape)
+        kernel = sizes_by_letter(call_options["filter_layout"], operands[1].shape)
+        steps = height_width(kernel), call_options["strides"], call_options["dilations"]
+        transposed = "output_sizes" in call_options
         options["padding"] = automatic_padding(mode, height_width(image), *steps, transposed)
         if transposed:
-            heights = zip(height_width(image), given["strides"], strict=True)
+            heights = zip(height_width(image), call_options["strides"], strict=True)
             options["output_sizes"] = tuple(size * stride for size, stride in heights)
     return operands, options, finish

@@ -28,7 +28,7 @@ from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorTyp
 
 NewParameter = tuple[ParameterRole, Callable[[Shape, Mapping[str, Any]], Sequence[int]]]
 """The role of a new parameter, which decides how it starts, and its shape as a function of the
-flow's feature shape and the layer's options."""
+input's feature shape and the layer's options."""
 
 BATCH = 2
 FIRST_LENGTH = 3
@@ -47,16 +47,16 @@ def derive_rules(
 
     Raises `WebNNMError` NNM303 where `parameters` names no operand after the first.
     """
-    known = [slot.name for slot in operands[1:]]
-    for word in parameters:
-        if word not in known:
-            hint = suggestion(word, known)
-            message = f'"{name}" has no operand "{word}" that may be a parameter'
+    names = [slot.name for slot in operands[1:]]
+    for parameter in parameters:
+        if parameter not in names:
+            hint = suggestion(parameter, names)
+            message = f'"{name}" has no operand "{parameter}" that may be a parameter'
             raise WebNNMError("NNM303", message, hint=hint)
     first, *others = operands
     leader = operands[_leader(operands)]
     rules = _Rules(name, operands, options, parameters, result)
-    count, words = (results, ()) if isinstance(results, int) else (len(results), results)
+    count, result_names = (results, ()) if isinstance(results, int) else (len(results), results)
 
     def dtype(
         compute: DataType, _options: Mapping[str, Any], _types: Mapping[str, DataType]
@@ -78,7 +78,7 @@ def derive_rules(
         build=_build,
         dtype=dtype,
         results=lambda _options: count,
-        result_words={word: index for index, word in enumerate(words)},
+        result_words={parameter: index for index, parameter in enumerate(result_names)},
         many=first.variadic,
         own_type=leader is not first,
     )
@@ -115,66 +115,68 @@ class _Rules:
         """Infer the shapes of the results by a trial, once those of all operands are known."""
         for option in self._required:
             if layer.options[option] is None:
-                word = camel_case(option)
+                option_name = camel_case(option)
                 layer.fail(
-                    "NNM304", f'"{self._name}" needs {word}=', hint=f"write {self._name}({word}=…)"
+                    "NNM304",
+                    f'"{self._name}" needs {option_name}=',
+                    hint=f"write {self._name}({option_name}=…)",
                 )
-        given: list[Features | None] = _arguments(self._operands, layer)
-        if not layer.flow.known and not self._is_kept(layer, given):
+        operands: list[Features | None] = _arguments(self._operands, layer)
+        if not layer.input.known and not self._is_kept(layer, operands):
             return
-        self._learn_parameters(layer, given)
-        sizes = [x.sizes() if x is not None and x.known else None for x in given]
-        if any(x is not None and not x.known for x in given):
+        self._learn_parameters(layer, operands)
+        sizes = [x.sizes() if x is not None and x.known else None for x in operands]
+        if any(x is not None and not x.known for x in operands):
             return
-        trial = self._trial(layer, given, sizes)
-        for found, features in zip(trial.types, layer.results, strict=True):
-            self._check(layer, found, trial)
-            dims = found.shape[len(trial.lead) :]
+        trial = self._trial(layer, operands, sizes)
+        for type, features in zip(trial.types, layer.results, strict=True):
+            self._check(layer, type, trial)
+            dims = type.shape[len(trial.lead) :]
             try:
                 features.learn(dims)
             except Conflict:
                 layer.fail("NNM402", f"declared {features}, inferred {show(dims)}", at="shape")
-            features.learn_names(_names(dims, [x for x in given if x is not None]))
+            features.learn_names(_names(dims, [x for x in operands if x is not None]))
             features.learn_sequence(trial.sequence)
 
-    def _is_kept(self, layer: ShapeView, given: Sequence[Features | None]) -> bool:
-        """Return whether the result's shape is that of the flow; if so, infer the flow from it."""
+    def _is_kept(self, layer: ShapeView, operands: Sequence[Features | None]) -> bool:
+        """Return whether result and input have one shape; if so, infer the input from it."""
         if not layer.result.known:
             return False
-        flow = layer.result.sizes()
-        sizes: list[Shape | None] = [flow]
-        for slot, x in list(zip(_slots(self._operands, given), given, strict=True))[1:]:
+        source = layer.result.sizes()
+        sizes: list[Shape | None] = [source]
+        for slot, x in list(zip(_slots(self._operands, operands), operands, strict=True))[1:]:
             if x is not None and x.undeclared and not x.known and slot.name in self._parameters:
-                sizes.append(self._parameter_shape(layer, slot.name, flow))
+                sizes.append(self._parameter_shape(layer, slot.name, source))
             elif x is not None and not x.known:
                 return False
             else:
                 sizes.append(None if x is None else x.sizes())
         try:
-            trial = self._trial(layer, given, sizes)
-            if trial.types[0].shape != (*trial.lead, *flow):
+            trial = self._trial(layer, operands, sizes)
+            if trial.types[0].shape != (*trial.lead, *source):
                 return False
-            layer.flow.learn(flow)
+            layer.input.learn(source)
         except (OperatorError, Conflict):
             return False
         return True
 
     def _trial(
-        self, layer: ShapeView, given: Sequence[Features | None], sizes: Sequence[Shape | None]
+        self, layer: ShapeView, operands: Sequence[Features | None], sizes: Sequence[Shape | None]
     ) -> _Trial:
         """Apply the operator to operands of these feature shapes; parameters have no batch."""
-        present = [x for x in given if x is not None]
+        present = [x for x in operands if x is not None]
         names = dict.fromkeys(x.sequence for x in present if x.sequence)
         lengths = {name: FIRST_LENGTH + 2 * i for i, name in enumerate(names)}
-        sequence = layer.flow.sequence or next(iter(names), None)
+        sequence = layer.input.sequence or next(iter(names), None)
 
         def lead(name: str | None) -> Shape:
             return (BATCH, lengths[name] if name else 1) if lengths else (BATCH,)
 
         types: list[TensorType | None] = []
         dtypes: list[DataType] = []
-        slots = _slots(self._operands, given)
-        for slot, x, shape in zip(slots, given, sizes, strict=True):
+        slots = _slots(self._operands, operands)
+        for slot, x, shape in zip(slots, operands, sizes, strict=True):
             own = "float32" if "float32" in slot.dtypes else highest(slot.dtypes)
             dtypes.append(own if slot.like is None else dtypes[slot.like])
             if x is None or shape is None:
@@ -182,52 +184,52 @@ class _Rules:
                 continue
             front = () if slot.name in layer.parameters else lead(x.sequence)
             types.append(TensorType(dtypes[-1], (*front, *shape)))
-        found = layer.infer_result_types(
+        result_types = layer.infer_result_types(
             types, {name: layer.options[name] for name in self._options}
         )
-        return _Trial(found, lead(sequence), sequence, dtypes[_leader(self._operands)])
+        return _Trial(result_types, lead(sequence), sequence, dtypes[_leader(self._operands)])
 
-    def _parameter_shape(self, layer: ShapeView, name: str, flow: Shape) -> Shape:
+    def _parameter_shape(self, layer: ShapeView, name: str, source: Shape) -> Shape:
         """Return the shape of a new parameter."""
-        return tuple(self._parameters[name][1](flow, layer.options))
+        return tuple(self._parameters[name][1](source, layer.options))
 
-    def _learn_parameters(self, layer: ShapeView, given: Sequence[Features | None]) -> None:
-        for slot, x in zip(_slots(self._operands, given), given, strict=True):
+    def _learn_parameters(self, layer: ShapeView, operands: Sequence[Features | None]) -> None:
+        for slot, x in zip(_slots(self._operands, operands), operands, strict=True):
             if x is not None and slot.name in self._parameters and slot.name in layer.parameters:
-                sizes = self._parameter_shape(layer, slot.name, layer.flow.sizes())
+                sizes = self._parameter_shape(layer, slot.name, layer.input.sizes())
                 try:
                     x.learn(sizes)
                 except Conflict:
                     layer.fail("NNM404", f"{slot.name} is {x}, not {show(sizes)}", at=slot.name)
 
-    def _check(self, layer: ShapeView, found: TensorType, trial: _Trial) -> None:
+    def _check(self, layer: ShapeView, type: TensorType, trial: _Trial) -> None:
         """Raise for a decomposition that changes the leading dimensions or the type."""
         lead = trial.lead
-        if found.shape[: len(lead)] != lead:
+        if type.shape[: len(lead)] != lead:
             roles = "batch, sequence" if len(lead) > 1 else "batch"
             layer.fail(
                 "NNM405",
-                f'"{self._name}" returns {show(found.shape)} for {roles} {show(lead)}',
+                f'"{self._name}" returns {show(type.shape)} for {roles} {show(lead)}',
                 hint="its decomposition must keep these dimensions: count axes from the end",
             )
-        wanted = self._result or trial.dtype
-        if found.dtype != wanted:
+        expected = self._result or trial.dtype
+        if type.dtype != expected:
             layer.fail(
                 "NNM501",
-                f'"{self._name}" returns {found.dtype}, not {wanted}',
-                hint=f'declare it with result="{found.dtype}"',
+                f'"{self._name}" returns {type.dtype}, not {expected}',
+                hint=f'declare it with result="{type.dtype}"',
             )
 
 
-def _slots(operands: Sequence[Slot], given: Sequence[Any]) -> Sequence[Slot]:
+def _slots(operands: Sequence[Slot], arguments: Sequence[Any]) -> Sequence[Slot]:
     """Return a slot for each operand."""
-    return [operands[0]] * len(given) if operands[0].variadic else operands
+    return [operands[0]] * len(arguments) if operands[0].variadic else operands
 
 
 def _leader(operands: Sequence[Slot]) -> int:
     """Return the operand whose type is the layer's: the first, unless it is of another kind.
 
-    A flow that shares no type with what follows, such as indices, has no say in the layer's type.
+    An input that shares no type with what follows, such as indices, has no say in the layer's type.
     """
     return int(len(operands) > 1 and operands[0].dtypes.isdisjoint(operands[1].dtypes))
 
@@ -249,18 +251,18 @@ def _names(dims: Sequence[int], operands: Sequence[Features]) -> Sequence[str | 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, ...]:
     """Apply the operator to tensors with equal leading dimensions; parameters have none."""
     slots = layer.operator.operands
-    given: list[LayoutTensor | None] = _arguments(slots, layer)
-    placed = [
+    operands: list[LayoutTensor | None] = _arguments(slots, layer)
+    canonical = [
         (slot.name in layer.parameters, x and x.canonical())
-        for slot, x in zip(_slots(slots, given), given, strict=True)
+        for slot, x in zip(_slots(slots, operands), operands, strict=True)
     ]
-    full = [x for bare, x in placed if x is not None and not bare]
+    full = [x for bare, x in canonical if x is not None and not bare]
     lead: tuple[Role, ...] = tuple(r for r in LEADING if any(r in x.layout for x in full))
-    tensors = [x and (x.tensor if bare else _with_lead(b, x, lead)) for bare, x in placed]
+    tensors = [x and (x.tensor if bare else _with_lead(b, x, lead)) for bare, x in canonical]
     sequence = next((x.sequence for x in full if x.sequence is not None), None)
-    made = b.apply(layer.operator, tensors, tensor_options(layer))
-    several = isinstance(made, tuple)
-    results: tuple[Tensor, ...] = made if several else (made,)
+    outcome = b.apply(layer.operator, tensors, tensor_options(layer))
+    several = isinstance(outcome, tuple)
+    results: tuple[Tensor, ...] = outcome if several else (outcome,)
     value: list[LayoutTensor] = []
     for tensor, features in zip(results, layer.results, strict=True):
         if tensor.shape[len(lead) :] != features.sizes():

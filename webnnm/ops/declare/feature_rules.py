@@ -30,26 +30,26 @@ def per_feature(
         return [default] * len(names)
     if asked.names is None and len(asked.sizes) != len(names):
         layer.fail("NNM303", f"{len(asked.sizes)} numbers for rank {len(names)}", at=option)
-    known = [name for name in names if name is not None]
+    dimensions = [name for name in names if name is not None]
     for name in asked.names or ():
-        if name not in known:
-            hint = suggestion(name, known)
+        if name not in dimensions:
+            hint = suggestion(name, dimensions)
             layer.fail("NNM307", f'no dimension "{name}"', at=option, hint=hint)
     if asked.names is None:
         numbers = list(asked.sizes)
     else:
-        given = dict[str | None, Any](zip(asked.names, asked.sizes, strict=True))
-        numbers = [given.get(name) for name in names]
-    found: list[int | None] = []
+        by_name = dict[str | None, Any](zip(asked.names, asked.sizes, strict=True))
+        numbers = [by_name.get(name) for name in names]
+    result: list[int | None] = []
     for number in numbers:
         if number is None:
-            found.append(default)
+            result.append(default)
         elif isinstance(number, int) and (low is None or number >= low):
-            found.append(number)
+            result.append(number)
         else:
             rule = "" if low is None else f" from {low}"
             layer.fail("NNM303", f"expected integers{rule}", at=option)
-    return found
+    return result
 
 
 def axis_or_first(layer: ShapeView | BuildView) -> Role:

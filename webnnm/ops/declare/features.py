@@ -42,8 +42,8 @@ class Features:
     ) -> None:
         self._changes = changes
         self.dims: list[int | None] | None = None if dims is None else list(dims)
-        given = tuple(names or ())
-        self.names: tuple[str | None, ...] = given or (None,) * len(self.dims or ())
+        all_names = tuple(names or ())
+        self.names: tuple[str | None, ...] = all_names or (None,) * len(self.dims or ())
         self.sequence = sequence
         self.undeclared = undeclared
         self.renamed = False

@@ -110,29 +110,29 @@ def in_float32(decompose: Decompose) -> Decompose:
     def wide(b: Builder, *operands: Tensor, **options: Any) -> Any:
         if operands[0].dtype != "float16":
             return decompose(b, *operands, **options)
-        found = decompose(b, *(b.cast(x, type="float32") for x in operands), **options)
-        if isinstance(found, tuple):
-            results: tuple[Tensor, ...] = found
+        result = decompose(b, *(b.cast(x, type="float32") for x in operands), **options)
+        if isinstance(result, tuple):
+            results: tuple[Tensor, ...] = result
             return tuple(b.cast(y, type="float16") for y in results)
-        return b.cast(found, type="float16")
+        return b.cast(result, type="float16")
 
     return wide
 
 
 def polynomial(x: Tensor, *coefficients: float) -> Tensor:
     """Return a polynomial by Horner's rule, the coefficient of the highest power first."""
-    found = x * coefficients[0] + coefficients[1]
+    total = x * coefficients[0] + coefficients[1]
     for coefficient in coefficients[2:]:
-        found = found * x + coefficient
-    return found
+        total = total * x + coefficient
+    return total
 
 
 def odd(of_size: Unary) -> Unary:
     """Return the odd function, f(−x) = −f(x), from f(|x|); zeros keep their sign, NaN stays NaN."""
 
     def decompose(b: Builder, x: Tensor) -> Tensor:
-        found = of_size(b, b.abs(x))
-        return b.where(b.greater(x, 0.0), found, b.where(b.lesser(x, 0.0), -found, x))
+        positive = of_size(b, b.abs(x))
+        return b.where(b.greater(x, 0.0), positive, b.where(b.lesser(x, 0.0), -positive, x))
 
     return decompose
 

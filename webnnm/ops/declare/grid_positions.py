@@ -28,9 +28,9 @@ def grid_bias(b: Builder, queries: Tensor, down: Tensor, across: Tensor) -> Any:
     beside = b.transpose(
         b.matmul(columns, _by_distance(b, across, width)), permutation=(0, 2, 1, 3)
     )
-    whole = (count(lead), tokens)
-    total = b.reshape(below, new_shape=(*whole, height, 1))
-    total = total + b.reshape(beside, new_shape=(*whole, 1, width))
+    lead_shape = (count(lead), tokens)
+    total = b.reshape(below, new_shape=(*lead_shape, height, 1))
+    total = total + b.reshape(beside, new_shape=(*lead_shape, 1, width))
     return b.reshape(total, new_shape=(*lead, tokens, tokens))
 
 

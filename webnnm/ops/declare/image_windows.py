@@ -38,8 +38,8 @@ def cells(b: Builder, x: Tensor, windows: Sequence[Windows]) -> Iterator[Tensor]
             x = b.pad(x, beginning_padding=sides, ending_padding=ends, value=infinite)
     steps = (1, windows[0].stride, windows[1].stride, 1)
     spans = [reach(part.count, part.stride) for part in windows]
-    for place in places(windows):
-        starts = [k * part.dilation for k, part in zip(place, windows, strict=True)]
+    for cell in places(windows):
+        starts = [k * part.dilation for k, part in zip(cell, windows, strict=True)]
         yield b.slice(
             x,
             starts=(0, *starts, 0),
@@ -54,19 +54,19 @@ def put_back(b: Builder, parts: Mapping[Place, Tensor], windows: Sequence[Window
     `parts` are keyed by place in the window; this is the adjoint of taking the cells.
     """
     rows, columns = windows
-    most = [(part.length - 1) * part.dilation // part.stride for part in windows]
+    margins = [(part.length - 1) * part.dilation // part.stride for part in windows]
     like = next(iter(parts.values()))
     n, _, _, channels = like.shape
     # Cells a stride apart are neighbours in one of stride × stride images.
     sums: dict[Place, Tensor] = {}
-    for place, part in parts.items():
-        offsets = [k * w.dilation for k, w in zip(place, windows, strict=True)]
+    for cell, part in parts.items():
+        offsets = [k * w.dilation for k, w in zip(cell, windows, strict=True)]
         for axis in (0, 1):
             shift = offsets[axis] // windows[axis].stride
-            part = pad_axis(b, part, axis + 1, shift, most[axis] - shift)
+            part = pad_axis(b, part, axis + 1, shift, margins[axis] - shift)
         key = offsets[0] % rows.stride, offsets[1] % columns.stride
         sums[key] = sums[key] + part if key in sums else part
-    height, width = rows.count + most[0], columns.count + most[1]
+    height, width = rows.count + margins[0], columns.count + margins[1]
     check_amount(rows.stride * columns.stride, f"strides of {rows.stride} and {columns.stride}")
     if len(sums) < rows.stride * columns.stride:  # cells between the windows
         empty = zeros_like(b, like, (n, height, width, channels))
@@ -80,13 +80,13 @@ def put_back(b: Builder, parts: Mapping[Place, Tensor], windows: Sequence[Window
         lines.append(
             b.reshape(joined, new_shape=(n * height, 1, -1)) if rows.stride > 1 else joined
         )
-    whole = lines[0] if len(lines) == 1 else b.concat(lines, axis=1)
-    found = b.reshape(whole, new_shape=(n, height * rows.stride, width * columns.stride, channels))
+    grid = lines[0] if len(lines) == 1 else b.concat(lines, axis=1)
+    image = b.reshape(grid, new_shape=(n, height * rows.stride, width * columns.stride, channels))
     for axis, part in enumerate(windows, 1):
-        missing = part.before + part.size - found.shape[axis]
-        found = pad_axis(b, found, axis, 0, max(missing, 0))
-        found = slice_axis(b, found, axis, part.before, part.size)
-    return found
+        missing = part.before + part.size - image.shape[axis]
+        image = pad_axis(b, image, axis, 0, max(missing, 0))
+        image = slice_axis(b, image, axis, part.before, part.size)
+    return image
 
 
 def to_first_maximum(
@@ -101,12 +101,12 @@ def to_first_maximum(
     one = scalar_like(b, 1, x)
     parts: dict[Place, Tensor] = {}
     left, *_, last = g, *places(windows)
-    for place, cell in zip(places(windows), cells(b, x, windows), strict=True):
-        if place == last:
-            parts[place] = left  # one of the cells is the maximum
+    for index, cell in zip(places(windows), cells(b, x, windows), strict=True):
+        if index == last:
+            parts[index] = left  # one of the cells is the maximum
             break
         # 0 where the cell is the maximum, 1 where it is less: rounded up, all differences are ≥ 1.
         kept = left * b.min(b.ceil(top - cell), one)
-        parts[place] = left - kept
+        parts[index] = left - kept
         left = kept
     return put_back(b, parts, windows)

@@ -38,34 +38,36 @@ COORDS = {"coords": ValueOption(read=values.axis_names)}
 
 
 def _index_tensor(layer: BuildView) -> IndexTensor:
-    found = layer.tensors.get("indices")
-    return IndexTensor() if found is None else IndexTensor(found.features, (None,) * found.rank)
+    indices = layer.tensors.get("indices")
+    return (
+        IndexTensor() if indices is None else IndexTensor(indices.features, (None,) * indices.rank)
+    )
 
 
 def _elements(layer: BuildView) -> Indexed:
-    found = elements(layer, layer.features[0], _index_tensor(layer))
-    assert found is not None
-    return found
+    indexed = elements(layer, layer.features[0], _index_tensor(layer))
+    assert indexed is not None
+    return indexed
 
 
 def _coordinates(layer: BuildView) -> Indexed:
-    found = coordinates(layer, layer.features[0], _index_tensor(layer))
-    assert found is not None
-    return found
+    indexed = coordinates(layer, layer.features[0], _index_tensor(layer))
+    assert indexed is not None
+    return indexed
 
 
 # Where constant indices point to.
 
 
-def _lines(layer: BuildView, found: Indexed, features: Shape) -> list[int]:
+def _lines(layer: BuildView, indexed: Indexed, features: Shape) -> list[int]:
     """Return the element of all features that each constant index along an axis points to."""
-    axis, steps = found.axes[0], strides_of(features)
-    checks.check_amount(count(found.sizes()), f"indices {show(found.sizes())}")
-    cells = product(*map(range, found.sizes()))
+    axis, steps = indexed.axes[0], strides_of(features)
+    checks.check_amount(count(indexed.sizes()), f"indices {show(indexed.sizes())}")
+    cells = product(*map(range, indexed.sizes()))
     return [
         sum(
-            (index % features[axis] if k == axis else place) * steps[k]
-            for k, place in enumerate(cell)
+            (index % features[axis] if k == axis else position) * steps[k]
+            for k, position in enumerate(cell)
         )
         for cell, index in zip(cells, layer.options["data"], strict=True)
     ]
@@ -82,43 +84,45 @@ def _cells(layer: BuildView, box: Shape) -> list[int]:
 
 
 def _gather_constant(
-    b: Builder, flow: LayoutTensor, axes: Sequence[int], places: Sequence[int], dims: Shape
+    b: Builder, source: LayoutTensor, axes: Sequence[int], cell_numbers: Sequence[int], dims: Shape
 ) -> LayoutTensor:
     """Pick cells of some features."""
-    rest = _others(flow, axes)
-    lead = tuple(flow.size(role) for role in flow.lead)
-    tensor = flow.reorder((*flow.lead, *axes, *rest)).tensor
-    box, width = (tuple(flow.size(k) for k in features) for features in (axes, rest))
+    rest = _others(source, axes)
+    lead = tuple(source.size(role) for role in source.lead)
+    tensor = source.reorder((*source.lead, *axes, *rest)).tensor
+    box, width = (tuple(source.size(k) for k in features) for features in (axes, rest))
     cells = b.reshape(tensor, new_shape=(*lead, count(box), *width))
-    taken = b.gather(cells, b.constant(places, "int32", dims), axis=len(lead))
-    return LayoutTensor(taken, (*flow.lead, *feature_roles(len(dims) + len(rest))), flow.sequence)
+    taken = b.gather(cells, b.constant(cell_numbers, "int32", dims), axis=len(lead))
+    return LayoutTensor(
+        taken, (*source.lead, *feature_roles(len(dims) + len(rest))), source.sequence
+    )
 
 
 def _scatter_constant(
     b: Builder,
-    flow: LayoutTensor,
+    source: LayoutTensor,
     updates: LayoutTensor,
     axes: Sequence[int],
-    places: Sequence[int],
+    cell_numbers: Sequence[int],
 ) -> LayoutTensor:
     """Replace cells of some features."""
-    (x, new), lead, sequence = _with_common_lead(b, flow, updates)
-    flow = LayoutTensor(x, (*lead, *feature_roles(flow.rank)), sequence)
-    order: tuple[Role, ...] = (*lead, *axes, *_others(flow, axes))
-    source = flow.reorder(order).tensor
-    samples, amount = count(source.shape[: len(lead)]), count(flow.size(k) for k in axes)
+    (x, new), lead, sequence = _with_common_lead(b, source, updates)
+    source = LayoutTensor(x, (*lead, *feature_roles(source.rank)), sequence)
+    order: tuple[Role, ...] = (*lead, *axes, *_others(source, axes))
+    ordered = source.reorder(order).tensor
+    samples, amount = count(ordered.shape[: len(lead)]), count(source.size(k) for k in axes)
 
     def cells_first(tensor: Tensor, amount: int) -> Tensor:
         rows = b.reshape(tensor, new_shape=(samples, amount, -1))
         return b.transpose(rows, permutation=(1, 0, 2))
 
     written = b.scatter_nd(
-        cells_first(source, amount),
-        b.constant(places, "int32", (len(places), 1)),
-        cells_first(new, len(places)),
+        cells_first(ordered, amount),
+        b.constant(cell_numbers, "int32", (len(cell_numbers), 1)),
+        cells_first(new, len(cell_numbers)),
     )
-    back = b.reshape(b.transpose(written, permutation=(1, 0, 2)), new_shape=source.shape)
-    return LayoutTensor(back, order, sequence).reorder((*lead, *feature_roles(flow.rank)))
+    back = b.reshape(b.transpose(written, permutation=(1, 0, 2)), new_shape=ordered.shape)
+    return LayoutTensor(back, order, sequence).reorder((*lead, *feature_roles(source.rank)))
 
 
 # Index tensors.
@@ -133,14 +137,14 @@ def _with_common_lead(
     return [broadcast_lead(b, value, lead, sizes) for value in values], lead, sequence
 
 
-def _others(flow: LayoutTensor, axes: Sequence[int]) -> list[int]:
-    return [k for k in range(flow.rank) if k not in axes]
+def _others(source: LayoutTensor, axes: Sequence[int]) -> list[int]:
+    return [k for k in range(source.rank) if k not in axes]
 
 
-def _move_first(flow: LayoutTensor, axes: Sequence[int]) -> LayoutTensor:
-    """Return the flow with some features moved before all others."""
-    tensor = flow.reorder((*flow.lead, *axes, *_others(flow, axes))).tensor
-    return LayoutTensor(tensor, (*flow.lead, *feature_roles(flow.rank)), flow.sequence)
+def _move_first(source: LayoutTensor, axes: Sequence[int]) -> LayoutTensor:
+    """Return the input with some features moved before all others."""
+    tensor = source.reorder((*source.lead, *axes, *_others(source, axes))).tensor
+    return LayoutTensor(tensor, (*source.lead, *feature_roles(source.rank)), source.sequence)
 
 
 def _with_lead(b: Builder, indices: Tensor, lead: int) -> Tensor:
@@ -157,47 +161,47 @@ def _with_lead(b: Builder, indices: Tensor, lead: int) -> Tensor:
 
 
 def _gather_elements(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow, found = layer.operands[0], _elements(layer)
+    source, indexed = layer.operands[0], _elements(layer)
     if layer.options["data"] is not None:
-        places = _lines(layer, found, flow.features)
-        return _gather_constant(b, flow, range(flow.rank), places, found.sizes())
-    (x, indices), lead, sequence = _with_common_lead(b, flow, layer.tensors["indices"])
-    taken = b.gather_elements(x, indices, axis=len(lead) + found.axes[0])
-    return LayoutTensor(taken, (*lead, *feature_roles(flow.rank)), sequence)
+        cell_numbers = _lines(layer, indexed, source.features)
+        return _gather_constant(b, source, range(source.rank), cell_numbers, indexed.sizes())
+    (x, indices), lead, sequence = _with_common_lead(b, source, layer.tensors["indices"])
+    taken = b.gather_elements(x, indices, axis=len(lead) + indexed.axes[0])
+    return LayoutTensor(taken, (*lead, *feature_roles(source.rank)), sequence)
 
 
 def _gather_nd(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow, found = layer.operands[0], _coordinates(layer)
+    source, indexed = layer.operands[0], _coordinates(layer)
     if layer.options["data"] is not None:
-        places = _cells(layer, tuple(flow.size(k) for k in found.axes))
-        return _gather_constant(b, flow, found.axes, places, found.sizes())
-    source = _move_first(flow, found.axes)
-    (x, indices), lead, sequence = _with_common_lead(b, source, layer.tensors["indices"])
+        cell_numbers = _cells(layer, tuple(source.size(k) for k in indexed.axes))
+        return _gather_constant(b, source, indexed.axes, cell_numbers, indexed.sizes())
+    moved = _move_first(source, indexed.axes)
+    (x, indices), lead, sequence = _with_common_lead(b, moved, layer.tensors["indices"])
     taken = b.gather_nd(x, _with_lead(b, indices, len(lead)))
     return LayoutTensor(taken, (*lead, *feature_roles(taken.rank - len(lead))), sequence)
 
 
 def _scatter_elements(b: Builder, layer: BuildView) -> LayoutTensor:
-    (flow, updates), found = layer.operands, _elements(layer)
+    (source, updates), indexed = layer.operands, _elements(layer)
     if layer.options["data"] is not None:
-        places = _lines(layer, found, flow.features)
-        return _scatter_constant(b, flow, updates, range(flow.rank), places)
-    operands = (flow, layer.tensors["indices"], updates)
+        cell_numbers = _lines(layer, indexed, source.features)
+        return _scatter_constant(b, source, updates, range(source.rank), cell_numbers)
+    operands = (source, layer.tensors["indices"], updates)
     tensors, lead, sequence = _with_common_lead(b, *operands)
-    written = b.scatter_elements(*tensors, axis=len(lead) + found.axes[0])
-    return LayoutTensor(written, (*lead, *feature_roles(flow.rank)), sequence)
+    written = b.scatter_elements(*tensors, axis=len(lead) + indexed.axes[0])
+    return LayoutTensor(written, (*lead, *feature_roles(source.rank)), sequence)
 
 
 def _scatter_nd(b: Builder, layer: BuildView) -> LayoutTensor:
-    (flow, updates), found = layer.operands, _coordinates(layer)
+    (source, updates), indexed = layer.operands, _coordinates(layer)
     if layer.options["data"] is not None:
-        places = _cells(layer, tuple(flow.size(k) for k in found.axes))
-        return _scatter_constant(b, flow, updates, found.axes, places)
-    operands = (_move_first(flow, found.axes), layer.tensors["indices"], updates)
+        cell_numbers = _cells(layer, tuple(source.size(k) for k in indexed.axes))
+        return _scatter_constant(b, source, updates, indexed.axes, cell_numbers)
+    operands = (_move_first(source, indexed.axes), layer.tensors["indices"], updates)
     (x, indices, new), lead, sequence = _with_common_lead(b, *operands)
     written = b.scatter_nd(x, _with_lead(b, indices, len(lead)), new)
-    order: tuple[Role, ...] = (*lead, *found.axes, *_others(flow, found.axes))
-    return LayoutTensor(written, order, sequence).reorder((*lead, *feature_roles(flow.rank)))
+    order: tuple[Role, ...] = (*lead, *indexed.axes, *_others(source, indexed.axes))
+    return LayoutTensor(written, order, sequence).reorder((*lead, *feature_roles(source.rank)))
 
 
 gather_elements_rules = LayerRules(

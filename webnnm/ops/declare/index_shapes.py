@@ -36,69 +36,75 @@ class Indexed(NamedTuple):
 
 
 def constant_index_shape(
-    layer: ShapeView | BuildView, flow: Features, coordinates: int = 1
+    layer: ShapeView | BuildView, source: Features, coordinates: int = 1
 ) -> list[int | None]:
     """Return the shape of constant indices: `shape=`, or as many as there are in `data=`.
 
-    A bare name in it inherits the size of the flow. Raises NNM115 if the data do not fill it.
+    A bare name in it inherits the size of the input. Raises NNM115 if the data do not fill it.
     """
     data: Sequence[int] = layer.options["data"]
     asked: values.Sizes | None = layer.options["shape"]
     if asked is None:
         sizes: list[int | None] = [len(data) // coordinates]
     else:
-        known = dict(zip(flow.names, flow.dims or (), strict=True))
+        sizes_by_name = dict(zip(source.names, source.dims or (), strict=True))
         sizes = []
         for name, size in zip(asked.names or asked.sizes, asked.sizes, strict=True):
             if size is not None and (not isinstance(size, int) or size < 1):
                 layer.fail("NNM303", "the sizes of indices must be integers from 1", at="shape")
-            if size is None and name not in known:
-                hint = suggestion(str(name), [word for word in known if word is not None])
+            if size is None and name not in sizes_by_name:
+                hint = suggestion(
+                    str(name), [dimension for dimension in sizes_by_name if dimension is not None]
+                )
                 layer.fail("NNM307", f'no dimension "{name}"', at="shape", hint=hint)
-            sizes.append(known[str(name)] if size is None else size)
+            sizes.append(sizes_by_name[str(name)] if size is None else size)
     expected = coordinates * count(size or 0 for size in sizes)
     if None not in sizes and expected != len(data):
         layer.fail("NNM115", f"{expected} indices expected, {len(data)} found", at="data")
     return sizes
 
 
-def elements(layer: ShapeView | BuildView, flow: Features, indices: IndexTensor) -> Indexed | None:
+def elements(
+    layer: ShapeView | BuildView, source: Features, indices: IndexTensor
+) -> Indexed | None:
     """Return what indices along an axis address, None while that is not known."""
-    if flow.dims is None:
+    if source.dims is None:
         return None
     axis = axis_or_first(layer)
     if not isinstance(axis, int):
         layer.fail("NNM310", "elements are picked along a feature", at="axis")
-    if not flow.dims:
-        layer.fail("NNM405", f"{flow} has no dimension to pick from")
+    if not source.dims:
+        layer.fail("NNM405", f"{source} has no dimension to pick from")
     asked: values.Sizes | None = layer.options["shape"]
     dims = indices.dims
     if layer.options["data"] is not None:
-        dims = constant_index_shape(layer, flow)
+        dims = constant_index_shape(layer, source)
     if dims is None:
         return None
-    pairs = list(zip(flow.dims, dims, strict=False))
-    if len(dims) != len(flow.dims) or any(
+    pairs = list(zip(source.dims, dims, strict=False))
+    if len(dims) != len(source.dims) or any(
         k != axis and None not in pair and pair[0] != pair[1] for k, pair in enumerate(pairs)
     ):
-        layer.fail("NNM410", f"{flow} and indices {show(dims)} differ outside axis {axis}")
-    names = asked.names if asked is not None and asked.names else flow.names
+        layer.fail("NNM410", f"{source} and indices {show(dims)} differ outside axis {axis}")
+    names = asked.names if asked is not None and asked.names else source.names
     return Indexed([axis], list(dims), names)
 
 
 def coordinates(
-    layer: ShapeView | BuildView, flow: Features, indices: IndexTensor
+    layer: ShapeView | BuildView, source: Features, indices: IndexTensor
 ) -> Indexed | None:
     """Return what indices of coordinates address, None while that is not known.
 
     The coordinates are those of the features in `coords=`, or of the first ones.
     """
-    if flow.dims is None:
+    if source.dims is None:
         return None
     written = layer.options["coords"] is not None
-    roles = (layer.axes("coords") or []) if written else range(len(flow.dims))
+    roles = (layer.axes("coords") or []) if written else range(len(source.dims))
     if not roles:
-        layer.fail("NNM405", f"{flow}: coordinates must address at least one feature", at="coords")
+        layer.fail(
+            "NNM405", f"{source}: coordinates must address at least one feature", at="coords"
+        )
     axes = [role for role in roles if isinstance(role, int)]
     if len(axes) < len(roles):
         layer.fail("NNM310", "coordinates must be those of features", at="coords")
@@ -106,7 +112,7 @@ def coordinates(
     if layer.options["data"] is not None:
         asked: values.Sizes | None = layer.options["shape"]
         k = len(axes) if written else _coordinates_each(layer, asked)
-        dims = constant_index_shape(layer, flow, k)
+        dims = constant_index_shape(layer, source, k)
         names = (None if asked is None else asked.names) or (None,) * len(dims)
     else:
         if dims is None or dims[-1:] == [None]:
@@ -115,7 +121,7 @@ def coordinates(
             layer.fail("NNM405", "indices need a dimension of coordinates", at="indices")
         k, dims, names = dims[-1] or 0, dims[:-1], names[:-1]
     if k > len(axes) or (written and k != len(axes)):
-        named = f"the {len(axes)} of coords=" if written else f"the features {flow}"
+        named = f"the {len(axes)} of coords=" if written else f"the features {source}"
         layer.fail("NNM405", f"{k} coordinates for {named}")
     return Indexed(axes[:k], list(dims), names)
 
@@ -131,39 +137,39 @@ def _coordinates_each(layer: ShapeView | BuildView, asked: values.Sizes | None) 
 def gather_elements_shape(layer: ShapeView) -> None:
     """Give the result the shape of the indices."""
     _require_indices(layer, "gatherElements")
-    found = elements(layer, layer.flow, _index_tensor(layer))
-    if found is not None:
-        _check_range(layer, found)
-        learn_result(layer, found.dims, found.names, _other_sequence(layer))
+    indexed = elements(layer, layer.input, _index_tensor(layer))
+    if indexed is not None:
+        _check_range(layer, indexed)
+        learn_result(layer, indexed.dims, indexed.names, _other_sequence(layer))
 
 
 def gather_nd_shape(layer: ShapeView) -> None:
     """Give the result the shape of the indices, then the features that they do not address."""
     _require_indices(layer, "gatherND")
-    found = coordinates(layer, layer.flow, _index_tensor(layer))
-    if found is not None:
-        _check_range(layer, found)
-        learn_result(layer, *_selection_dims(found, layer.flow), _other_sequence(layer))
+    indexed = coordinates(layer, layer.input, _index_tensor(layer))
+    if indexed is not None:
+        _check_range(layer, indexed)
+        learn_result(layer, *_selection_dims(indexed, layer.input), _other_sequence(layer))
 
 
 def scatter_elements_shape(layer: ShapeView) -> None:
-    """Give the result the shape of the flow, the updates that of the indices."""
+    """Give the result the shape of the input, the updates that of the indices."""
     _require_indices(layer, "scatterElements")
     same_shape(layer)
-    found = elements(layer, layer.flow, _index_tensor(layer))
-    if found is not None:
-        _check_range(layer, found)
-        _check_updates(layer, found.dims)
+    indexed = elements(layer, layer.input, _index_tensor(layer))
+    if indexed is not None:
+        _check_range(layer, indexed)
+        _check_updates(layer, indexed.dims)
 
 
 def scatter_nd_shape(layer: ShapeView) -> None:
-    """Give the result the shape of the flow, the updates that of what the indices address."""
+    """Give the result the shape of the input, the updates that of what the indices address."""
     _require_indices(layer, "scatterND")
     same_shape(layer)
-    found = coordinates(layer, layer.flow, _index_tensor(layer))
-    if found is not None:
-        _check_range(layer, found)
-        _check_updates(layer, _selection_dims(found, layer.flow)[0])
+    indexed = coordinates(layer, layer.input, _index_tensor(layer))
+    if indexed is not None:
+        _check_range(layer, indexed)
+        _check_updates(layer, _selection_dims(indexed, layer.input)[0])
 
 
 def _require_indices(layer: ShapeView, word: str) -> None:
@@ -172,25 +178,27 @@ def _require_indices(layer: ShapeView, word: str) -> None:
 
 
 def _index_tensor(layer: ShapeView) -> IndexTensor:
-    found = layer.tensors.get("indices")
-    return IndexTensor() if found is None else IndexTensor(found.dims, found.names)
+    indices = layer.tensors.get("indices")
+    return IndexTensor() if indices is None else IndexTensor(indices.dims, indices.names)
 
 
-def _check_range(layer: ShapeView, found: Indexed) -> None:
+def _check_range(layer: ShapeView, indexed: Indexed) -> None:
     """Raise for constant indices that are out of range."""
-    dims = layer.flow.dims or []
-    for place, index in enumerate(layer.options["data"] or ()):
-        size = dims[found.axes[place % len(found.axes)]]
+    dims = layer.input.dims or []
+    for number, index in enumerate(layer.options["data"] or ()):
+        size = dims[indexed.axes[number % len(indexed.axes)]]
         if size is not None and not -size <= index < size:
             layer.fail("NNM308", f"index {index} of {size} elements", at="data")
 
 
-def _selection_dims(found: Indexed, flow: Features) -> tuple[list[int | None], list[str | None]]:
+def _selection_dims(
+    indexed: Indexed, source: Features
+) -> tuple[list[int | None], list[str | None]]:
     """Return the sizes and names of what coordinates address."""
-    dims = flow.dims or []
-    rest = [k for k in range(len(dims)) if k not in found.axes]
-    names = [*found.names, *(flow.names[k] for k in rest)]
-    return [*found.dims, *(dims[k] for k in rest)], names
+    dims = source.dims or []
+    rest = [k for k in range(len(dims)) if k not in indexed.axes]
+    names = [*indexed.names, *(source.names[k] for k in rest)]
+    return [*indexed.dims, *(dims[k] for k in rest)], names
 
 
 def _check_updates(layer: ShapeView, dims: Dims) -> None:
@@ -203,7 +211,7 @@ def _check_updates(layer: ShapeView, dims: Dims) -> None:
 
 
 def _other_sequence(layer: ShapeView) -> str | None:
-    """Return the sequence of an index tensor, which the result has if the flow has none."""
-    if layer.flow.sequence is not None:
-        return layer.flow.sequence
+    """Return the sequence of an index tensor, which the result has if the input has none."""
+    if layer.input.sequence is not None:
+        return layer.input.sequence
     return next((x.sequence for x in layer.tensors.values() if x.sequence), None)

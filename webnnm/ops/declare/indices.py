@@ -40,17 +40,17 @@ def constant_positions(indices: Tensor, sizes: Sequence[int]) -> list[int] | Non
 
     The last dimension of the indices holds the coordinates; with one size, indices have none.
     """
-    found = constant_values(indices)
-    if found is None:
+    values = constant_values(indices)
+    if values is None:
         return None
     steps = strides_of(sizes)
     k = len(sizes)
     return [
         sum(
             min(max(i + n if i < 0 else i, 0), n - 1) * step
-            for i, n, step in zip(found[first : first + k], sizes, steps, strict=True)
+            for i, n, step in zip(values[first : first + k], sizes, steps, strict=True)
         )
-        for first in range(0, len(found), k)
+        for first in range(0, len(values), k)
     ]
 
 
@@ -72,20 +72,20 @@ def positions(b: Builder, indices: Tensor, sizes: Sequence[int]) -> Tensor:
 
 def constant_elements(indices: Tensor, shape: Shape, axis: int) -> list[int] | None:
     """Return which elements of a tensor constant indices along an axis point to."""
-    found = constant_values(indices)
-    if found is None:
+    values = constant_values(indices)
+    if values is None:
         return None
     lengths = indices.shape[axis:]
     behind, n = count(lengths[1:]), shape[axis]
     # An index tensor is as long as the tensor in all axes but one, so that lines correspond.
-    lines = [place // count(lengths) * behind + place % behind for place in range(len(found))]
-    picked = [min(max(i + n if i < 0 else i, 0), n - 1) for i in found]
+    lines = [number // count(lengths) * behind + number % behind for number in range(len(values))]
+    picked = [min(max(i + n if i < 0 else i, 0), n - 1) for i in values]
     return [line * n + i for line, i in zip(lines, picked, strict=True)]
 
 
-def distinct(places: Sequence[int] | None) -> bool:
+def distinct(positions: Sequence[int] | None) -> bool:
     """Return whether places are known and none occurs twice."""
-    return places is not None and len(set(places)) == len(places)
+    return positions is not None and len(set(positions)) == len(positions)
 
 
 def check_coordinates(x: TensorType, indices: TensorType) -> tuple[int, Shape]:

@@ -75,7 +75,7 @@ class ShapeView(Protocol):
     parameters: frozenset[str]
 
     @property
-    def flow(self) -> Features:
+    def input(self) -> Features:
         """The first operand."""
         ...
 
@@ -85,7 +85,7 @@ class ShapeView(Protocol):
         ...
 
     def axes(self, option: str) -> list[Role] | None:
-        """Resolve an option of axes against the flow: feature indices, "batch", "sequence"."""
+        """Resolve an option of axes against the input: feature indices, "batch", "sequence"."""
         ...
 
     def infer_result_types(
@@ -118,7 +118,7 @@ class BuildView(Protocol):
     rows: Any
 
     def axes(self, option: str) -> list[Role]:
-        """Resolve an option of axes against the flow."""
+        """Resolve an option of axes against the input."""
         ...
 
     def update(self, slot: str, value: Any) -> None:
@@ -165,10 +165,10 @@ def _one_result(_options: Mapping[str, Any]) -> int:
 class LayerRules:
     """How the notation uses an operator.
 
-    `slots` are the operands after the flow, `options` the values; `shape` is a rule in both
+    `slots` are the operands after the input, `options` the values; `shape` is a rule in both
     directions on feature shapes, called until nothing changes; `build` writes the layer into a
     tensor graph; `dtype(compute type, options, types)` is the type of the results, or a list of
-    them, where `types` are those of the "flow" and of the tensor slots by name.
+    them, where `types` are those of the "input" and of the tensor slots by name.
 
     `results(options)` is the number of results, which are called `.0`, `.1`, … and by
     `result_words`. `implicit(options, words)` are parameters that the layer owns without a word
@@ -178,7 +178,7 @@ class LayerRules:
     `folds`: takes lists of two or more, folded from the left. `many`: takes any number of names.
     `condition`: the first operand is a condition, which does not affect the layer's type, and all
     operands may be written. `casts=False`: nothing is cast to the layer's type. `own_type`: the
-    flow keeps its own type, and does not affect the layer's. `starts`: the layer ignores the flow
+    input keeps its own type, and does not affect the layer's. `starts`: the layer ignores the input
     and may come first.
     """
 

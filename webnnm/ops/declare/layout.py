@@ -93,7 +93,7 @@ def align_tensors(
     tensors: list[Any] = []
     for number, value in enumerate(values):
         own: dict[Role, Role] = {role: role for role in value.lead}
-        own |= {place: k for k, place in enumerate(match(number, rank))}
+        own |= {feature: k for k, feature in enumerate(match(number, rank))}
         moved = value.reorder(tuple(own[role] for role in target if role in own))
         shape = [value.size(own[role]) if role in own else 1 for role in target]
         missing = next((i for i, role in enumerate(target) if role in own), len(target))

@@ -35,9 +35,9 @@ def common_lead(values: Sequence[LayoutTensor]) -> tuple[tuple[Role, ...], Shape
     lead: tuple[Role, ...] = tuple(role for role in LEADING if role in present)
     sizes: list[int] = []
     for role in lead:
-        found = {value.size(role) for value in values if role in value.layout}
-        if len(found) > 1:
-            both = " and ".join(map(str, sorted(found)))
+        lengths = {value.size(role) for value in values if role in value.layout}
+        if len(lengths) > 1:
+            both = " and ".join(map(str, sorted(lengths)))
             raise OperatorError("NNM411", f"{role} of {both} elements: the sizes have to agree")
-        sizes += found
+        sizes += lengths
     return lead, tuple(sizes)

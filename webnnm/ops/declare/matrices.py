@@ -74,20 +74,20 @@ def _with_nan(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
     except ValueError:  # numpy.linalg.LinAlgError
         lead, *ends = x.shape[:-2], *x.shape[-2:]
     refused = np.reshape(
-        np.asarray([_refuses(kernel, *each) for each in _one_by_one(np, x, *others)]), lead
+        np.asarray([_refuses(kernel, *arrays) for arrays in _one_by_one(np, x, *others)]), lead
     )
     regular = np.where(refused[..., None, None], np.eye(*ends, dtype=x.dtype), x)
-    found = kernel(regular, *others)
+    results = kernel(regular, *others)
 
     def put_nan(y: Any) -> Any:
         where = np.reshape(refused, (*lead, *(1,) * (y.ndim - len(lead))))
         return np.where(where, np.asarray(math.nan, dtype=y.dtype), y)
 
-    return tuple(map(put_nan, found)) if isinstance(found, tuple) else put_nan(found)
+    return tuple(map(put_nan, results)) if isinstance(results, tuple) else put_nan(results)
 
 
 def _one_by_one(np: Any, *stacks: Any) -> Iterator[tuple[Any, ...]]:
-    return zip(*(np.reshape(each, (-1, *each.shape[-2:])) for each in stacks), strict=True)
+    return zip(*(np.reshape(stack, (-1, *stack.shape[-2:])) for stack in stacks), strict=True)
 
 
 def _refuses(kernel: Callable[..., Any], *matrices: Any) -> bool:
@@ -102,8 +102,8 @@ def of_halves(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
     """Return a kernel's result for float16 in float32, since NumPy has no factors of float16."""
     if x.dtype != np.float16:
         return _with_nan(np, kernel, x, *others)
-    found = _with_nan(np, kernel, *(np.astype(each, np.float32) for each in (x, *others)))
-    several = isinstance(found, tuple)
-    results: tuple[Any, ...] = found if several else (found,)
+    outcome = _with_nan(np, kernel, *(np.astype(array, np.float32) for array in (x, *others)))
+    several = isinstance(outcome, tuple)
+    results: tuple[Any, ...] = outcome if several else (outcome,)
     halves = tuple(np.astype(y, np.float16) for y in results)
     return halves if several else halves[0]

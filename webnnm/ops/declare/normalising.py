@@ -46,9 +46,9 @@ def require_sizes(
 ) -> None:
     """Raise NNM404 unless the tensors have the sizes of these axes of `x`, in this order."""
     sizes = tuple(x.shape[axis] for axis in axes)
-    for name, given in tensors.items():
-        if given is not None and given.shape != sizes:
-            message = f"{name} is {show(given.shape)}, {show(sizes)} are the sizes of the axes"
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.shape != sizes:
+            message = f"{name} is {show(tensor.shape)}, {show(sizes)} are the sizes of the axes"
             raise OperatorError("NNM404", f"{message} {list(axes)} of {show(x.shape)}")
 
 
@@ -112,7 +112,7 @@ def standardise(
 
 def standardise_padded(
     b: Builder,
-    flow: LayoutTensor,
+    source: LayoutTensor,
     axes: Sequence[int],
     epsilon: float,
     *,
@@ -121,14 +121,14 @@ def standardise_padded(
     variance: Tensor | None = None,
 ) -> Tensor:
     """Return x̂ with statistics over axes that include a padded sequence; some may be given."""
-    wide = to_float32(b, flow.tensor)
+    wide = to_float32(b, source.tensor)
     if centred:
-        centre = padding.mean(b, flow, wide, axes) if mean is None else to_float32(b, mean)
+        centre = padding.mean(b, source, wide, axes) if mean is None else to_float32(b, mean)
         wide = wide - centre
     square = (
-        padding.mean(b, flow, wide * wide, axes) if variance is None else to_float32(b, variance)
+        padding.mean(b, source, wide * wide, axes) if variance is None else to_float32(b, variance)
     )
-    return cast_like(b, wide * inverse_deviation(b, square, epsilon), flow.tensor)
+    return cast_like(b, wide * inverse_deviation(b, square, epsilon), source.tensor)
 
 
 def normalise(
@@ -143,9 +143,9 @@ def normalise(
     centred: bool = True,
 ) -> Tensor:
     """Normalise with the statistics over some axes; scale and bias are along the axes `by`."""
-    found, _ = standardise(b, x, over, epsilon, centred=centred)
+    standardised, _ = standardise(b, x, over, epsilon, centred=centred)
     scale, bias = (None if t is None else spread(b, t, by, x.rank) for t in (scale, bias))
-    return cast_like(b, affine(b, found, scale, bias), x)
+    return cast_like(b, affine(b, standardised, scale, bias), x)
 
 
 def normalisation_gradient(
@@ -164,17 +164,17 @@ def normalisation_gradient(
 
     With ĝ = g · scale: dx = (ĝ − mean ĝ − x̂ · mean(ĝ · x̂))/√(variance + ε).
     """
-    found, inverse = standardise(b, x, over, epsilon, centred=centred)
+    standardised, inverse = standardise(b, x, over, epsilon, centred=centred)
     wide = to_float32(b, g)
     inner = wide
     if scale is not None:
         inner = wide * to_float32(b, spread(b, scale, by, x.rank))
-    dx = inner - found * b.reduce_mean(inner * found, axes=over, keep_dimensions=True)
+    dx = inner - standardised * b.reduce_mean(inner * standardised, axes=over, keep_dimensions=True)
     if centred:
         dx = dx - b.reduce_mean(inner, axes=over, keep_dimensions=True)
     return [
         cast_like(b, dx * inverse, x),
-        None if scale is None else cast_like(b, sum_to_axes(b, wide * found, by), scale),
+        None if scale is None else cast_like(b, sum_to_axes(b, wide * standardised, by), scale),
         None if bias is None else cast_like(b, sum_to_axes(b, wide, by), bias),
     ]
 
@@ -183,27 +183,27 @@ def normalisation_gradient(
 
 
 def fit(layer: ShapeView, axes: Sequence[Role], *names: str) -> None:
-    """Relate tensors of a layer to the sizes of some features of the flow, both ways."""
-    flow = layer.flow
-    found = {name: layer.tensors[name] for name in names if name in layer.tensors}
-    if flow.dims is None:
+    """Relate tensors of a layer to the sizes of some features of the input, both ways."""
+    source = layer.input
+    given_tensors = {name: layer.tensors[name] for name in names if name in layer.tensors}
+    if source.dims is None:
         return
-    for name, features in found.items():
+    for name, features in given_tensors.items():
         own = [axis for axis in axes if isinstance(axis, int)]
         if len(own) < len(axes):
             layer.fail(
                 "NNM310", f"{name} is per feature, but the sequence is not a feature", at=name
             )
         try:
-            features.learn([flow.dims[axis] for axis in own])
+            features.learn([source.dims[axis] for axis in own])
             for axis, size in zip(own, features.dims or (), strict=True):
-                flow.learn_size(axis, size)
+                source.learn_size(axis, size)
         except Conflict:
-            layer.fail("NNM404", f"{flow} features, {name} {features}")
+            layer.fail("NNM404", f"{source} features, {name} {features}")
 
 
 def shape_by_axes(layer: ShapeView) -> None:
-    """Give the result the shape of the flow; scale and bias have the sizes of the option `axes`."""
+    """Give the result the input's shape; scale and bias have the sizes of the option `axes`."""
     same_shape(layer)
     axes = layer.axes("axes")
     if axes is not None:
@@ -211,18 +211,20 @@ def shape_by_axes(layer: ShapeView) -> None:
 
 
 def build_by_axes(b: Builder, layer: BuildView) -> LayoutTensor:
-    """Apply the operator along the option `axes`, in whatever layout the flow has."""
-    flow = layer.operands[0]
+    """Apply the operator along the option `axes`, in whatever layout the input has."""
+    source = layer.operands[0]
     operands = [tensor_without_batch(layer, slot.name) for slot in layer.operator.operands[1:]]
     roles = layer.axes("axes")
-    axes = [flow.position(role) for role in roles]
-    if flow.mask is not None and "sequence" in roles:
+    axes = [source.position(role) for role in roles]
+    if source.mask is not None and "sequence" in roles:
         # Scale and bias are per feature, so they are absent here (see `fit`).
         centred: bool = layer.operator.name != "rmsNorm"
-        found = standardise_padded(b, flow, axes, layer.options["epsilon"], centred=centred)
-        return flow.with_tensor(found)
+        standardised = standardise_padded(
+            b, source, axes, layer.options["epsilon"], centred=centred
+        )
+        return source.with_tensor(standardised)
     options = tensor_options(layer) | {"axes": axes}
-    return flow.with_tensor(b.apply(layer.operator, [flow.tensor, *operands], options))
+    return source.with_tensor(b.apply(layer.operator, [source.tensor, *operands], options))
 
 
 def tensor_without_batch(layer: BuildView, name: str) -> Any:

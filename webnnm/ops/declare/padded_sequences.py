@@ -45,8 +45,8 @@ def gather_positions(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
         # A product with one-hot rows: its gradient is a product, too, and not a scatter-add.
         cells = b.reshape(indices, new_shape=(rows, k, 1))
         chosen = b.cast(b.equal(cells, b.constant(range(n), "int32", (1, 1, n))), type=x.dtype)
-        found = b.matmul(chosen, b.reshape(x, new_shape=(rows, n, count(features))))
-        return b.reshape(found, new_shape=shape)
+        rows_found = b.matmul(chosen, b.reshape(x, new_shape=(rows, n, count(features))))
+        return b.reshape(rows_found, new_shape=shape)
     starts = b.constant(range(0, rows * n, n), "int32", (rows, 1))
     flat = b.reshape(x, new_shape=(rows * n, *features))
     return b.gather(flat, indices + starts, axis=0)
@@ -55,37 +55,37 @@ def gather_positions(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
 def reverse_rows(b: Builder, value: LayoutTensor) -> LayoutTensor:
     """Return a value with the valid positions of each row in reverse order."""
     n = value.size("sequence")
-    places = b.constant(range(n), "int32", (1, n))
+    positions = b.constant(range(n), "int32", (1, n))
     last = column(b, lengths(b, value.mask, "int32")) - 1
-    indices = b.where(valid(b, value.mask), last - places, places)
+    indices = b.where(valid(b, value.mask), last - positions, positions)
     return _in_layout_of(value, gather_positions(b, value, indices))
 
 
-def join_sequences(b: Builder, parts: Sequence[LayoutTensor], whole: LayoutTensor) -> LayoutTensor:
+def join_sequences(b: Builder, parts: Sequence[LayoutTensor], joined: LayoutTensor) -> LayoutTensor:
     """Return parts that were joined along the sequence, with all padding after the last one.
 
-    `whole` is canonical, and has the parts one after the other with their padding.
+    `joined` is canonical, and has the parts one after the other with their padding.
     """
-    rows = whole.size("batch")
+    rows = joined.size("batch")
     masks = [
         every(b, rows, part.size("sequence")) if part.mask is None else part.mask for part in parts
     ]
     mask = b.concat(masks, axis=1)
     if all(part.mask is None for part in parts[:-1]):
-        return LayoutTensor(whole.tensor, whole.layout, whole.sequence, mask)
+        return LayoutTensor(joined.tensor, joined.layout, joined.sequence, mask)
     n = mask.shape[1]
-    places = b.constant(range(n), "float32", (1, n))
-    end, indices = b.constant([0], "float32", (1, 1)), places
+    positions = b.constant(range(n), "float32", (1, n))
+    end, indices = b.constant([0], "float32", (1, 1)), positions
     for part in masks[:-1]:
         # Everything after a part moves up by the padding of that part.
         valid_ones = b.reduce_sum(part, axes=[1], keep_dimensions=True)
         end = end + valid_ones
-        behind = b.cast(b.greater_or_equal(places, end), type="float32")
+        behind = b.cast(b.greater_or_equal(positions, end), type="float32")
         indices = indices + behind * (float(part.shape[1]) - valid_ones)
     indices = b.cast(b.min(indices, b.constant(n - 1, "float32")), type="int32")
     total = b.reduce_sum(mask, axes=[1])
     mask = b.cast(below(b, total, n), type="float32")
-    return LayoutTensor(gather_positions(b, whole, indices), whole.layout, whole.sequence, mask)
+    return LayoutTensor(gather_positions(b, joined, indices), joined.layout, joined.sequence, mask)
 
 
 def pad_front(
@@ -96,17 +96,17 @@ def pad_front(
     The rule is a function of the number of valid positions. All rows grow by its maximum.
     """
     amounts = [front(n) for n in range(1, value.size("sequence") + 1)]
-    most = max(amounts)
-    own = align_rows(b, map_lengths(b, value.mask, lambda n: front(n) if n else most), value)
-    found: Any = None
+    longest = max(amounts)
+    own = align_rows(b, map_lengths(b, value.mask, lambda n: front(n) if n else longest), value)
+    result: Any = None
     for amount in sorted(set(amounts)):
-        shifted = pad_axis(b, x, axis, amount, most - amount)
+        shifted = pad_axis(b, x, axis, amount, longest - amount)
         chosen = b.equal(own, b.constant(amount, "float32"))
-        found = shifted if found is None else b.where(chosen, shifted, found)
-    return found
+        result = shifted if result is None else b.where(chosen, shifted, result)
+    return result
 
 
 def _in_layout_of(value: LayoutTensor, tensor: Tensor) -> LayoutTensor:
     """Return a result that was computed on a canonical tensor in the layout of the value."""
-    found = value.canonical()
-    return LayoutTensor(tensor, found.layout, value.sequence, value.mask).reorder(value.layout)
+    canonical = value.canonical()
+    return LayoutTensor(tensor, canonical.layout, value.sequence, value.mask).reorder(value.layout)

@@ -34,8 +34,8 @@ def extremes(dtype: DataType) -> tuple[float, float]:
 
 def lengths(b: Builder, mask: Tensor, dtype: DataType = "float32") -> Any:
     """Return the number of valid positions of each row, `[batch]`, at least one."""
-    found = b.max(b.reduce_sum(mask, axes=[1]), b.constant(1, "float32"))
-    return found if dtype == "float32" else b.cast(found, type=dtype)
+    numbers = b.max(b.reduce_sum(mask, axes=[1]), b.constant(1, "float32"))
+    return numbers if dtype == "float32" else b.cast(numbers, type=dtype)
 
 
 def valid(b: Builder, mask: Tensor) -> Any:
@@ -67,36 +67,38 @@ def one_step(b: Builder, mask: Tensor) -> Any:
 # Values with a mask.
 
 
-def align_rows(b: Builder, numbers: Tensor, flow: LayoutTensor) -> Any:
+def align_rows(b: Builder, numbers: Tensor, source: LayoutTensor) -> Any:
     """Return `[batch]` or `[batch, length]` numbers in a shape that broadcasts to a value."""
-    roles = [flow.position("batch"), *([flow.position("sequence")] if numbers.rank > 1 else [])]
+    roles = [source.position("batch"), *([source.position("sequence")] if numbers.rank > 1 else [])]
     if roles != sorted(roles):
         numbers = b.transpose(numbers, permutation=(1, 0))
-    shape = [1] * len(flow.layout)
-    for place, size in zip(sorted(roles), numbers.shape, strict=True):
-        shape[place] = size
+    shape = [1] * len(source.layout)
+    for axis, size in zip(sorted(roles), numbers.shape, strict=True):
+        shape[axis] = size
     return b.reshape(numbers, new_shape=shape)
 
 
-def fill_padding(b: Builder, flow: LayoutTensor, value: float, tensor: Tensor | None = None) -> Any:
+def fill_padding(
+    b: Builder, source: LayoutTensor, value: float, tensor: Tensor | None = None
+) -> Any:
     """Return a value, or a tensor laid out like it, with a number at all padded positions."""
-    x = flow.tensor if tensor is None else tensor
-    return b.where(align_rows(b, valid(b, flow.mask), flow), x, b.constant(value, x.dtype))
+    x = source.tensor if tensor is None else tensor
+    return b.where(align_rows(b, valid(b, source.mask), source), x, b.constant(value, x.dtype))
 
 
-def mean(b: Builder, flow: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
+def mean(b: Builder, source: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
     """Return the mean over axes that include the sequence; they keep size 1."""
-    total = b.reduce_sum(fill_padding(b, flow, 0, x), axes=axes, keep_dimensions=True)
-    sequence = flow.position("sequence")
+    total = b.reduce_sum(fill_padding(b, source, 0, x), axes=axes, keep_dimensions=True)
+    sequence = source.position("sequence")
     others = count(x.shape[k] for k in axes if k != sequence)
-    size = align_rows(b, lengths(b, flow.mask), flow) * float(others)
+    size = align_rows(b, lengths(b, source.mask), source) * float(others)
     return total / (size if x.dtype == "float32" else b.cast(size, type=x.dtype))
 
 
 def combine_masks(b: Builder, sources: Sequence[LayoutTensor], sequence: str | None) -> Any:
     """Return the mask of a position-wise function of values, None if all positions are valid."""
-    found: Any = None
+    combined: Any = None
     masks = [x.mask for x in sources if x.mask is not None and x.sequence == sequence]
     for mask in dict.fromkeys(masks):
-        found = mask if found is None else found * mask
-    return found
+        combined = mask if combined is None else combined * mask
+    return combined

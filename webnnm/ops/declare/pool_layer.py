@@ -42,32 +42,34 @@ def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
     """Return how the notation uses a pool; `windows(shape, **options)` is the operator's rule."""
 
     def shape(layer: ShapeView) -> None:
-        if layer.flow.dims is None:
+        if layer.input.dims is None:
             return
-        at = places(layer, layer.flow, layer.options["layout"])
-        sizes = sizes_of(layer.flow, at.source)
+        at = places(layer, layer.input, layer.options["layout"])
+        sizes = sizes_of(layer.input, at.source)
         height, width = sizes["h"], sizes["w"]
-        found = {"c": sizes["c"], "h": None, "w": None}
+        result_sizes = {"c": sizes["c"], "h": None, "w": None}
         if height and width:
             options = _options(layer, (height, width))
             rows, columns = windows((1, 1, height, width), layout="nchw", **options)
-            found |= {"h": rows.count, "w": columns.count}
-        learn_image(layer, at, found)
+            result_sizes |= {"h": rows.count, "w": columns.count}
+        learn_image(layer, at, result_sizes)
 
     def build(b: Builder, layer: BuildView) -> LayoutTensor:
-        flow, written = layer.operands[0], layer.options["layout"]
+        source, written = layer.operands[0], layer.options["layout"]
         at = places(layer, layer.features[0], written)
-        options = _options(layer, (flow.features[at.source["h"]], flow.features[at.source["w"]]))
+        options = _options(
+            layer, (source.features[at.source["h"]], source.features[at.source["w"]])
+        )
 
         def apply(image: Tensor, layout: str) -> Tensor:
-            given = {**options, "layout": layout}
+            call_options = {**options, "layout": layout}
             source = _before_relu(image) if layer.operator.name == "maxPool2d" else None
             if source is None:
-                return b.apply(layer.operator, [image], given)
+                return b.apply(layer.operator, [image], call_options)
             # The same results and gradients, with relu on a fraction of the cells.
-            return b.relu(b.apply(layer.operator, [source], given))
+            return b.relu(b.apply(layer.operator, [source], call_options))
 
-        return build_image(b, flow, at, written, apply)
+        return build_image(b, source, at, written, apply)
 
     return LayerRules(options=OPTIONS, shape=shape, build=build)
 

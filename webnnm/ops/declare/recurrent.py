@@ -41,18 +41,18 @@ def slot(name: str, rank: int, *, optional: bool = False) -> Slot:
 
 def _steps(value: Any, *types: TensorType) -> int:
     """Accept the number of steps of the input; None means that number."""
-    found = types[0].shape[0]
-    if value is not None and value != found:
-        raise OperatorError("NNM303", f"{value!r} steps, but the input {types[0]} has {found}")
-    return found
+    steps = types[0].shape[0]
+    if value is not None and value != steps:
+        raise OperatorError("NNM303", f"{value!r} steps, but the input {types[0]} has {steps}")
+    return steps
 
 
 def _check_hidden_size(value: Any, *types: TensorType) -> int:
     """Accept the hidden size of the recurrent weights; None means that size."""
-    found = types[2].shape[-1]
-    if value is not None and (not is_integer(value) or value != found):
-        raise OperatorError("NNM303", f"{value!r}, the recurrent weights {types[2]} have {found}")
-    return found
+    size = types[2].shape[-1]
+    if value is not None and (not is_integer(value) or value != size):
+        raise OperatorError("NNM303", f"{value!r}, the recurrent weights {types[2]} have {size}")
+    return size
 
 
 STEPS = Option(None, _steps, positional=True)
@@ -67,18 +67,20 @@ def activations(*default: str) -> Option:
     def check(value: Any, *_: TensorType) -> tuple[str | Activation, ...]:
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise OperatorError("NNM303", f"{value!r} is not a list")
-        given: Iterable[Any] = value
-        found = tuple(_plain(item) for item in given)
-        if len(found) != len(default):
-            raise OperatorError("NNM303", f"{len(found)} activations, {len(default)} expected")
-        return found
+        items: Iterable[Any] = value
+        activations = tuple(_plain(item) for item in items)
+        if len(activations) != len(default):
+            raise OperatorError(
+                "NNM303", f"{len(activations)} activations, {len(default)} expected"
+            )
+        return activations
 
     return Option(default, check)
 
 
 def _plain(value: Any) -> str | Activation:
-    found = activation(value)
-    return found if found.options else found.name
+    result = activation(value)
+    return result if result.options else result.name
 
 
 def covers(*, activations: Sequence[str | Activation], **_: Any) -> bool:
@@ -120,9 +122,9 @@ def require_shapes(
 # Arithmetic.
 
 
-def functions(b: Builder, given: Sequence[str | Activation]) -> list[Callable[[Tensor], Any]]:
+def functions(b: Builder, names: Sequence[str | Activation]) -> list[Callable[[Tensor], Any]]:
     """Return activations as functions of a tensor."""
-    return [partial(activation(found), b) for found in given]
+    return [partial(activation(name), b) for name in names]
 
 
 def parts(b: Builder, x: Tensor, count: int, axis: int) -> list[Tensor]:
@@ -151,11 +153,11 @@ def of_direction(b: Builder, x: Tensor | None, number: int) -> Any:
     """Return one direction's part of a tensor whose first dimension is the direction."""
     if x is None:
         return None
-    found = x
+    part = x
     if x.shape[0] > 1:
         rest = x.shape[1:]
-        found = b.slice(x, starts=(number, *(0 for _ in rest)), sizes=(1, *rest))
-    return b.reshape(found, new_shape=x.shape[1:])
+        part = b.slice(x, starts=(number, *(0 for _ in rest)), sizes=(1, *rest))
+    return b.reshape(part, new_shape=x.shape[1:])
 
 
 def zeros(b: Builder, x: Tensor, shape: Shape) -> Tensor:
@@ -176,17 +178,17 @@ def run(
 
     With `lengths`, `[batch, 1]`, the states of a row do not change after its last step.
     """
-    found: list[tuple[Any, ...]] = []
+    outputs: list[tuple[Any, ...]] = []
     order = range(len(inputs))
-    for place in reversed(order) if backward else order:
-        after = step(inputs[place], state)
-        if lengths is not None and place:  # every row has a first step
-            inside = b.greater(lengths, b.constant(place, "float32"))
+    for time in reversed(order) if backward else order:
+        after = step(inputs[time], state)
+        if lengths is not None and time:  # every row has a first step
+            inside = b.greater(lengths, b.constant(time, "float32"))
             pairs = zip(after, state, strict=True)
             after = tuple(b.where(inside, new, old) for new, old in pairs)
         state = after
-        found.append(state)
-    return found[::-1] if backward else found
+        outputs.append(state)
+    return outputs[::-1] if backward else outputs
 
 
 def loops(
@@ -227,18 +229,18 @@ def loops(
             k: int = len(present),
             back: Any = backward,
         ) -> list[Any]:
-            given, before, written = rest[:k], rest[k : k + len(states)], rest[k + len(states) :]
-            left = iter(given)
+            inputs, before, written = rest[:k], rest[k : k + len(states)], rest[k + len(states) :]
+            left = iter(inputs)
             at = h.subtract(steps - 1, place) if back else place
             around = [None if w is None else next(left) for w in own]
             after = h.inline(cell, h.take(x, at, 0), *around, *before)
-            kept = [h.update_row(whole, after[0], at) for whole in written]
-            return [h.add(place, 1), x, *given, *after, *kept]
+            kept = [h.update_row(sequence, after[0], at) for sequence in written]
+            return [h.add(place, 1), x, *inputs, *after, *kept]
 
-        found = h.loop([h.constant(0, "int32"), x, *present, *first, *outputs], going, step)
-        found = found[2 + len(present) :]
-        ends.append([h.reshape(end, (1, *state)) for end in found[: len(states)]])
-        sequences += [h.reshape(y, (steps, 1, *state)) for y in found[len(states) :]]
+        results = h.loop([h.constant(0, "int32"), x, *present, *first, *outputs], going, step)
+        results = results[2 + len(present) :]
+        ends.append([h.reshape(end, (1, *state)) for end in results[: len(states)]])
+        sequences += [h.reshape(y, (steps, 1, *state)) for y in results[len(states) :]]
     last = [h.concatenate(kind, 0) for kind in zip(*ends, strict=True)]
     return (*last, h.concatenate(sequences, 1)) if return_sequence else tuple(last)
 

@@ -71,15 +71,15 @@ def run_shape(name: str, gates: int) -> Callable[[ShapeView], None]:
     """Return the shape rule of an operator over the steps of a sequence."""
 
     def rule(layer: ShapeView) -> None:
-        flow = layer.flow
-        if flow.known and flow.sequence is None:
+        source = layer.input
+        if source.known and source.sequence is None:
             hint = "give the input sequence=true, or the layer before it returnSequence=true"
             layer.fail("NNM411", f'"{name}" needs a sequence, but its input has none', hint=hint)
         directions = DIRECTIONS[layer.options["direction"]]
         _relate(layer, gates, directions, (directions,))
         if layer.options["return_sequence"]:
             for result in (layer.results[0], layer.results[-1]):
-                result.learn_sequence(flow.sequence)
+                result.learn_sequence(source.sequence)
 
     return rule
 
@@ -90,25 +90,25 @@ def cell_shape(gates: int) -> Callable[[ShapeView], None]:
     def rule(layer: ShapeView) -> None:
         _relate(layer, gates, 1, ())
         for result in layer.results:
-            result.learn_sequence(layer.flow.sequence)
+            result.learn_sequence(layer.input.sequence)
 
     return rule
 
 
 def _relate(layer: ShapeView, gates: int, directions: int, lead: tuple[int, ...]) -> None:
     """Exchange the known features and hidden size between operands and results."""
-    flow, weight, recurrent, *states = layer.operands
-    if flow.rank not in (None, 1):
-        layer.fail("NNM405", f"a recurrent layer needs 1 feature dimension, not {flow}")
+    source, weight, recurrent, *states = layer.operands
+    if source.rank not in (None, 1):
+        layer.fail("NNM405", f"a recurrent layer needs 1 feature dimension, not {source}")
     tensors = layer.tensors
     states += [tensors[n] for n in ("initialHiddenState", "initialCellState") if n in tensors]
     # A number written as initial state applies to all states.
     states = [state for state in states if state.rank != 0]
     hidden = _infer_hidden_size(layer, gates, directions)
-    features = _size(flow, 0) or _size(weight, -1)
+    features = _size(source, 0) or _size(weight, -1)
     wide = None if hidden is None else gates * hidden
     expected: list[tuple[str, Features | None, list[int | None]]] = [
-        ("flow", flow, [features]),
+        ("flow", source, [features]),
         ("weight", weight, [*lead, wide, features]),
         ("recurrentWeight", recurrent, [*lead, wide, hidden]),
         ("bias", tensors.get("bias"), [*lead, wide]),
@@ -137,14 +137,14 @@ def _infer_hidden_size(layer: ShapeView, gates: int, directions: int) -> int | N
         _size(weight, -2),
         *(_size(layer.tensors.get(n), -1) for n in ("bias", "recurrentBias")),
     ]
-    found = [
+    candidates = [
         layer.options["hidden_size"],
         total and total // directions,
         _size(recurrent, -1),
         *(size and size // gates for size in gated),
         *(_size(state, 0) for state in states),
     ]
-    return next((size for size in found if size), None)
+    return next((size for size in candidates if size), None)
 
 
 def _size(features: Features | None, axis: int) -> int | None:
@@ -159,20 +159,20 @@ def _size(features: Features | None, axis: int) -> int | None:
 
 def build_run(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     """Run over the sequence; the first result is passed on, then each result has its word."""
-    flow = layer.operands[0].reorder(("sequence", "batch", 0))
-    steps, batch, _ = flow.tensor.shape
+    source = layer.operands[0].reorder(("sequence", "batch", 0))
+    steps, batch, _ = source.tensor.shape
     directions = DIRECTIONS[layer.options["direction"]]
     operands = _weights(layer)
-    for place, slot in enumerate(layer.operator.operands[3:], start=2):
-        if slot.name.startswith("initial") and operands[place] is not None:
-            operands[place] = _initial(b, layer, slot.name, (directions, batch))
+    for index, slot in enumerate(layer.operator.operands[3:], start=2):
+        if slot.name.startswith("initial") and operands[index] is not None:
+            operands[index] = _initial(b, layer, slot.name, (directions, batch))
     options = tensor_options(layer) | {"steps": steps, "hidden_size": operands[1].shape[-1]}
-    lengths = None if flow.mask is None else column(b, padding.lengths(b, flow.mask))
-    found = _apply(b, layer, [flow.tensor, *operands], options, lengths)
-    states = len(found) - layer.options["return_sequence"]
-    results = [_states(b, x, ("batch", 0), None) for x in found[:states]]
+    lengths = None if source.mask is None else column(b, padding.lengths(b, source.mask))
+    outputs = _apply(b, layer, [source.tensor, *operands], options, lengths)
+    states = len(outputs) - layer.options["return_sequence"]
+    results = [_states(b, x, ("batch", 0), None) for x in outputs[:states]]
     if layer.options["return_sequence"]:
-        sequence = _states(b, found[-1], flow.layout, flow.sequence)
+        sequence = _states(b, outputs[-1], source.layout, source.sequence)
         results.append(sequence.reorder(layer.operands[0].layout))
         return results[-1], *results
     return results[0], *results
@@ -187,9 +187,10 @@ def build_cell(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
     x, *states = (_rows(b, tensor, lead) for tensor in tensors)
     weight, recurrent, *rest = _weights(layer, behind=3 + count)
     options = tensor_options(layer) | {"hidden_size": recurrent.shape[-1]}
-    found = _apply(b, layer, [x, weight, recurrent, *states, *rest], options)
+    results = _apply(b, layer, [x, weight, recurrent, *states, *rest], options)
     return tuple(
-        LayoutTensor(b.reshape(y, new_shape=(*lead, y.shape[-1])), layout, sequence) for y in found
+        LayoutTensor(b.reshape(y, new_shape=(*lead, y.shape[-1])), layout, sequence)
+        for y in results
     )
 
 
@@ -208,18 +209,18 @@ def _apply(
     if lengths is not None:
         options = {**options, "lengths": lengths}
     if (layer.training or lengths is not None) and operator.decompose is not None:
-        found = operator.decompose(b, *operands, **options)
+        results = operator.decompose(b, *operands, **options)
     else:
-        found = b.apply(operator, operands, options)
-    return cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
+        results = b.apply(operator, operands, options)
+    return cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,)
 
 
 def _weights(layer: BuildView, behind: int = 3) -> list[Any]:
     """Return both weights, and the tensors of the slots from `behind` on, None if absent."""
-    found = [layer.tensors.get(slot.name) for slot in layer.operator.operands[behind:]]
+    weights = [layer.tensors.get(slot.name) for slot in layer.operator.operands[behind:]]
     return [
         None if value is None else value.canonical().tensor
-        for value in (*layer.operands[1:3], *found)
+        for value in (*layer.operands[1:3], *weights)
     ]
 
 

@@ -64,9 +64,9 @@ def _check(table: Tensor, heads: int, causal: bool, most: int) -> None:
     buckets, columns = table.shape
     least = 2 if causal else 4
     if columns != heads or buckets < least or (buckets % 2 and not causal):
-        wanted = f"[{least} or more, {heads}]" if causal else f"[an even number from 4, {heads}]"
+        expected = f"[{least} or more, {heads}]" if causal else f"[an even number from 4, {heads}]"
         raise OperatorError(
-            "NNM404", f"the table of distances is {show(table.shape)}, not {wanted}"
+            "NNM404", f"the table of distances is {show(table.shape)}, not {expected}"
         )
     if most <= buckets // least:
         message = f"{buckets} buckets for distances up to {most}"

@@ -20,8 +20,8 @@ MODE_WORDS = ("nearest-neighbor", "linear", *MODES)
 
 def _mode(value: Value) -> str:
     """Read a mode in WebNN's words or the shorter ones."""
-    found = values.choice(*MODE_WORDS)(value)
-    return MODES.get(found, found)
+    mode = values.choice(*MODE_WORDS)(value)
+    return MODES.get(mode, mode)
 
 
 def _scales(value: Value) -> tuple[float, ...] | values.Sizes:
@@ -34,76 +34,76 @@ def _scales(value: Value) -> tuple[float, ...] | values.Sizes:
     return tuple(map(values.positive, items))
 
 
-def _targets(layer: ShapeView | BuildView, flow: Features) -> Mapping[int, int | None]:
+def _targets(layer: ShapeView | BuildView, source: Features) -> Mapping[int, int | None]:
     """Return the new size of each feature that gets one, None while it is not known."""
-    if (flow.rank or 0) < 2:
-        layer.fail("NNM405", f"{flow} has {flow.rank} features, but at least two are needed")
+    if (source.rank or 0) < 2:
+        layer.fail("NNM405", f"{source} has {source.rank} features, but at least two are needed")
     option = next((o for o in ("new_shape", "sizes") if layer.options[o] is not None), "scales")
     asked = layer.options[option]
-    given: Sequence[Any] = asked or (1, 1)
+    factors: Sequence[Any] = asked or (1, 1)
     names = None
     if isinstance(asked, values.Sizes):
-        given, names = asked.sizes, asked.names
-    roles = (layer.axes(option) or []) if names else _axes(layer, flow)
-    if len(roles) != len(given):
-        layer.fail("NNM303", f"{len(given)} sizes for {len(roles)} dimensions", at=option)
-    found: dict[int, int | None] = {}
-    for role, number in zip(roles, given, strict=True):
+        factors, names = asked.sizes, asked.names
+    roles = (layer.axes(option) or []) if names else _axes(layer, source)
+    if len(roles) != len(factors):
+        layer.fail("NNM303", f"{len(factors)} sizes for {len(roles)} dimensions", at=option)
+    sizes_by_axis: dict[int, int | None] = {}
+    for role, number in zip(roles, factors, strict=True):
         if not isinstance(role, int):
             layer.fail("NNM310", "only features can be resampled, not a sequence", at=option)
         if not isinstance(number, int | float | None):
             layer.fail("NNM303", "expected numbers", at=option)
-        size = (flow.dims or [])[role]
+        size = (source.dims or [])[role]
         if number is None:
-            found[role] = size
+            sizes_by_axis[role] = size
         elif option == "scales":
-            found[role] = None if size is None else int(size * number)
+            sizes_by_axis[role] = None if size is None else int(size * number)
         else:
-            found[role] = int(number)
-        if found[role] is not None and (found[role] or 0) < 1:
+            sizes_by_axis[role] = int(number)
+        if sizes_by_axis[role] is not None and (sizes_by_axis[role] or 0) < 1:
             layer.fail("NNM408", f"nothing is left of {size} elements", at=option)
-    return found
+    return sizes_by_axis
 
 
-def _axes(layer: ShapeView | BuildView, flow: Features) -> list[Role]:
+def _axes(layer: ShapeView | BuildView, source: Features) -> list[Role]:
     """Return height and width: the features of `axes=`, or of these names, or the last two."""
     if layer.options["axes"] is not None:
         return layer.axes("axes") or []
-    if "height" in flow.names and "width" in flow.names:
-        return [flow.names.index("height"), flow.names.index("width")]
-    rank = flow.rank or 0
+    if "height" in source.names and "width" in source.names:
+        return [source.names.index("height"), source.names.index("width")]
+    rank = source.rank or 0
     return [rank - 2, rank - 1]
 
 
 def _shape(layer: ShapeView) -> None:
-    flow = layer.flow
-    if flow.dims is not None:
-        targets = _targets(layer, flow)
-        dims = [targets.get(k, size) for k, size in enumerate(flow.dims)]
-        learn_result(layer, dims, flow.names, flow.sequence)
+    source = layer.input
+    if source.dims is not None:
+        targets = _targets(layer, source)
+        dims = [targets.get(k, size) for k, size in enumerate(source.dims)]
+        learn_result(layer, dims, source.names, source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    flow = layer.operands[0]
+    source = layer.operands[0]
     targets = dict(_targets(layer, layer.features[0]))
-    for k in range(flow.rank):  # for a single dimension, any other one is the second
+    for k in range(source.rank):  # for a single dimension, any other one is the second
         if len(targets) < 2 and k not in targets:
-            targets[k] = flow.size(k)
+            targets[k] = source.size(k)
     if len(targets) > 2:
         layer.fail("NNM405", f"{len(targets)} dimensions, but a layer resamples at most two")
-    first, second = sorted(targets, key=flow.position)
-    if flow.position(second) - flow.position(first) > 1 and flow.tensor.rank != 4:
-        order: list[Role] = [role for role in flow.layout if role not in (first, second)]
-        flow = flow.reorder((*order, first, second))
-    x, options = flow.tensor, {"mode": layer.options["mode"]}
+    first, second = sorted(targets, key=source.position)
+    if source.position(second) - source.position(first) > 1 and source.tensor.rank != 4:
+        order: list[Role] = [role for role in source.layout if role not in (first, second)]
+        source = source.reorder((*order, first, second))
+    x, options = source.tensor, {"mode": layer.options["mode"]}
     sizes = [targets[first], targets[second]]
-    places = [flow.position(first), flow.position(second)]
+    places = [source.position(first), source.position(second)]
     if x.rank == 4:
-        return flow.with_tensor(b.resample2d(x, sizes=sizes, axes=places, **options))
+        return source.with_tensor(b.resample2d(x, sizes=sizes, axes=places, **options))
     lead, tail = x.shape[: places[0]], x.shape[places[1] + 1 :]
     image = b.reshape(x, new_shape=(count(lead), *x.shape[places[0] : places[1] + 1], count(tail)))
     image = b.resample2d(image, sizes=sizes, axes=(1, 2), **options)
-    return flow.with_tensor(b.reshape(image, new_shape=(*lead, *sizes, *tail)))
+    return source.with_tensor(b.reshape(image, new_shape=(*lead, *sizes, *tail)))
 
 
 resample_rules = LayerRules(

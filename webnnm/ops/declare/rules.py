@@ -13,28 +13,28 @@ from webnnm.ops.declare.tensors import Builder
 
 
 def same_shape(layer: ShapeView) -> None:
-    """Give the result the shape, names and sequence of the flow."""
-    equate(layer.result, layer.flow)
+    """Give the result the shape, names and sequence of the input."""
+    equate(layer.result, layer.input)
     keep_names(layer)
 
 
 def keep_names(layer: ShapeView) -> None:
-    """Give the result the names and the sequence of the flow."""
-    layer.result.learn_names(layer.flow.names)
-    layer.result.learn_sequence(layer.flow.sequence)
+    """Give the result the names and the sequence of the input."""
+    layer.result.learn_names(layer.input.names)
+    layer.result.learn_sequence(layer.input.sequence)
 
 
 def build_unary(builder: Builder, layer: BuildView) -> LayoutTensor:
-    """Apply the operator element by element, in whatever layout the flow has."""
-    flow = layer.operands[0]
-    result = builder.apply(layer.operator, [flow.tensor], tensor_options(layer))
-    return flow.with_tensor(result)
+    """Apply the operator element by element, in whatever layout the input has."""
+    source = layer.operands[0]
+    result = builder.apply(layer.operator, [source.tensor], tensor_options(layer))
+    return source.with_tensor(result)
 
 
 def tensor_options(layer: BuildView) -> dict[str, object]:
     """Return the options that the tensor operator has under the same name."""
-    known = layer.operator.options
-    return {name: value for name, value in layer.options.items() if name in known}
+    names = layer.operator.options
+    return {name: value for name, value in layer.options.items() if name in names}
 
 
 def places(names: Sequence[str | None], among: Sequence[str | None]) -> list[int]:
@@ -59,23 +59,23 @@ def broadcast_shape(layer: ShapeView) -> None:
 def broadcast_features(layer: ShapeView, operands: Sequence[Features]) -> None:
     """Relate some features of a layer and its result by broadcasting, in both directions."""
     result = layer.result
-    known = [x for x in operands if x.dims is not None and not x.undeclared]
-    if not known:  # nothing is known about the operands: they take the shape of the result
+    operands_known = [x for x in operands if x.dims is not None and not x.undeclared]
+    if not operands_known:  # nothing is known about the operands: they take the shape of the result
         for x in operands:
             x.learn(result.dims)
         return
     sequence = _common_sequence(layer, operands)
     if all(x.dims is not None or x.undeclared for x in operands):
         if result.dims is None:
-            result.learn([None] * max(x.rank or 0 for x in known))
+            result.learn([None] * max(x.rank or 0 for x in operands_known))
         result.learn_sequence(sequence)
     if result.dims is None:
         return
     for x in operands:
         if x.undeclared:
-            _adopt(layer, x, operands[0] if known[0] is operands[0] else result)
+            _adopt(layer, x, operands[0] if operands_known[0] is operands[0] else result)
     _check_rank(layer, operands)
-    _name_result(layer, known)
+    _name_result(layer, operands_known)
     for axis in range(len(result.dims)):
         _broadcast_axis(layer, operands, axis)
 
@@ -98,7 +98,7 @@ def _common_sequence(layer: ShapeView, operands: Sequence[Features]) -> str | No
 
 
 def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
-    """Give a new parameter the full feature shape of the flow, and infer the flow from it."""
+    """Give a new parameter the full feature shape of the input, and infer the input from it."""
     try:
         equate(parameter, source)
     except Conflict:
@@ -123,9 +123,9 @@ def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -
     for x in operands:
         if x.dims is None:
             return
-        found = places(x.names, result.names)
-        if axis in found:
-            cells.append((x, found.index(axis)))
+        positions = places(x.names, result.names)
+        if axis in positions:
+            cells.append((x, positions.index(axis)))
     sizes = [x.dims[k] for x, k in cells if x.dims is not None]
     larger = {size for size in sizes if size is not None and size != 1}
     if len(larger) > 1:

@@ -20,30 +20,35 @@ def share(size: int, position: Any) -> int:
 
 
 def at_valid_position(
-    b: Builder, layer: BuildView, flow: LayoutTensor, position: Any, like: LayoutTensor | None
+    b: Builder, layer: BuildView, source: LayoutTensor, position: Any, like: LayoutTensor | None
 ) -> LayoutTensor:
     """Pick along a sequence whose rows differ in length, or take the lengths of another one."""
-    n, rule = flow.size("sequence"), partial(share, position=position)
+    n, rule = source.size("sequence"), partial(share, position=position)
     if isinstance(position, int):
         if not layer.options["keep_dimensions"]:
-            return from_the_end(b, flow, [position], ())
+            return from_the_end(b, source, [position], ())
         reached = position if position >= 0 else -position - 1
-        mask = resize_mask(b, flow.mask, lambda size: int(size > reached), 1)
-        found = gather_positions(b, flow, _row_positions(b, flow, [position]))
-        return LayoutTensor(found, flow.layout, flow.sequence, mask)
+        mask = resize_mask(b, source.mask, lambda size: int(size > reached), 1)
+        elements = gather_positions(b, source, _row_positions(b, source, [position]))
+        return LayoutTensor(elements, source.layout, source.sequence, mask)
     if like is None:
         size = rule(n)
-        wanted, mask = (
-            map_lengths(b, flow.mask, rule, "int32"),
-            resize_mask(b, flow.mask, rule, size),
+        new_lengths, mask = (
+            map_lengths(b, source.mask, rule, "int32"),
+            resize_mask(b, source.mask, rule, size),
         )
     else:
-        size, wanted = like.size("sequence"), _amounts(b, like)
-        mask = every(b, flow.mask.shape[0], size) if like.mask is None else like.mask
-    whole, wanted = (column(b, numbers) for numbers in (_amounts(b, flow), wanted))
-    steps = b.constant(range(size), "int32", (1, size)) * whole / wanted
+        size, new_lengths = like.size("sequence"), _amounts(b, like)
+        mask = every(b, source.mask.shape[0], size) if like.mask is None else like.mask
+    old_lengths, new_lengths = (
+        column(b, numbers) for numbers in (_amounts(b, source), new_lengths)
+    )
+    steps = b.constant(range(size), "int32", (1, size)) * old_lengths / new_lengths
     return LayoutTensor(
-        gather_positions(b, flow, b.min(steps, whole - 1)), flow.layout, flow.sequence, mask
+        gather_positions(b, source, b.min(steps, old_lengths - 1)),
+        source.layout,
+        source.sequence,
+        mask,
     )
 
 
@@ -54,23 +59,23 @@ def _amounts(b: Builder, value: LayoutTensor) -> Any:
     return lengths(b, value.mask, "int32")
 
 
-def _row_positions(b: Builder, flow: LayoutTensor, positions: Sequence[int]) -> Any:
+def _row_positions(b: Builder, source: LayoutTensor, positions: Sequence[int]) -> Any:
     """Return int32 indices `[batch, k]` for positions; negatives count from the last valid one."""
     fixed, back = (
         b.constant(numbers, "int32", (1, len(positions)))
-        for numbers in (list(positions), [int(place < 0) for place in positions])
+        for numbers in (list(positions), [int(position < 0) for position in positions])
     )
-    found = fixed + column(b, lengths(b, flow.mask, "int32")) * back
-    return b.max(found, b.constant(0, "int32"))
+    signed = fixed + column(b, lengths(b, source.mask, "int32")) * back
+    return b.max(signed, b.constant(0, "int32"))
 
 
 def from_the_end(
-    b: Builder, flow: LayoutTensor, positions: Sequence[int], sizes: Sequence[int]
+    b: Builder, source: LayoutTensor, positions: Sequence[int], sizes: Sequence[int]
 ) -> LayoutTensor:
     """Replace the sequence with features: positions of each row, in a tensor of some shape."""
-    found = gather_positions(b, flow, _row_positions(b, flow, positions))
-    batch, _, *features = found.shape
-    tensor = b.reshape(found, new_shape=(batch, *sizes, *features))
+    elements = gather_positions(b, source, _row_positions(b, source, positions))
+    batch, _, *features = elements.shape
+    tensor = b.reshape(elements, new_shape=(batch, *sizes, *features))
     return LayoutTensor(tensor, ("batch", *range(tensor.rank - 1)))
 
 

@@ -114,8 +114,8 @@ def read_signature(
             _refuse(name, f"**{argument.name}", "options need names and defaults of their own")
         if argument.kind == argument.KEYWORD_ONLY:
             kind = _with_check(KINDS[_kind_of(argument)], own_checks.get(argument.name))
-            given = REQUIRED if argument.default is argument.empty else argument.default
-            options[argument.name] = Option(given, kind.check)
+            default = REQUIRED if argument.default is argument.empty else argument.default
+            options[argument.name] = Option(default, kind.check)
             readers[argument.name] = kind.read
         else:
             own_types = types if isinstance(types, (str, tuple)) else types.get(argument.name)
@@ -127,9 +127,9 @@ def read_signature(
     if len(slots) > 1 and any(slot.variadic for slot in slots):
         _refuse(name, f"*{slots[-1].name} next to other operands", "a list has to be alone")
     _require_known(name, own_checks, options, "option")
-    for given in (types, ranks):
-        if not isinstance(given, (str, tuple)):
-            _require_known(name, given, [a.name for a in arguments[1:]], "operand")
+    for default in (types, ranks):
+        if not isinstance(default, (str, tuple)):
+            _require_known(name, default, [a.name for a in arguments[1:]], "operand")
     return Signature(tuple(slots), options, readers)
 
 
@@ -144,10 +144,10 @@ def _slot(
     if not optional and argument.default is not argument.empty:
         why = "the default of optional operands is None, options are keyword-only"
         _refuse(name, f"the default of {argument.name}", why)
-    word = camel_case(argument.name)
+    written = camel_case(argument.name)
     alike = (i for i, slot in enumerate(before) if slot.dtypes == dtypes and len(dtypes) > 1)
     return Slot(
-        name=word,
+        name=written,
         dtypes=dtypes,
         ranks=ranks,
         like=next(alike, None),
@@ -158,26 +158,26 @@ def _slot(
 
 
 def _types(name: str, given: Types) -> frozenset[DataType]:
-    found: set[DataType] = set()
-    for word in (given,) if isinstance(given, str) else given:
-        if word in GROUPS:
-            found |= GROUPS[word]
-        elif is_data_type(word):
-            found.add(word)
+    dtypes: set[DataType] = set()
+    for group in (given,) if isinstance(given, str) else given:
+        if group in GROUPS:
+            dtypes |= GROUPS[group]
+        elif is_data_type(group):
+            dtypes.add(group)
         else:
-            hint = suggestion(word, [*GROUPS, *sorted(ANY)])
-            raise WebNNMError("NNM113", f'"{name}": unknown data type "{word}"', hint=hint)
-    return frozenset(found)
+            hint = suggestion(group, [*GROUPS, *sorted(ANY)])
+            raise WebNNMError("NNM113", f'"{name}": unknown data type "{group}"', hint=hint)
+    return frozenset(dtypes)
 
 
 def _kind_of(argument: inspect.Parameter) -> str:
     """Return the kind of an option: that of its default, or its annotation if it has none."""
     if argument.default is not argument.empty and argument.default is not None:
-        word = type(argument.default).__name__
+        name = type(argument.default).__name__
     else:
         annotation: Any = argument.annotation
-        word = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return word if word in KINDS else ""
+        name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return name if name in KINDS else ""
 
 
 def _with_check(kind: Kind, own: Callable[[Any], Any] | None) -> Kind:
@@ -201,10 +201,10 @@ def _with_check(kind: Kind, own: Callable[[Any], Any] | None) -> Kind:
 
 def _require_known(name: str, given: Collection[str], known: Collection[str], what: str) -> None:
     """Raise NNM303 if a declaration names an option or operand that does not exist."""
-    for word in given:
-        if word not in known:
-            hint = suggestion(word, known)
-            raise WebNNMError("NNM303", f'"{name}" has no {what} "{word}"', hint=hint)
+    for option in given:
+        if option not in known:
+            hint = suggestion(option, known)
+            raise WebNNMError("NNM303", f'"{name}" has no {what} "{option}"', hint=hint)
 
 
 def _refuse(name: str, what: str, why: str) -> NoReturn:

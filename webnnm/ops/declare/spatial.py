@@ -22,10 +22,10 @@ def numbers(amount: int, low: int) -> Callable[..., tuple[int, ...]]:
     check_items = checks.integers(low)
 
     def check(value: Any, *_: TensorType) -> tuple[int, ...]:
-        found = check_items(value)
-        if len(found) != amount:
-            raise OperatorError("NNM303", f"{len(found)} numbers, {amount} expected")
-        return found
+        result = check_items(value)
+        if len(result) != amount:
+            raise OperatorError("NNM303", f"{len(result)} numbers, {amount} expected")
+        return result
 
     return check
 
@@ -80,12 +80,12 @@ def automatic_padding(
 
     An image keeps its size, divided by the strides, or multiplied for transposed convolutions.
     """
-    found: list[int] = []
+    padding: list[int] = []
     for size, length, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
         span = reach(length, dilation)
         pair = halves(max(span - stride, 0)) if transposed else same_padding(size, span, stride)
-        found += pair if mode == "same-upper" else reversed(pair)
-    top, bottom, left, right = found
+        padding += pair if mode == "same-upper" else reversed(pair)
+    top, bottom, left, right = padding
     return top, bottom, left, right
 
 

@@ -22,25 +22,25 @@ def pair(low: int) -> Callable[[Value], Pair]:
 
     def read(value: Value) -> Pair:
         if isinstance(value, NamedShape):
-            found = _by_name(value)
+            numbers = _by_name(value)
         else:
-            found = values.integers(value)
-            found = found * 2 if not isinstance(value, Items) else found
-        if len(found) != 2:
+            numbers = values.integers(value)
+            numbers = numbers * 2 if not isinstance(value, Items) else numbers
+        if len(numbers) != 2:
             raise ValueError("expected a number, [height, width] or {height:…, width:…}")
-        if min(found) < low:
-            raise ValueError(f"{min(found)} is less than {low}")
-        return found[0], found[1]
+        if min(numbers) < low:
+            raise ValueError(f"{min(numbers)} is less than {low}")
+        return numbers[0], numbers[1]
 
     return read
 
 
 def _by_name(value: NamedShape) -> tuple[int, ...]:
     sizes = values.sizes(value)
-    given = dict(zip(sizes.names or (), sizes.sizes, strict=True))
-    if given.keys() != {"height", "width"}:
+    sizes_by_name = dict(zip(sizes.names or (), sizes.sizes, strict=True))
+    if sizes_by_name.keys() != {"height", "width"}:
         raise ValueError("expected {height:…, width:…}")
-    return tuple(n for n in (given["height"], given["width"]) if isinstance(n, int))
+    return tuple(n for n in (sizes_by_name["height"], sizes_by_name["width"]) if isinstance(n, int))
 
 
 PADDINGS = ("same", "valid")
@@ -52,15 +52,15 @@ def padding(value: Value) -> Sides | str:
         height, width = pair(0)(value)
         return height, height, width, width
     try:
-        word = values.choice(*PADDINGS)(value)
+        mode = values.choice(*PADDINGS)(value)
     except ValueError:
-        found = values.integers(value)
+        numbers = values.integers(value)
     else:
-        return (0, 0, 0, 0) if word == "valid" else word
-    found = found * 4 if not isinstance(value, Items) else found
-    if len(found) != 4 or min(found) < 0:
+        return (0, 0, 0, 0) if mode == "valid" else mode
+    numbers = numbers * 4 if not isinstance(value, Items) else numbers
+    if len(numbers) != 4 or min(numbers) < 0:
         raise ValueError("expected four non-negative numbers: [top, bottom, left, right]") from None
-    return found[0], found[1], found[2], found[3]
+    return numbers[0], numbers[1], numbers[2], numbers[3]
 
 
 STEPS = {
@@ -78,25 +78,25 @@ class Places:
     target: Mapping[str, int]
 
 
-def places(layer: ShapeView | BuildView, flow: Features, layout: str | None) -> Places:
+def places(layer: ShapeView | BuildView, source: Features, layout: str | None) -> Places:
     """Find height, width and channels among three features, by name or by the layout.
 
     A written layout that disagrees with the names is the layout of the result. Raises NNM405
     for another number of features.
     """
-    if flow.rank != 3:
+    if source.rank != 3:
         layer.fail(
             "NNM405",
-            f"an image has 3 feature dimensions, but {flow} has {flow.rank}",
+            f"an image has 3 feature dimensions, but {source} has {source.rank}",
             hint="channels, height and width",
         )
     written = _indices((layout or "nchw").replace("n", ""))
-    names = flow.names
+    names = source.names
     if "height" not in names or "width" not in names:
         return Places(written, written)
     height, width = names.index("height"), names.index("width")
-    found = {"c": 3 - height - width, "h": height, "w": width}
-    return Places(found, written if layout else found)
+    axes = {"c": 3 - height - width, "h": height, "w": width}
+    return Places(axes, written if layout else axes)
 
 
 def _indices(letters: str) -> dict[str, int]:
@@ -123,7 +123,7 @@ def learn_image(layer: ShapeView, at: Places, sizes: Mapping[str, int | None]) -
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
     layer.result.learn_names(names)
-    layer.result.learn_sequence(layer.flow.sequence)
+    layer.result.learn_sequence(layer.input.sequence)
 
 
 def sizes_of(features: Features, at: Mapping[str, int]) -> dict[str, int | None]:
@@ -137,21 +137,23 @@ def sizes_of(features: Features, at: Mapping[str, int]) -> dict[str, int | None]
 
 def build_image(
     b: Builder,
-    flow: LayoutTensor,
+    source: LayoutTensor,
     at: Places,
     written: str | None,
     apply: Callable[[Tensor, str], Tensor],
 ) -> LayoutTensor:
-    """Apply an operator on images to the flow, in the run-time layout that it has if possible.
+    """Apply an operator on images to the input, in the run-time layout that it has if possible.
 
     `apply(tensor, layout)` gets a tensor of rank 4; batch and sequence are one dimension there.
     """
-    lead: tuple[Role, ...] = tuple(role for role in flow.layout if not isinstance(role, int))
-    layouts = {tuple(at.source[x] for x in word if x != "n"): word for word in INPUT_LAYOUTS}
-    physical = tuple(role for role in flow.layout if isinstance(role, int))
+    lead: tuple[Role, ...] = tuple(role for role in source.layout if not isinstance(role, int))
+    layouts = {
+        tuple(at.source[x] for x in letters if x != "n"): letters for letters in INPUT_LAYOUTS
+    }
+    physical = tuple(role for role in source.layout if isinstance(role, int))
     layout = written or layouts.get(physical, INPUT_LAYOUTS[0])
     letters = layout.replace("n", "")
-    tensor = flow.reorder((*lead, *(at.source[x] for x in letters))).tensor
+    tensor = source.reorder((*lead, *(at.source[x] for x in letters))).tensor
     rows = tensor.shape[: len(lead)]
     if len(rows) != 1:
         tensor = b.reshape(tensor, new_shape=(count(rows), *tensor.shape[len(rows) :]))
@@ -159,4 +161,4 @@ def build_image(
     if len(rows) != 1:
         result = b.reshape(result, new_shape=(*rows, *result.shape[1:]))
     roles: tuple[Role, ...] = tuple(at.target[x] for x in letters)
-    return LayoutTensor(result, (*lead, *roles), flow.sequence)
+    return LayoutTensor(result, (*lead, *roles), source.sequence)

@@ -43,20 +43,20 @@ def between(low: float, high: float) -> Callable[[Value], float]:
     """Return a reader of numbers between two bounds."""
 
     def read(value: Value) -> float:
-        found = number(value)
-        if not low <= found <= high:
-            raise ValueError(f"{found} must be between {low} and {high}")
-        return found
+        result = number(value)
+        if not low <= result <= high:
+            raise ValueError(f"{result} must be between {low} and {high}")
+        return result
 
     return read
 
 
 def positive(value: Value) -> float:
     """Read a number above 0."""
-    found = number(value)
-    if not found > 0:
-        raise ValueError(f"{found} must be above 0")
-    return found
+    result = number(value)
+    if not result > 0:
+        raise ValueError(f"{result} must be above 0")
+    return result
 
 
 BOOLEANS = ("true", "false")
@@ -64,10 +64,10 @@ BOOLEANS = ("true", "false")
 
 def boolean(value: Value) -> bool:
     """Read `true` or `false`."""
-    word = _word(value)
-    if word not in BOOLEANS:
+    name = _word(value)
+    if name not in BOOLEANS:
         raise ValueError("expected true or false")
-    return word == "true"
+    return name == "true"
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class OneOf:
 
     def __call__(self, value: Value) -> str:
         """Read one of the words."""
-        found = _word(value)
-        if found not in self.words:
+        name = _word(value)
+        if name not in self.words:
             raise ValueError(f"expected {' or '.join(self.words)}")
-        return found
+        return name
 
 
 def choice(*names: str) -> OneOf:
@@ -91,18 +91,18 @@ def choice(*names: str) -> OneOf:
 
 def text(value: Value) -> str:
     """Read a word or a string."""
-    found = _word(value)
-    if found is None:
+    result = _word(value)
+    if result is None:
         raise ValueError("expected a word")
-    return found
+    return result
 
 
 def data_type(value: Value) -> DataType:
     """Read the name of a data type."""
-    word = _word(value)
-    if word is None or not is_data_type(word):
+    name = _word(value)
+    if name is None or not is_data_type(name):
         raise ValueError("expected a data type")
-    return word
+    return name
 
 
 def axis_names(value: Value) -> tuple[int | str, ...]:
@@ -121,10 +121,10 @@ def one_axis(value: Value) -> tuple[int | str, ...]:
 def _axis(value: Value) -> int | str:
     if isinstance(value, Number) and isinstance(value.value, int):
         return value.value
-    word = _word(value)
-    if word is None:
+    name = _word(value)
+    if name is None:
         raise ValueError("expected a dimension name or an index")
-    return word
+    return name
 
 
 @dataclass(frozen=True)
@@ -181,8 +181,8 @@ def anything(value: Value) -> Any:
         return value.value
     if isinstance(value, Items):
         return tuple(anything(item) for item in value.items)
-    word = text(value)
-    return {"true": True, "false": False}.get(word, word)
+    name = text(value)
+    return {"true": True, "false": False}.get(name, name)
 
 
 def _word(value: Value) -> str | None:

@@ -128,5 +128,5 @@ def _nearest(np: Any, windows: Windows, cells: Any, real: Any) -> Any:
     inside = np.where(real, cells, windows.size)
     lowest = np.min(inside, axis=1)[:, None]
     highest = np.max(np.where(real, cells, -1), axis=1)[:, None]
-    found = np.minimum(np.maximum(cells, lowest), highest)
-    return np.where(highest < 0, np.zeros_like(found), found)
+    cells_inside = np.minimum(np.maximum(cells, lowest), highest)
+    return np.where(highest < 0, np.zeros_like(cells_inside), cells_inside)
