@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.model.test_sources import network, rows
+from tests.unit.formats.test_onnx_blocks import network, rows
 from webnnm import GraphBuilder, NNModel
 from webnnm.core.errors import DataError
 from webnnm.formats.onnx.writer import serialize
