@@ -82,7 +82,7 @@ GROUPS = {
         "Part",
         "read_name_map",
     ],
-    "Parts of models": ["split_model", "join_models", "replace_head"],
+    "Changed models": ["split_model", "join_models", "replace_head", "quantize"],
     "Arrays": [
         "xp",
         "random",

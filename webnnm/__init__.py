@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from webnnm.model.finding_lr import find_lr as find_lr
     from webnnm.model.graph_text import graph_text as graph_text
     from webnnm.model.nnmodel import NNModel as NNModel
+    from webnnm.model.quantizing import quantize as quantize
     from webnnm.model.report import view as view
     from webnnm.model.searching import search as search
     from webnnm.model.texts import check as check
@@ -144,6 +145,7 @@ _OFFERED = {
     "model.cross_validating": "cross_validate",
     "model.finding_lr": "find_lr",
     "model.graph_text": "graph_text",
+    "model.quantizing": "quantize",
     "model.report": "view",
     "formats.graph_export": "export_graph",
     "model.nnmodel": "NNModel",

@@ -34,7 +34,6 @@ def test_every_fence_is_closed_and_every_python_runs_or_says_why_not() -> None:
 
 INSIDE = {
     "adding-an-operator.md": "it is about the inside",
-    "quantization.md": "models of one's own are quantised by their state",
 }
 """Guides that may import what is not public."""
 MODULES = "charts|language|random|sync|xp"

@@ -94,6 +94,7 @@ PUBLIC = [
     "plane_features",
     "plot_model",
     "probe",
+    "quantize",
     "random",
     "read_csv",
     "read_name_map",

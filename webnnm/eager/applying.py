@@ -45,7 +45,7 @@ def parameter_arrays(
     for vertex in state.network.parameters:
         if vertex.packing:
             message = f'the parameter "{vertex.name}" is packed, and cannot be used as an array'
-            raise DataError("NNM704", message, hint="unpack it: await model.quantize(None)")
+            raise DataError("NNM704", message, hint="unpack it: await webnnm.quantize(model, None)")
         if vertex.name in learning or not trainable:
             found[vertex.name] = asarray(state.parameters.value(vertex.name), device=device)
     return found

@@ -56,6 +56,7 @@ MOVED = {
     "inspect": "webnnm.inspect_model(model, …)",
     "parameters": "model.params()",
     "permutation_importance": "webnnm.permutation_importance(model, …)",
+    "quantize": "await webnnm.quantize(model, …)",
     "take_parameters": "await model.load_params(other)",
     "view": "webnnm.view(data)",
     "given_backend": "model.backend",

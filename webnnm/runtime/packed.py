@@ -45,7 +45,7 @@ class Packed:
     def refuse(self) -> None:
         """Raise `DataError` NNM704, because the values cannot be set."""
         message = f'the parameter "{self.name}" is packed: its values cannot be set'
-        raise DataError("NNM704", message, hint="await model.quantize(None)")
+        raise DataError("NNM704", message, hint="await webnnm.quantize(model, None)")
 
     @property
     def shape(self) -> Shape:
@@ -186,7 +186,7 @@ async def begin_packed(
         packer.close()
 
 
-async def quantize(state: ModelState, weights: str | None, block: int = BLOCK) -> list[str]:
+async def pack_parameters(state: ModelState, weights: str | None, block: int = BLOCK) -> list[str]:
     """Store the matrices of a model in another form; return the names of the packed ones."""
     chosen = packings(state.network, weights, block) if weights is not None else {}
     with state.occupancy.by("a quantisation", changes=True):

@@ -180,7 +180,7 @@ def _check_float(name: str, type: TensorType, packing: Packing | None) -> None:
         raise DataError(
             "NNM704",
             f'an adapter cannot be merged into "{name}", which is {packing or type.dtype}',
-            hint="keep the adapter separate, or await model.quantize(None) first"
+            hint="keep the adapter separate, or await webnnm.quantize(model, None) first"
             if packing
             else "keep the adapter separate, or load the model with float32 weights",
         )

@@ -117,7 +117,7 @@ async def from_pretrained(
       float16 arithmetic; softmax, normalisations and outputs remain float32, and weights are
       stored as float16 unless `weights` says otherwise. Only for models whose inputs are tokens.
     - `weights`: "float16", "int8" or "int4", the type in which matrices are stored, and `block`,
-      how many numbers share a scale; see `PretrainedModel.quantize`.
+      how many numbers share a scale; see `quantize`.
     - `references`: where an index may find its shards, besides its own folder: "anywhere", or a
       folder or an address.
 
@@ -480,32 +480,6 @@ class PretrainedModel(NNModel):
             return tokens, most, {}
         return self._start(self._source(tokens, None, {})[0], most, forced)
 
-    async def quantize(self, weights: str | None, *, block: int = 32) -> list[str]:
-        """Store matrices in fewer bits, or as float32 again; return the names of those packed now.
-
-        >>> async def small(folder):
-        ...     model = await webnnm.from_pretrained(folder)
-        ...     names = await model.quantize("int4")
-        ...     print(len(names), "matrices,", model.memory())
-
-        - `weights`: "float16"; "int8", integers from -127 to 127 with a scale for each block;
-          "int4", from 0 to 15 with a scale and a minimum; None for float32.
-        - `block`: how many numbers share a scale, along the axis that products sum over; if it does
-          not divide that axis, the next size that does.
-
-        The matrices of `matmul`, `attend` and `embedding` layers are packed, including tied ones;
-        norms, biases, and anything with fewer than 1024 elements stay as they are. Computation is
-        in float32. Packed matrices are frozen; use `add_lora` to train. Rounding is not undone:
-        None restores float32, not the original values. `docs/quantization.md` reports the cost.
-
-        Raises `DataError` NNM704 for other weights and blocks, NNM712 during training.
-        """
-        from webnnm.runtime.packed import quantize
-
-        names = await quantize(self.state, weights, block)
-        self._reset(self._plain)
-        return names
-
     def memory(self) -> Memory:
         """Return what the model has allocated, by purpose, and how its parameters are stored.
 
@@ -523,7 +497,7 @@ class PretrainedModel(NNModel):
 
         >>> async def compared(model, text):
         ...     before = await model.perplexity(text)
-        ...     await model.quantize("int8")
+        ...     await webnnm.quantize(model, "int8")
         ...     return await model.perplexity(text) / before
 
         It is exp(mean negative log-likelihood) of the tokens after the first. The text, or its
@@ -711,8 +685,11 @@ class PretrainedModel(NNModel):
     def _reset(self, plain: Document | None) -> None:
         """Drop what was made for the previous text."""
         self._plain = plain
-        self._forget()
         self._forget_network()
+
+    def _forget_network(self) -> None:
+        self._forget()
+        super()._forget_network()
 
     def _forget(self) -> None:
         """Free what is compiled for `predict` and `generate`."""

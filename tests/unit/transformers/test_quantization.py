@@ -11,7 +11,7 @@ import pytest
 
 import webnnm
 from tests.unit.transformers.folders import wide_files
-from webnnm import DataError, ModelError, NNModel, PretrainedModel
+from webnnm import DataError, ModelError, NNModel, PretrainedModel, quantize
 from webnnm.core.arrays import HostArray
 
 IDS = [[3, 7, 30, 0], [1, 2, 5, 9]]
@@ -51,7 +51,7 @@ async def test_matrices_take_fewer_bits_and_compute_nearly_the_same(
 ) -> None:
     async with await loaded(tmp_path) as model:
         expected, whole = await logits(model), model.memory().kinds["parameters"]
-        names = await model.quantize(weights)
+        names = await quantize(model, weights)
         assert len(names) == 15 and "attention_norm1" not in names
         assert f"wq1 {weights}[64, 64]" in model.summary()
         size = model.memory().kinds["parameters"]
@@ -73,10 +73,10 @@ async def test_matrices_take_fewer_bits_and_compute_nearly_the_same(
 async def test_float32_comes_back_with_what_was_rounded(tmp_path: Path) -> None:
     async with await loaded(tmp_path, weights="int8") as model:
         found, value = await logits(model), model.state.parameters.value("up2").tolist()
-        assert await model.quantize(None) == []
+        assert await quantize(model, None) == []
         assert model.state.parameters.value("up2").tolist() == value
         assert away(await logits(model), found) < 1e-6
-        await model.quantize("int8")
+        await quantize(model, "int8")
         assert model.state.parameters.value("up2").tolist() == value
 
 
@@ -115,7 +115,7 @@ async def test_adapters_are_trained_beside_a_packed_base(tmp_path: Path) -> None
         with pytest.raises(DataError, match=r"NNM704.*which is int4"):
             await model.merge_lora()
         learnt = await logits(model)
-        await model.quantize(None)
+        await quantize(model, None)
         await model.merge_lora()
         assert away(await logits(model), learnt) < 1e-5
 
@@ -135,7 +135,7 @@ async def test_a_processor_may_hold_float32_of_what_the_host_keeps_packed(tmp_pa
         await model.remove_lora()
         assert away(await logits(model), expected) < 1e-6
         assert len(await model.save()) < 60_000
-        await model.quantize(None)
+        await quantize(model, None)
         assert away(await logits(model), expected) < 1e-6
 
 
@@ -152,7 +152,7 @@ async def test_packed_parameters_are_neither_trained_nor_set(tmp_path: Path) -> 
             model.state.parameters.set("wq1", [[0.0] * 64] * 64)
         for wrong in ({"weights": "int3"}, {"weights": "int8", "block": 0}):
             with pytest.raises(DataError, match=r"NNM704"):
-                await model.quantize(**wrong)
+                await quantize(model, **wrong)
         assert len(await logits(model)) == 2 * 4 * 40
 
 

@@ -25,7 +25,7 @@ async def test_embeddings_of_rounded_float32_weights_keep_their_direction() -> N
     async with await webnnm.from_pretrained(FOLDER.parent, **settings) as model:
         vectors: list[list[float]] = []
         for weights in (None, "int8"):
-            await model.quantize(weights)
+            await webnnm.quantize(model, weights)
             found = await model.predict(input_ids=[TOKENS])
             vectors.append(found["sentence_embedding"][0].tolist())
         assert model.memory().stored < 25_000_000

@@ -94,7 +94,7 @@ def unpack_input(b: GraphBuilder, name: str, vertex: ParameterVertex, training: 
             "NNM605",
             f'the parameter "{vertex.name}" is stored as {packing}: it cannot be trained',
             hint="await model.add_lora() trains adapters alongside it; "
-            "await model.quantize(None) brings float32 back",
+            "await webnnm.quantize(model, None) brings float32 back",
         )
     if not packing.on_device:
         return b.input(name, "float32", shape)
