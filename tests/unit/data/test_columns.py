@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +67,8 @@ def test_names_that_are_not_text_become_text() -> None:
     ("value", "words"),
     [
         ([[1, 2]], "list is not a table"),
+        ("rows.csv", "await CSVDataset.create"),
+        (Path("rows.csv"), "await CSVDataset.create"),
         ({"a": [1, 2], "b": [1]}, 'column "b" has 1 rows, column "a" 2'),
         ({"a": [[1, 2]]}, 'column "a" holds lists'),
         (Frame({1: [1], "1": [2]}), 'two columns are called "1"'),

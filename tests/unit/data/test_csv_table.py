@@ -208,3 +208,10 @@ def test_a_wide_table_takes_no_longer_than_its_cells() -> None:
 def test_blanks_that_separate_cells_are_not_searched_again() -> None:
     with pytest.raises(DataError, match="follows the closing quote"):
         read_csv(" " * 90_000 + '"a"b', delimiter=" ")
+
+
+def test_the_name_of_a_file_is_not_its_text() -> None:
+    with pytest.raises(DataError, match="is the name of a file") as caught:
+        read_csv("folder/rows.csv")
+    assert (caught.value.code, caught.value.hint) == ("NNM713", "read_csv(Path('folder/rows.csv'))")
+    assert read_csv("a,b\nrows.csv,1\n").row_count == 1

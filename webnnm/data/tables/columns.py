@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.awaiting import check_awaited
@@ -97,12 +98,11 @@ def as_table(value: Any) -> Table:
     source: Any = value
     keys = source if isinstance(value, Mapping) else get_column_keys(source)
     if keys is None:
-        raise DataError(
-            "NNM702",
-            f"{type(source).__name__} is not a table",
-            hint="give a dict, name → values, a list of dicts, or an object with columns such as a "
-            "DataFrame",
-        )
+        hint = "give a dict, name → values, a list of dicts, or an object with columns such as a "
+        hint += "DataFrame"
+        if isinstance(value, (str, bytes, PurePath)):
+            hint = "await CSVDataset.create(path=…), or text= for the text of a table"
+        raise DataError("NNM702", f"{type(source).__name__} is not a table", hint=hint)
     keys = list(keys)
     names = tuple(map(str, keys))
     check_writable(names, lambda index: f"the name of column {index}")

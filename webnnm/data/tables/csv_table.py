@@ -28,6 +28,8 @@ from webnnm.data.tables.table_bytes import check_text, decode_table
 
 Header = bool | Literal["auto"]
 
+SUFFIXES = (".csv", ".tsv", ".txt")
+"""How names of files end that hold tables."""
 HEADER_ROWS = 2000
 """So many rows are compared with the first, to see whether it names the columns."""
 MARK_ROWS = 200
@@ -93,6 +95,9 @@ def read_slices(
 
     A page draws itself in between.
     """
+    if isinstance(source, str) and source.endswith(SUFFIXES) and len(source.splitlines()) == 1:
+        message = f'"{source[-60:]}" is the name of a file, not the text of a table'
+        raise DataError("NNM713", message, hint=f"read_csv(Path({source!r}))")
     if not isinstance(header, bool) and header != "auto":
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
     check_options(delimiter, quote, comment, decimal)
