@@ -29,7 +29,7 @@ class LayerWatch:
 
     async def look(self, training, model, dataset):
         """See how the layers are now, once the steps that are queued have finished."""
-        if not training.going:
+        if not training.is_running:
             return
         try:
             now = await training.checkpoint()

@@ -84,7 +84,7 @@ def described(name: str) -> Mapping[str, Chart]:
 def notebook_bar(name: str) -> str:
     """Return what a notebook shows while a model with the name trains."""
     bar = Notebook.__new__(Notebook)
-    bar._html, bar._place = str, (1, 2)
+    bar._html, bar._position = str, (1, 2)
     return bar._bar(name)
 
 

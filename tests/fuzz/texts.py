@@ -23,10 +23,10 @@ from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.testing.objectives import objectives
-from webnnm.trainer.decisions import update_settings
+from webnnm.trainer.decisions import make_update_settings
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import FinalSettings, Settings
-from webnnm.training.step import target_type, training_step
+from webnnm.training.step import build_training_step, get_target_type
 from webnnm.training.step_settings import StepSettings
 
 BATCH, LENGTH = 2, 3
@@ -79,8 +79,8 @@ def _step(network: Network, sequence: Mapping[str, int]) -> Graph:
     aims = objectives(network, sequence, None)
     losses = {name: objective.loss() for name, objective in aims.items()}
     outputs = lower_network(network, batch=BATCH, sequence=sequence).outputs
-    targets = {name: target_type(losses[name], output.type) for name, output in outputs.items()}
-    return training_step(
+    targets = {name: get_target_type(losses[name], output.type) for name, output in outputs.items()}
+    return build_training_step(
         network,
         targets,
         StepSettings(
@@ -90,7 +90,7 @@ def _step(network: Network, sequence: Mapping[str, int]) -> Graph:
             sequence=sequence,
             losses=losses,
             optimizer=OPTIMIZERS[settings.optimizer],
-            update=update_settings(network, settings),
+            update=make_update_settings(network, settings),
         ),
     ).graph
 

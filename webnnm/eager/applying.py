@@ -21,7 +21,7 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.generator import MODULI
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.training.freezing import multipliers
+from webnnm.training.freezing import compute_multipliers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def parameter_arrays(
     state: ModelState, *, trainable: bool, device: Device | None
 ) -> dict[str, Array]:
     """Return the values of a model's parameters as arrays: all, or the trainable ones."""
-    learning = {name for name, factor in multipliers(state.network).items() if factor > 0}
+    learning = {name for name, factor in compute_multipliers(state.network).items() if factor > 0}
     found: dict[str, Array] = {}
     for vertex in state.network.parameters:
         if vertex.packing:

@@ -23,7 +23,7 @@ from webnnm.training.optimizers import OPTIMIZERS, SlotShape
 from webnnm.training.settings import FinalSettings, parse_settings
 from webnnm.training.step_settings import RATE
 from webnnm.training.units import product_units
-from webnnm.training.update import CLOCK, SLOT, UpdateSettings, moved
+from webnnm.training.update import CLOCK, SLOT, UpdateSettings, update_parameters
 
 Rate = float | Array | Callable[[Array], float | Array]
 """A learning rate, or a function that returns it for a step, counted from 1."""
@@ -209,7 +209,9 @@ class ContainerOptimizer:
             lambda1=s.lambda1 if "L1" in s.regularization else 0.0,
             lambda2=s.lambda2 if "L2" in s.regularization else 0.0,
         )
-        moved(b, weights, slopes, b.input(RATE, "float32", []), self._optimizer, update, state)
+        update_parameters(
+            b, weights, slopes, b.input(RATE, "float32", []), self._optimizer, update, state
+        )
         return b.build(state)
 
     def __repr__(self) -> str:

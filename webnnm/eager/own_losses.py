@@ -16,7 +16,7 @@ from webnnm.eager.errors import ArrayTypeError, ArrayValueError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 from webnnm.training.forward import OutputLoss
-from webnnm.training.losses import Loss, LossRows, LossSettings, own_loss
+from webnnm.training.losses import Loss, LossRows, LossSettings, name_loss_function
 from webnnm.training.output_activation import ActivatedOutput
 
 Function = Callable[..., Any]
@@ -48,7 +48,7 @@ def own_losses(losses: Mapping[str, OutputLoss], given: Any) -> dict[str, Output
 def _replace_loss(name: str, chosen: OutputLoss, function: Function | None) -> OutputLoss:
     if function is None:
         return chosen
-    own = _OwnLoss(function, own_loss(function, name))
+    own = _OwnLoss(function, name_loss_function(function, name))
     if chosen.settings.smoothing:
         message = f"label_smoothing is {chosen.settings.smoothing:g}, but {own} takes its targets"
         raise DataError("NNM704", f"{message} unchanged", hint="smooth them in the function")

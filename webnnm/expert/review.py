@@ -13,8 +13,8 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.registry import RULES
 from webnnm.expert.rules.rule import Hit, Rule
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.trainer.review import Review, origins_of
-from webnnm.training.automatic import default_strengths, without_rules
+from webnnm.trainer.review import Review, find_origins
+from webnnm.training.automatic import default_strengths, turn_off_auto
 
 PROVEN = 0.95
 """A skill on other rows that leaves nothing to learn."""
@@ -63,8 +63,8 @@ class _Decisions:
     """
 
     def __init__(self, facts: Facts) -> None:
-        self.settings = without_rules(facts.settings)
-        self.origins = origins_of(self.settings, facts.data.training)
+        self.settings = turn_off_auto(facts.settings)
+        self.origins = find_origins(self.settings, facts.data.training)
         self.losses = {output.name: output.loss for output in facts.outputs if output.loss}
         if self.settings.batch_size is None and facts.data.sizes:
             self.settings = replace(self.settings, batch_size=facts.data.batch_size)

@@ -28,8 +28,8 @@ from webnnm.notation.syntax import Document
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.trainer.review import Review, explicit_settings
-from webnnm.trainer.row_settings import settings_by_rows
-from webnnm.training.output_activation import activation_of
+from webnnm.trainer.row_settings import complete_from_dataset
+from webnnm.training.output_activation import find_activation
 from webnnm.training.settings import Settings, parse_settings
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class Reviewer:
             earlier = [finding for finding in history.findings if finding.id not in ids]
             both = sorted([*review.findings, *earlier], key=lambda finding: finding.id)
             review = replace(review, findings=consistent(both))
-        return replace(review, told=self._told)
+        return replace(review, logged=self._told)
 
     def _of(self, history: History | None, *about: Any) -> Facts:
         """Return all facts, with those of a training that has ended, and remember them."""
@@ -368,7 +368,7 @@ def review(
     refused = subject.refused if isinstance(subject, Draft) else {}
     reviewer = Reviewer(subject, refused)
     data = subject.binding().dataset if subject.has_dataset else None
-    settings = settings_by_rows(subject.network, data, settings)
+    settings = complete_from_dataset(subject.network, data, settings)
     return reviewer.review(settings, history=history)
 
 
@@ -419,7 +419,7 @@ def _with_refused(
             loss = output.block.loss
             outputs[output.name] = OutputFacts(
                 name=output.name,
-                activation=activation_of(lowered.outputs[output.name]).kind,
+                activation=find_activation(lowered.outputs[output.name]).kind,
                 loss="" if loss is None else loss_name(loss.loss) or loss.loss,
                 written=loss is not None,
                 problem="; ".join(filter(None, (error.message, error.hint))),

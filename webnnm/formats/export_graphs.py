@@ -13,7 +13,7 @@ from webnnm.formats.sizes import Size, size_of
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
-from webnnm.training.batch_step import batch_loss, batch_step, called
+from webnnm.training.batch_step import build_batch_loss, build_batch_step, external_name
 from webnnm.training.forward import OutputLoss
 from webnnm.training.step_settings import StepSettings
 
@@ -71,7 +71,7 @@ def loss_graph(
     """Return the graph of the mean loss of every output over the rows that count."""
 
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
-        return batch_loss(network, losses, batch=batch, sequence=lengths)
+        return build_batch_loss(network, losses, batch=batch, sequence=lengths)
 
     return _export(network, graph, batch, sequence, constants)
 
@@ -83,7 +83,7 @@ def train_graph(
 
     def graph(batch: int, lengths: Mapping[str, int]) -> Graph:
         trial = replace(settings, batch=batch, rows=batch, steps=1, sequence=lengths)
-        return batch_step(network, trial)
+        return build_batch_step(network, trial)
 
     return _export(network, graph, batch, sequence)
 
@@ -106,7 +106,7 @@ def _export(
     return ExportedGraph(
         graphs=graphs,
         name=network.name or "model",
-        names={name: called(name) for name in (*graphs[0].inputs, *graphs[0].outputs)},
+        names={name: external_name(name) for name in (*graphs[0].inputs, *graphs[0].outputs)},
         constants=values,
         dimensions=_name_sizes(tried[-len(graphs) :]),
         source=network.outline.document.source,

@@ -21,7 +21,7 @@ from webnnm.formats.graph_files import ExportedGraph, graph_format, write_graph
 from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
-from webnnm.trainer.decisions import chosen_losses, loss_weights, update_settings
+from webnnm.trainer.decisions import choose_losses, make_update_settings, resolve_loss_weights
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import parse_settings
 from webnnm.training.step_settings import StepSettings
@@ -117,10 +117,10 @@ def _training(
         rows=0,
         steps=1,
         sequence={},
-        losses=chosen_losses(state, settings, review.losses),
+        losses=choose_losses(state, settings, review.losses),
         optimizer=OPTIMIZERS[settings.optimizer],
-        weights=loss_weights(settings),
-        update=update_settings(network, settings),
+        weights=resolve_loss_weights(settings),
+        update=make_update_settings(network, settings),
     )
 
 

@@ -33,9 +33,9 @@ from webnnm.graph.node import ConstantNode, Graph, Operand, OperatorNode
 from webnnm.graph.transforms.autodiff import backward
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.state import ModelState
-from webnnm.training.forward import OutputLoss, label_forms
-from webnnm.training.probe_step import measured
-from webnnm.training.step import target_type
+from webnnm.training.forward import OutputLoss, get_label_forms
+from webnnm.training.probe_step import build_measurements
+from webnnm.training.step import get_target_type
 from webnnm.training.step_settings import MASK, TARGET
 
 ROWS = 8
@@ -92,7 +92,7 @@ async def checked_gradients(
     given = {**inputs, **{TARGET + n: a for n, a in targets.items()}}
     given |= {MASK + n: a for n, a in masks.items()}
     size = len(next(iter(given.values())))
-    found = measured(
+    found = build_measurements(
         state.trained_network,
         losses,
         rows=size,
@@ -305,7 +305,7 @@ def _data(
     if not state.has_dataset:
         return *_drawn(state.trained_network, losses, state.sequence, rows), {}
     binding = state.binding()
-    inputs, targets = binding.arrays("training", label_forms(losses))
+    inputs, targets = binding.arrays("training", get_label_forms(losses))
     kept = range(min(rows, binding.dataset.size("training")))
     masks = binding.masks("training")
     parts = ({n: a.rows(kept) for n, a in each.items()} for each in (inputs, targets, masks))
@@ -319,7 +319,7 @@ def _drawn(
     lowered = lower_network(network, batch=rows, sequence=sequence)
     inputs = {name: _uniform(name, x.type) for name, x in lowered.inputs.items()}
     targets = {
-        name: _target(name, losses[name], target_type(losses[name], y.type), y.shape)
+        name: _target(name, losses[name], get_target_type(losses[name], y.type), y.shape)
         for name, y in lowered.outputs.items()
     }
     return inputs, targets

@@ -28,7 +28,7 @@ from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.review import explicit_settings
-from webnnm.trainer.row_settings import settings_by_rows
+from webnnm.trainer.row_settings import complete_from_dataset
 from webnnm.training.settings import Settings
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class NNModel:
     def training(self) -> Training | None:
         """The training in progress, or None."""
         training = self._training
-        return training if training is not None and training.going else None
+        return training if training is not None and training.is_running else None
 
     @property
     def name(self) -> str:
@@ -704,7 +704,7 @@ class NNModel:
             optimize_for=self.state.optimize_for, batch_size=self.state.batch_size, seed=self.seed
         )
         dataset = self.state.binding().dataset if self.state.has_dataset else None
-        return settings_by_rows(self.state.network, dataset, settings.resolve())
+        return complete_from_dataset(self.state.network, dataset, settings.resolve())
 
     async def test(self, subset: str = "testing") -> TestResult:
         """Evaluate the model on a subset of its dataset: loss, accuracy, confusion matrix, …

@@ -23,7 +23,7 @@ from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots import storage
 from webnnm.snapshots.safetensors import parse_json
 from webnnm.trainer.progress import Reporter, display
-from webnnm.training.automatic import by_rows
+from webnnm.training.automatic import complete_settings
 from webnnm.training.settings import HYPERPARAMETERS, parse_settings
 
 WORD = re.compile(r"\$(\w+)")
@@ -341,7 +341,9 @@ def _usual_epochs(dataset: AnyDataset, fixed: Mapping[str, Any]) -> int:
     batch = settings.batch_size or dataset.batch_size
     rows = dataset.size("training")
     divisible = isinstance(dataset, Dataset)
-    settings = by_rows(settings, rows=rows, batch_size=batch, parameters=0, divisible=divisible)
+    settings = complete_settings(
+        settings, rows=rows, batch_size=batch, parameters=0, can_split=divisible
+    )
     assert settings.epochs is not None
     return settings.epochs
 

@@ -10,7 +10,7 @@ from webnnm.data.protocol import AnyDataset
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, OperatorNode
-from webnnm.training.automatic import LEAST_EPOCHS, UPDATES
+from webnnm.training.automatic import MIN_EPOCHS, MIN_UPDATES
 
 PER_OPERATOR = 20e-6
 """Seconds of calling an operator of NumPy in a page,"""
@@ -41,7 +41,7 @@ def seconds_on_numpy(network: Network, dataset: AnyDataset | None) -> float:
     rows = 0 if dataset is None else dataset.size("training")
     if not rows:
         return seconds_of_inferences(operators, products)
-    updates = max(UPDATES, LEAST_EPOCHS * rows / BATCH)
+    updates = max(MIN_UPDATES, MIN_EPOCHS * rows / BATCH)
     step = PER_OPERATOR * UPDATE * operators + PER_MULTIPLICATION * 3 * BATCH * products
     return updates * step
 

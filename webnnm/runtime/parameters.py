@@ -16,7 +16,7 @@ from webnnm.graph.elaboration.initialise import initialisers
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.occupancy import Occupancy
-from webnnm.training.initialisation import initial_bytes, initial_graph
+from webnnm.training.initialisation import build_initial_graph, draw_initial_bytes
 
 KIND = "parameters"
 """The name of their tensors in the ledger."""
@@ -80,8 +80,8 @@ class ParameterStore:
     async def _start(self, seed: int, *purpose: object) -> None:
         if self.drawn:
             await self._backend.fill(
-                initial_graph(self.drawn, self.initialisers),
-                initial_bytes(seed, self.drawn, self.initialisers, *purpose),
+                build_initial_graph(self.drawn, self.initialisers),
+                draw_initial_bytes(seed, self.drawn, self.initialisers, *purpose),
                 {name: self.tensors[name] for name in self.drawn},
             )
         await self.read_back()

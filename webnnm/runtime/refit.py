@@ -10,7 +10,7 @@ from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation.syntax import Document
 from webnnm.runtime.parameters import KIND, ParameterStore
 from webnnm.runtime.state import ModelState
-from webnnm.training.initialisation import initial_bytes, initial_graph
+from webnnm.training.initialisation import build_initial_graph, draw_initial_bytes
 
 
 async def refit(
@@ -35,8 +35,8 @@ async def refit(
             tensors_made[name] = await state.backend.tensor(type, (values or {}).get(name))
         initialised = {n: type for n, type in fresh.items() if n not in (values or {})}
         if initialised:
-            graph = initial_graph(initialised, store.initialisers)
-            data = initial_bytes(state.seed, initialised, store.initialisers)
+            graph = build_initial_graph(initialised, store.initialisers)
+            data = draw_initial_bytes(state.seed, initialised, store.initialisers)
             await state.backend.fill(
                 graph, data, {name: tensors_made[name] for name in initialised}
             )

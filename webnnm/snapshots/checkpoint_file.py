@@ -14,7 +14,7 @@ from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.snapshots.safetensors import invalid
-from webnnm.training.automatic import AUTOMATIC
+from webnnm.training.automatic import OFF_VALUES
 from webnnm.training.clipping import CLIP_STATE
 from webnnm.training.optimizers import OPTIMIZERS, Optimizer, SlotShape, same_shape
 from webnnm.training.scaling import SCALE_STATE
@@ -203,7 +203,7 @@ def _check(
 def _settings(entry: Mapping[str, Any]) -> FinalSettings:
     """Return settings as they were written. Raises `ValueError`, `KeyError` for unknown ones."""
     # Earlier versions had fewer hyperparameters.
-    resolved: dict[str, Any] = {**AUTOMATIC, **_read_values(entry["resolved"])}
+    resolved: dict[str, Any] = {**OFF_VALUES, **_read_values(entry["resolved"])}
     return FinalSettings(**resolved, explicit=frozenset(_read_values(entry["given"])))
 
 
@@ -220,7 +220,7 @@ def _check_settled(settings: FinalSettings, outputs: Sequence[str]) -> None:
     optimizer = OPTIMIZERS[settings.optimizer]
     needed = ("batch_size", "epochs", "seed", "lr", "weight_decay", *optimizer.defaults)
     unknown = [name for name in needed if getattr(settings, name) is None]
-    unknown += [name for name in AUTOMATIC if getattr(settings, name) == "auto"]
+    unknown += [name for name in OFF_VALUES if getattr(settings, name) == "auto"]
     if unknown:
         raise ValueError(f"{', '.join(unknown)} are not set, although training has begun")
     weights = settings.loss_weights

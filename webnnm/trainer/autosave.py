@@ -11,7 +11,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.waiting import to_the_end
 from webnnm.snapshots.storage import claim, release
 
-Place = str | os.PathLike[str]
+Path = str | os.PathLike[str]
 FIRST_SECONDS = 2.0
 """When the first save is made: the page may be closed soon."""
 
@@ -27,20 +27,20 @@ class Autosave:
 
     def __init__(
         self,
-        save: Callable[[Place], Awaitable[object]],
-        place: Place,
+        save: Callable[[Path], Awaitable[object]],
+        path: Path,
         seconds: float,
         on_save: Callable[[Exception | None], object] | None,
         warn: Callable[[str], None],
-        going: Callable[[], bool],
+        is_running: Callable[[], bool],
     ) -> None:
         self._save = save
-        self._going = going
-        self._place = place
+        self._is_running = is_running
+        self._path = path
         self._seconds = seconds
         self._on_save = on_save
         self._warn = warn
-        self._refused = False
+        self._is_refused = False
         self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
@@ -50,10 +50,10 @@ class Autosave:
 
     async def save(self) -> None:
         """Save the model unless another page has the place; a failure only causes a warning."""
-        if self._refused:
+        if self._is_refused:
             return
         try:
-            await self._save(self._place)
+            await self._save(self._path)
         except Exception as error:
             if not (isinstance(error, DataError) and error.code == "NNM808"):  # it has just ended
                 self._report(error)
@@ -62,24 +62,24 @@ class Autosave:
 
     async def _run(self) -> None:
         # Wait for the claim, whatever happens to this task meanwhile: otherwise nobody releases it.
-        claiming = asyncio.ensure_future(claim(self._place))
+        claim_task = asyncio.ensure_future(claim(self._path))
         try:
-            await asyncio.shield(claiming)
-            await self._save_again()
+            await asyncio.shield(claim_task)
+            await self._save_at_intervals()
         finally:
-            (refusal,) = await asyncio.gather(claiming, return_exceptions=True)
+            (refusal,) = await asyncio.gather(claim_task, return_exceptions=True)
             if isinstance(refusal, Exception):
-                self._refused = True
+                self._is_refused = True
                 self._report(refusal)
             else:
-                await release(self._place)
+                await release(self._path)
 
-    async def _save_again(self) -> None:
+    async def _save_at_intervals(self) -> None:
         seconds = min(FIRST_SECONDS, self._seconds)
         while True:
-            await next_turn(seconds)
+            await wait_for_next_save(seconds)
             seconds = self._seconds
-            if self._going():
+            if self._is_running():
                 # A file is written completely, whatever happens to this task meanwhile.
                 await to_the_end(self.save())
 
@@ -90,15 +90,15 @@ class Autosave:
             self._on_save(failure)
 
 
-async def next_turn(seconds: float) -> None:
+async def wait_for_next_save(seconds: float) -> None:
     """Wait this long, or until the page is hidden."""
-    waiting = [asyncio.ensure_future(asyncio.sleep(seconds))]
+    tasks = [asyncio.ensure_future(asyncio.sleep(seconds))]
     if sys.platform == "emscripten":
         from webnnm.backends.browser_files import wait_until_hidden
 
-        waiting.append(asyncio.ensure_future(wait_until_hidden()))
+        tasks.append(asyncio.ensure_future(wait_until_hidden()))
     try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for each in waiting:
-            each.cancel()
+        for task in tasks:
+            task.cancel()

@@ -16,16 +16,16 @@ from webnnm.evaluation.history import plain
 from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
-from webnnm.trainer.feed import Feed, training_feed
+from webnnm.trainer.feed import Feed, make_feed
 from webnnm.trainer.review import Review, resolve_without_review
 from webnnm.trainer.training_run import TrainingRun
-from webnnm.training.forward import OutputLoss, label_forms
-from webnnm.training.freezing import multipliers
-from webnnm.training.losses import own_loss
+from webnnm.training.forward import OutputLoss, get_label_forms
+from webnnm.training.freezing import compute_multipliers
+from webnnm.training.losses import name_loss_function
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import FinalSettings, Settings
 from webnnm.training.step_settings import StepSettings
-from webnnm.training.units import clipped_units
+from webnnm.training.units import find_clipped_units
 from webnnm.training.update import UpdateSettings
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Decided:
+class TrainingPlan:
     """The decisions about a training, by the user, the expert system and seed search.
 
     Attributes: `settings`, hyperparameters without "auto"; `review`, and `findings`, of it and of
@@ -70,7 +70,7 @@ class Decided:
         }
 
 
-def decide(state: ModelState, reviewer: Reviewer | None, settings: Settings) -> Decided:
+def plan_training(state: ModelState, reviewer: Reviewer | None, settings: Settings) -> TrainingPlan:
     """Review a training and decide those of its settings that are "auto"."""
     _check_weights(state, settings.loss_weights)
     if "seeds" not in settings.explicit and (
@@ -84,62 +84,64 @@ def decide(state: ModelState, reviewer: Reviewer | None, settings: Settings) -> 
         review = resolve_without_review(settings, state.binding().dataset)
     else:
         review = reviewer.review(settings)
-    decided = review.settings.finish()
-    half = decided.compute_type == "float16"
-    return Decided(
-        settings=decided,
+    final = review.settings.finish()
+    is_half = final.compute_type == "float16"
+    return TrainingPlan(
+        settings=final,
         review=review,
         findings=review.findings,
-        network=half_network(state.trained_network) if half else state.trained_network,
-        losses=chosen_losses(state, decided),
+        network=half_network(state.trained_network) if is_half else state.trained_network,
+        losses=choose_losses(state, final),
     )
 
 
-async def try_seeds(state: ModelState, reviewer: Reviewer | None, decided: Decided) -> Decided:
+async def try_seeds(
+    state: ModelState, reviewer: Reviewer | None, plan: TrainingPlan
+) -> TrainingPlan:
     """Try other initial parameters, keep the best, and review the measurements."""
     from webnnm.trainer.scout import scout, seeds_within_budget
 
-    seeds = seeds_within_budget(decided.settings.seeds, state.parameters.count)
-    settings = replace(decided.settings, seeds=seeds)
-    scouting = await scout(state, decided.losses, seeds, settings.seed)
+    seeds = seeds_within_budget(plan.settings.seeds, state.parameters.count)
+    settings = replace(plan.settings, seeds=seeds)
+    scouting = await scout(state, plan.losses, seeds, settings.seed)
     if reviewer is None:
-        return replace(decided, settings=settings, scouting=scouting)
-    again = reviewer.review(settings, scouting=scouting.to_dict())
+        return replace(plan, settings=settings, scouting=scouting)
+    new_review = reviewer.review(settings, scouting=scouting.to_dict())
     return replace(
-        decided,
+        plan,
         settings=settings,
-        findings=[*decided.findings, *again.news(decided.review)],
-        losses=chosen_losses(state, settings, again.losses),
+        findings=[*plan.findings, *new_review.new_findings(plan.review)],
+        losses=choose_losses(state, settings, new_review.losses),
         scouting=scouting,
     )
 
 
-async def feed_of(state: ModelState, decided: Decided) -> Feed:
+async def prepare_feed(state: ModelState, plan: TrainingPlan) -> Feed:
     """Return the training rows in the form that the steps take."""
-    settings = decided.settings
-    dtypes: dict[str, DataType] = {v.block: v.dtype for v in decided.network.inputs}
+    settings = plan.settings
+    dtypes: dict[str, DataType] = {v.block: v.dtype for v in plan.network.inputs}
     # Callbacks, validation and a plateau schedule run after every epoch.
-    asked = settings.on_epoch or settings.on_batch or settings.schedule == "plateau"
-    alone = not asked and not state.binding().dataset.size("validation")
-    return await training_feed(
+    has_callback = settings.on_epoch or settings.on_batch or settings.schedule == "plateau"
+    is_unwatched = not has_callback and not state.binding().dataset.size("validation")
+    return await make_feed(
         state.binding(),
-        label_forms(decided.losses),
+        get_label_forms(plan.losses),
         settings.batch_size,
         dtypes,
-        settings.epochs if alone else 1,
+        settings.epochs if is_unwatched else 1,
         state.backend.budget,
     )
 
 
-def chosen_losses(
+def choose_losses(
     state: ModelState, settings: Settings, names: Mapping[str, str] = {}
 ) -> dict[str, OutputLoss]:
     """Return the loss of every output; `names` are those that a review chose."""
     objectives = state.objectives()
-    wanted = settings.class_weight
+    class_weight = settings.class_weight
 
     def weights(name: str) -> tuple[float, ...] | None:
-        if wanted is None:
+        if class_weight is None:
             return None
         names: list[str] = []
         shares = None
@@ -149,12 +151,12 @@ def chosen_losses(
             binding = state.binding()
             names = binding.dataset.labels(binding.outputs[name].field) or []
             shares = partial(shares_of_labels, binding, name)
-        return objectives[name].class_weights(wanted, names, shares)
+        return objectives[name].class_weights(class_weight, names, shares)
 
     functions = settings.loss
     losses = {
         name: objective.loss(
-            name="" if own_loss(functions, name) else names.get(name, ""),
+            name="" if name_loss_function(functions, name) else names.get(name, ""),
             smoothing=settings.label_smoothing,
             class_weights=weights(name),
         )
@@ -175,26 +177,26 @@ def _check_weights(state: ModelState, weights: str | Mapping[str, float]) -> Non
                 raise DataError("NNM710", f'loss_weights: no output "{name}"', hint=hint)
 
 
-def step_settings(state: ModelState, decided: Decided, feed: Feed) -> StepSettings:
+def make_step_settings(state: ModelState, plan: TrainingPlan, feed: Feed) -> StepSettings:
     """Return the settings for which the step graph of a training is built."""
-    settings = decided.settings
+    settings = plan.settings
     return StepSettings(
         batch=feed.batch,
-        rows=feed.held,
+        rows=feed.resident_rows,
         steps=feed.table_steps,
         epochs=feed.epochs,
         sequence=state.sequence,
-        losses=decided.losses,
+        losses=plan.losses,
         optimizer=OPTIMIZERS[settings.optimizer],
         masks=feed.masks,
-        weights=loss_weights(settings),
+        weights=resolve_loss_weights(settings),
         short=feed.short or feed.streams,
         batch_loss=settings.on_batch is not None,
-        update=update_settings(decided.network, settings),
+        update=make_update_settings(plan.network, settings),
     )
 
 
-def loss_weights(settings: Settings) -> Mapping[str, float] | None:
+def resolve_loss_weights(settings: Settings) -> Mapping[str, float] | None:
     """Return the weight of every output's loss; None weighs them by uncertainty."""
     weights = settings.loss_weights
     if isinstance(weights, Mapping):
@@ -202,11 +204,11 @@ def loss_weights(settings: Settings) -> Mapping[str, float] | None:
     return None if weights == "uncertainty" else {}
 
 
-def update_settings(network: Network, settings: FinalSettings) -> UpdateSettings:
+def make_update_settings(network: Network, settings: FinalSettings) -> UpdateSettings:
     """Return how gradients become updates, from hyperparameters without "auto"."""
     optimizer = OPTIMIZERS[settings.optimizer]
     parameters = [vertex for vertex in network.parameters if vertex.trainable]
-    rates = multipliers(network, settings.freeze)
+    rates = compute_multipliers(network, settings.freeze)
     kinds = settings.regularization
     return UpdateSettings(
         multipliers=rates,
@@ -224,31 +226,31 @@ def update_settings(network: Network, settings: FinalSettings) -> UpdateSettings
         clip_alpha=settings.clip_alpha,
         clip_epsilon=settings.clip_epsilon,
         agc_lambda=settings.agc_lambda,
-        units={name: axes for name, axes in clipped_units(network).items() if rates[name] > 0},
+        units={name: axes for name, axes in find_clipped_units(network).items() if rates[name] > 0},
         lambda1=settings.lambda1 if "L1" in kinds else 0.0,
         lambda2=settings.lambda2 if "L2" in kinds else 0.0,
     )
 
 
-def finished_weights(
+def zero_small_weights(
     state: ModelState, settings: FinalSettings, run: TrainingRun, note: Note
 ) -> dict[str, HostArray]:
     """Set weights that L1 left within one step of zero to zero (spec E.7), and report their share.
 
     Returns the parameters that were changed.
     """
-    changed: dict[str, HostArray] = {}
+    changes: dict[str, HostArray] = {}
     if settings.optimize_for != "size" or "L1" not in settings.regularization:
-        return changed
-    reach = run.schedule.at(max(1, run.steps_done)) * settings.lambda1
-    zero = total = 0
+        return changes
+    step_length = run.schedule.at(max(1, run.steps_done)) * settings.lambda1
+    zeros = total = 0
     for name in run.decaying:
         array: HostArray = state.parameters.value(name)
-        values = [value if abs(value) > reach else 0.0 for value in array.values()]
-        zero += values.count(0.0)
+        values = [value if abs(value) > step_length else 0.0 for value in array.values()]
+        zeros += values.count(0.0)
         total += len(values)
-        changed[name] = HostArray.of(values, array.dtype, array.shape)
-        state.parameters.put(name, changed[name])
+        changes[name] = HostArray.of(values, array.dtype, array.shape)
+        state.parameters.put(name, changes[name])
     if total:
-        note(f"{zero / total:.1%} of {total:,} regularised weights are 0")
-    return changed
+        note(f"{zeros / total:.1%} of {total:,} regularised weights are 0")
+    return changes

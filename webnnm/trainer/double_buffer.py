@@ -16,7 +16,7 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.trainer.feed import Arrays, Feed
-from webnnm.training.initialisation import generator_bytes, generator_graph
+from webnnm.training.initialisation import build_generator_graph, draw_generator_bytes
 from webnnm.training.step import StepGraph
 from webnnm.training.step_settings import TOTALS
 
@@ -83,37 +83,43 @@ class DoubleBuffer:
             raise
 
     async def _allocate(self, feed: Feed) -> None:
-        began = time.perf_counter()
+        start = time.perf_counter()
         self._single = await self.compile(self.graph.graph, recompute=self._recompute)
-        self.build_seconds = time.perf_counter() - began
-        inputs, states, own = self._single.inputs, self.graph.state, self.parameters
+        self.build_seconds = time.perf_counter() - start
+        inputs, states, parameters = self._single.inputs, self.graph.state, self.parameters
         self.fixed = {name: tensor for name, tensor in self.frozen.items() if name in inputs}
-        uploaded = {n: t for n, t in self.graph.resident.items() if n in inputs and n not in own}
+        uploaded = {
+            n: t for n, t in self.graph.resident.items() if n in inputs and n not in parameters
+        }
         # While a block of a stream is trained, the next one is uploaded.
-        blocks = 2 if feed.streams else 1
-        self._resident = [await self.tensors(uploaded, feed.data) for _ in range(blocks)]
-        first = await self.tensors({name: type for name, type in states.items() if name not in own})
-        first = {name: own.get(name) or first[name] for name in states}
+        block_count = 2 if feed.streams else 1
+        self._resident = [await self.tensors(uploaded, feed.data) for _ in range(block_count)]
+        first = await self.tensors(
+            {name: type for name, type in states.items() if name not in parameters}
+        )
+        first = {name: parameters.get(name) or first[name] for name in states}
         second = await self.tensors(states)
         self._halves = first, second
         # A second spare state is for a best epoch that is not the last of its call.
         self.spares = [await self.tensors(states) for _ in range(2 if feed.epochs > 1 else 1)]
-        learnt = {name: type for name, type in states.items() if name in own}
-        self.best = await self.tensors(learnt)
-        self._copy_parameters = await self._compile_copy(learnt)
+        trainable = {name: type for name, type in states.items() if name in parameters}
+        self.best = await self.tensors(trainable)
+        self._copy_parameters = await self._compile_copy(trainable)
         self._copy_state = await self._compile_copy(states)
-        self.backend.claim("training data", *(t for one in self._resident for t in one.values()))
+        self.backend.claim(
+            "training data", *(t for block in self._resident for t in block.values())
+        )
         copies = [t for half in (second, *self.spares, self.best) for t in half.values()]
-        made = [tensor for name, tensor in first.items() if name not in own]
-        self.backend.claim("training state", *made, *copies)
+        new_tensors = [tensor for name, tensor in first.items() if name not in parameters]
+        self.backend.claim("training state", *new_tensors, *copies)
 
     async def _initialise(self, seed: int, checkpoint: Checkpoint | None) -> None:
         """Write what does not start at 0 (spec C.1, dropout), or the state of a checkpoint."""
         graph = self.graph
         if graph.generators:
             shapes = {name: type.shape for name, type in graph.state.items()}
-            randoms = generator_graph(graph.generators, shapes, self.step)
-            random_bytes = generator_bytes(seed, graph.generators, shapes)
+            randoms = build_generator_graph(graph.generators, shapes, self.step)
+            random_bytes = draw_generator_bytes(seed, graph.generators, shapes)
             await self.backend.fill(randoms, random_bytes, self.state)
         values = {name: HostArray.of(n, "float32") for name, n in graph.initial_values.items()}
         self.write(values)
@@ -194,8 +200,10 @@ class DoubleBuffer:
         except ContextLost as lost:
             if lost.step is None:
                 raise
-            good = self.step + (lost.step - self._dispatches + 1) * steps - 1
-            raise ContextLost(f"after step {good}: {lost.message}", step=good) from lost
+            last_good_step = self.step + (lost.step - self._dispatches + 1) * steps - 1
+            raise ContextLost(
+                f"after step {last_good_step}: {lost.message}", step=last_good_step
+            ) from lost
         self._dispatches += dispatches
         self.step += dispatches * steps
         return totals
@@ -270,12 +278,12 @@ class DoubleBuffer:
     async def close(self, kept: Mapping[str, DeviceTensor]) -> None:
         """Free everything but some tensors, the parameters that the model gets."""
         await self.unroll(1)
-        alive = {tensor.handle for tensor in kept.values()}
+        kept_handles = {tensor.handle for tensor in kept.values()}
         trained = [t for name, t in self.parameters.items() if name in self.graph.state]
         self.backend.release(
             *(
-                one
-                for one in (*self._owned, *trained)
-                if isinstance(one, Executable) or one.handle not in alive
+                owned
+                for owned in (*self._owned, *trained)
+                if isinstance(owned, Executable) or owned.handle not in kept_handles
             )
         )

@@ -32,7 +32,7 @@ from webnnm.training.step_settings import (
 
 TABLE_STEPS = 4096
 """The maximum number of steps of the tables, if they have several epochs."""
-MOST_EPOCHS = 128
+MAX_EPOCHS = 128
 """The maximum number of epochs whose tables are uploaded at a time."""
 
 Arrays = Mapping[str, HostArray]
@@ -42,10 +42,10 @@ Arrays = Mapping[str, HostArray]
 class Feed:
     """The training rows, and how many of them are on the device at a time.
 
-    `count`: the number of rows; `held`: rows on the device at a time; `steps` per epoch; `epochs`:
-    the maximum in one device call; `table_steps`: the steps of one block; `data`: the arrays that
-    are uploaded once, by the names of the step's inputs, `host_data`: those that are too large for
-    that; `targets` and `masks`: the types of all rows on the device.
+    `count`: the number of rows; `resident_rows` of them are on the device at a time; `steps` per
+    epoch; `epochs`: the maximum in one device call; `table_steps`: the steps of one block; `data`:
+    the arrays that are uploaded once, by the names of the step's inputs, `host_data`: those that
+    are too large for that; `targets` and `masks`: the types of all rows on the device.
     """
 
     binding: DataBinding
@@ -53,7 +53,7 @@ class Feed:
     dtypes: Mapping[str, DataType]
     batch: int
     count: int
-    held: int
+    resident_rows: int
     steps: int
     epochs: int
     table_steps: int
@@ -81,7 +81,7 @@ class Block:
     orders: list[array[int]]
 
 
-async def training_feed(
+async def make_feed(
     binding: DataBinding,
     labels: Mapping[str, Labels],
     batch: int,
@@ -98,26 +98,28 @@ async def training_feed(
     """
     count = binding.dataset.size("training")
     steps = -(-count // batch)
-    held, table_steps = budget.block_steps * batch, budget.block_steps
-    large = False
+    resident_rows, table_steps = budget.block_steps * batch, budget.block_steps
+    exceeds_memory = False
     if binding.streams:
         epochs = 1
         async with aclosing(binding.blocks("training", 0, min(count, batch), labels)) as source:
-            first = await anext(source)
-        data = _named(*first, dtypes)
+            first_block = await anext(source)
+        data = _name_inputs(*first_block, dtypes)
     else:
         inputs, targets = binding.arrays("training", labels)
-        data = _named(inputs, targets, binding.masks("training"), dtypes)
-        large = sum(array.data.nbytes for array in data.values()) > budget.resident_bytes
-        changing = isinstance(binding.dataset, Dataset) and binding.dataset.augmentation
-        most = 1 if changing or large else min(epochs, MOST_EPOCHS, TABLE_STEPS // steps)
-        epochs = max(1, most)
-        if not large:
-            held, table_steps = count, epochs * steps
+        data = _name_inputs(inputs, targets, binding.masks("training"), dtypes)
+        exceeds_memory = sum(array.data.nbytes for array in data.values()) > budget.resident_bytes
+        augments = isinstance(binding.dataset, Dataset) and binding.dataset.augmentation
+        max_epochs = (
+            1 if augments or exceeds_memory else min(epochs, MAX_EPOCHS, TABLE_STEPS // steps)
+        )
+        epochs = max(1, max_epochs)
+        if not exceeds_memory:
+            resident_rows, table_steps = count, epochs * steps
 
     def types(prefix: str) -> dict[str, TensorType]:
         return {
-            name.removeprefix(prefix): TensorType(array.dtype, (held, *array.shape[1:]))
+            name.removeprefix(prefix): TensorType(array.dtype, (resident_rows, *array.shape[1:]))
             for name, array in data.items()
             if name.startswith(prefix)
         }
@@ -128,18 +130,18 @@ async def training_feed(
         dtypes=dtypes,
         batch=batch,
         count=count,
-        held=held,
+        resident_rows=resident_rows,
         steps=steps,
         epochs=epochs,
         table_steps=table_steps,
-        data={} if binding.streams or large else data,
-        host_data=data if large else {},
+        data={} if binding.streams or exceeds_memory else data,
+        host_data=data if exceeds_memory else {},
         targets=types(TARGET),
         masks=types(MASK),
     )
 
 
-async def epoch_blocks(
+async def iterate_blocks(
     feed: Feed, epoch: int, settings: FinalSettings, epochs: int = 1
 ) -> AsyncGenerator[Block]:
     """Yield the blocks of an epoch, or the single block of several `epochs` starting with it."""
@@ -150,32 +152,36 @@ async def epoch_blocks(
         if isinstance(dataset, Dataset) and dataset.augmentation is not None:
             from webnnm.data.preparation.epoch_arrays import epoch_arrays
 
-            changed = epoch_arrays(dataset, epoch, settings.shuffle, seed)
-            data = _named(*binding.convert_rows(*changed, feed.labels), {}, feed.dtypes)
+            augmented = epoch_arrays(dataset, epoch, settings.shuffle, seed)
+            data = _name_inputs(*binding.convert_rows(*augmented, feed.labels), {}, feed.dtypes)
         numbers = range(epoch, epoch + epochs)
         orders = binding.orders("training", numbers, settings.shuffle, seed)
         if not feed.host_data:
             yield Block(data, orders)
             return
         data = {**feed.host_data, **data}
-        for start in range(0, feed.count, feed.held):
-            chosen = orders[0][start : start + feed.held]
-            filled = {name: take(array, chosen, feed.held) for name, array in data.items()}
-            yield Block(filled, [array("i", range(len(chosen)))])
+        for start in range(0, feed.count, feed.resident_rows):
+            rows = orders[0][start : start + feed.resident_rows]
+            block = {name: take(array, rows, feed.resident_rows) for name, array in data.items()}
+            yield Block(block, [array("i", range(len(rows)))])
         return
-    async with aclosing(binding.blocks("training", epoch, feed.held, feed.labels)) as blocks:
+    async with aclosing(
+        binding.blocks("training", epoch, feed.resident_rows, feed.labels)
+    ) as blocks:
         async for inputs, targets, masks in blocks:
-            data = _named(inputs, targets, masks, feed.dtypes)
+            data = _name_inputs(inputs, targets, masks, feed.dtypes)
             count = len(next(iter(targets.values())))
-            filled = {name: take(array, range(count), feed.held) for name, array in data.items()}
-            yield Block(filled, [array("i", range(count))])
+            block = {
+                name: take(array, range(count), feed.resident_rows) for name, array in data.items()
+            }
+            yield Block(block, [array("i", range(count))])
 
 
-def step_tables(
-    made: StepSettings, schedule: Schedule, orders: Sequence[array[int]], first: int
+def make_step_tables(
+    settings: StepSettings, schedule: Schedule, orders: Sequence[array[int]], first: int
 ) -> dict[str, HostArray]:
     """Return the tables of a block whose first step is step `first` of the training, from 1."""
-    batch, size, every = made.batch, made.steps, made.update.accumulate
+    batch, size, accumulate = settings.batch, settings.steps, settings.update.accumulate
     rows = array("i")
     counts: list[float] = []
     due: list[float] = []
@@ -186,13 +192,13 @@ def step_tables(
         rows.frombytes(bytes(4 * (steps * batch - len(order))))
         counts += [float(batch)] * (steps - 1)
         counts.append(float(len(order) - (steps - 1) * batch))
-        due += [float(k % every == 0 or k == steps) for k in range(1, steps + 1)]
+        due += [float(k % accumulate == 0 or k == steps) for k in range(1, steps + 1)]
         epochs += [float(epoch)] * steps
     columns = {RATE: schedule.rates(first, len(counts)), COUNT: counts, DUE: due, EPOCH: epochs}
-    width = len(made.columns)
+    width = len(settings.columns)
     table = array("f", bytes(4 * size * width))
-    for place, name in enumerate(made.columns):
-        table[place : len(counts) * width : width] = array("f", columns[name])
+    for column, name in enumerate(settings.columns):
+        table[column : len(counts) * width : width] = array("f", columns[name])
     rows.frombytes(bytes(4 * (size * batch - len(rows))))
     return {
         ORDER: HostArray.of(rows, "int32", (size, batch)),
@@ -200,13 +206,13 @@ def step_tables(
     }
 
 
-def _named(
+def _name_inputs(
     inputs: Arrays, targets: Arrays, masks: Arrays, dtypes: Mapping[str, DataType]
 ) -> dict[str, HostArray]:
     """Return arrays by the names of the step's inputs."""
-    found = {
+    named = {
         INPUT + name: HostArray.of(array, dtypes[name], array.shape)
         for name, array in inputs.items()
     }
-    found |= {TARGET + name: array for name, array in targets.items()}
-    return found | {MASK + name: array for name, array in masks.items()}
+    named |= {TARGET + name: array for name, array in targets.items()}
+    return named | {MASK + name: array for name, array in masks.items()}

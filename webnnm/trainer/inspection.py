@@ -10,8 +10,8 @@ from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.runtime.state import HasState
-from webnnm.trainer.sampled_rows import first_rows, run_on, sampled_rows, types_of
-from webnnm.training.inspection_step import ACTIVATION, GRADIENT, LOSS, inspection_step
+from webnnm.trainer.sampled_rows import get_types, read_first_rows, run_on_rows, sample_rows
+from webnnm.training.inspection_step import ACTIVATION, GRADIENT, LOSS, build_inspection_step
 
 Arrays = Mapping[str, HostArray]
 
@@ -69,29 +69,29 @@ async def inspect_model(
         raise DataError("NNM704", f"rows is {rows!r}", hint="1 or more")
     losses = state.losses()
     if state.binding().streams:
-        chosen = await first_rows(state, losses, subset, rows)
+        sample = await read_first_rows(state, losses, subset, rows)
     else:
-        chosen = sampled_rows(state, losses, subset, seed, rows)
-    graph = inspection_step(
+        sample = sample_rows(state, losses, subset, seed, rows)
+    graph = build_inspection_step(
         state.trained_network,
         losses,
-        rows=chosen.count,
+        rows=sample.count,
         sequence=state.sequence,
-        masks=types_of(chosen.masks),
-        targets=types_of(chosen.targets),
+        masks=get_types(sample.masks),
+        targets=get_types(sample.targets),
     )
-    (found,) = await run_on(state, await state.backend.compile(graph), [chosen])
+    (results,) = await run_on_rows(state, await state.backend.compile(graph), [sample])
 
     weights = state.parameters.tensors
     values = await state.backend.read(*weights.values())
 
-    def named(prefix: str) -> dict[str, HostArray]:
-        return {n.removeprefix(prefix): v for n, v in found.items() if n.startswith(prefix)}
+    def select(prefix: str) -> dict[str, HostArray]:
+        return {n.removeprefix(prefix): v for n, v in results.items() if n.startswith(prefix)}
 
     return Inspection(
-        rows=chosen.count,
-        loss=float(found[LOSS].values()[0]),
+        rows=sample.count,
+        loss=float(results[LOSS].values()[0]),
         weights=dict(zip(weights, values, strict=True)),
-        activations=named(ACTIVATION),
-        gradients=named(GRADIENT),
+        activations=select(ACTIVATION),
+        gradients=select(GRADIENT),
     )

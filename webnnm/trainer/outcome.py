@@ -10,14 +10,14 @@ from webnnm.core.shapes import count
 from webnnm.graph.elaboration.initialise import WEIGHTS
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import assess_all, has_reports
-from webnnm.trainer.sampled_rows import Arrays, SampledRows, run_on, sampled_rows, types_of
+from webnnm.trainer.sampled_rows import Arrays, SampledRows, get_types, run_on_rows, sample_rows
 from webnnm.training.forward import OutputLoss
-from webnnm.training.outcome_step import outcome_step
+from webnnm.training.outcome_step import build_outcome_step
 from webnnm.training.probe_step import ROW
 
-MOST_ROWS = 256
+MAX_ROWS = 256
 """Enough for a class of 3 % of the rows to have some; a small part of the cost of an epoch."""
-MOST_NUMBERS = 2**22
+MAX_NUMBERS = 2**22
 """The maximum number of layer results computed, unless a training batch has more."""
 
 
@@ -39,47 +39,47 @@ async def measure_outcome(
     binding = state.binding()
     if binding.streams or not has_reports(state.objectives()):
         return {}
-    most = max(batch, min(MOST_ROWS, MOST_NUMBERS // _numbers_per_row(state)))
-    rows = sampled_rows(state, losses, "training", seed, most)
-    step = outcome_step(
+    max_rows = max(batch, min(MAX_ROWS, MAX_NUMBERS // _count_numbers_per_row(state)))
+    rows = sample_rows(state, losses, "training", seed, max_rows)
+    step = build_outcome_step(
         state.trained_network,
         losses,
         rows=rows.count,
         sequence=state.sequence,
-        masks=types_of(rows.masks),
-        targets=types_of(rows.targets),
+        masks=get_types(rows.masks),
+        targets=get_types(rows.targets),
     )
     dataset = binding.dataset
     subset = next((part for part in ("validation", "testing") if dataset.size(part)), "")
     parts = [rows]
     if subset:
-        parts.append(sampled_rows(state, losses, subset, seed, rows.count))
-    trained, *others = await run_on(state, await state.backend.compile(step.graph), parts)
+        parts.append(sample_rows(state, losses, subset, seed, rows.count))
+    trained, *others = await run_on_rows(state, await state.backend.compile(step.graph), parts)
     figures = dict(zip(step.names, trained.pop(ROW).values(), strict=True))
 
-    def named(prefix: str) -> dict[str, float]:
+    def select(prefix: str) -> dict[str, float]:
         return {n.removeprefix(prefix): v for n, v in figures.items() if n.startswith(prefix)}
 
-    def told(part: SampledRows, outputs: Arrays) -> dict[str, Any]:
-        found = {name: outputs[name].rows(range(part.count)) for name in part.targets}
-        compared = found, part.targets, part.masks
-        reports = assess_all(binding, state.objectives(), losses, *compared)
-        return {name: _in_short(report) for name, report in reports.items()}
+    def summarize(part: SampledRows, outputs: Arrays) -> dict[str, Any]:
+        predictions = {name: outputs[name].rows(range(part.count)) for name in part.targets}
+        comparison = predictions, part.targets, part.masks
+        reports = assess_all(binding, state.objectives(), losses, *comparison)
+        return {name: _summarize(report) for name, report in reports.items()}
 
     return {
         "rows": rows.count,
         "loss": figures["loss"],
-        "dead": named("dead/"),
-        "saturated": named("saturated/"),
-        "gradients": named("norm/"),
-        "moved": _moved(state, before),
-        "outputs": told(rows, trained),
-        "held_out": told(parts[1], others[0]) if subset else {},
+        "dead": select("dead/"),
+        "saturated": select("saturated/"),
+        "gradients": select("norm/"),
+        "moved": _relative_changes(state, before),
+        "outputs": summarize(rows, trained),
+        "held_out": summarize(parts[1], others[0]) if subset else {},
         "subset": subset,
     }
 
 
-def _numbers_per_row(state: ModelState) -> int:
+def _count_numbers_per_row(state: ModelState) -> int:
     """Return how many numbers the layers compute per row."""
     total = 0
     for layer in state.network.layers:
@@ -89,22 +89,22 @@ def _numbers_per_row(state: ModelState) -> int:
     return max(1, total)
 
 
-def _moved(state: ModelState, before: Arrays) -> dict[str, float]:
+def _relative_changes(state: ModelState, before: Arrays) -> dict[str, float]:
     """Return ‖after − before‖/‖before‖ for the trained weights."""
     parameters = state.parameters
     if not before:
         return {}
-    found: dict[str, float] = {}
+    changes: dict[str, float] = {}
     for p in state.network.parameters:
         if p.trainable and p.role in WEIGHTS:
             old, new = before[p.name].values(), parameters.value(p.name).values()
-            length = math.hypot(*old)
-            if length:
-                found[p.name] = math.dist(old, new) / length
-    return found
+            norm = math.hypot(*old)
+            if norm:
+                changes[p.name] = math.dist(old, new) / norm
+    return changes
 
 
-def _in_short(report: Any) -> dict[str, Any]:
+def _summarize(report: Any) -> dict[str, Any]:
     """Return the part of a report that shows whether its output learnt anything."""
     if hasattr(report, "r2"):
         return {"r2": report.r2}

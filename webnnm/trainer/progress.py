@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.evaluation.history import plain
-from webnnm.trainer.screen import Screen, state
+from webnnm.trainer.screen import Screen, describe_epoch
 
 if TYPE_CHECKING:
     from webnnm.evaluation.epoch import EpochRecord
@@ -27,7 +27,7 @@ GROUP = 0.05
 """Epochs that arrive within this many seconds are one group: they come from one call."""
 OUTLIER = 3
 """A group counts for at most this many times the median: pauses are not extrapolated."""
-ALL_EPOCHS, LOGGED = 100, 50
+ALL_LOGGED_BELOW, LOG_INTERVAL = 100, 50
 """Shorter trainings log every epoch; longer ones the first, the last and every 50th (spec E.10)."""
 
 
@@ -80,7 +80,7 @@ class Events:
 
     def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
         """Report an epoch."""
-        text = state(record, eta_seconds)
+        text = describe_epoch(record, eta_seconds)
         event = {"event": "epoch", **plain(record), "eta_seconds": eta_seconds, "text": text}
         self._receive(event)
 
@@ -111,58 +111,58 @@ def display(setting: Any = "auto", stream: TextIO | None = None) -> Progress | N
 
     Raises `DataError` NNM704 for other settings, NNM709 if the requested package is not installed.
     """
-    if setting is None or _shows(setting):
+    if setting is None or _is_progress(setting):
         return setting
     if callable(setting):
         return Events(setting)
     screen: Any = stream or sys.stdout
-    word = setting.lower() if isinstance(setting, str) else ""
-    if word == "off":
+    name = setting.lower() if isinstance(setting, str) else ""
+    if name == "off":
         return None
-    if word == "auto":
-        return _automatic(screen)
-    if word not in DISPLAYS:
-        hint = suggestion(word, ("auto", "off", *DISPLAYS)) or f"give {CHOICES}"
+    if name == "auto":
+        return _choose_screen(screen)
+    if name not in DISPLAYS:
+        hint = suggestion(name, ("auto", "off", *DISPLAYS)) or f"give {CHOICES}"
         raise DataError("NNM704", f"progress is {setting!r}", hint=hint)
     try:
-        return _screen(word, screen)
+        return _make_screen(name, screen)
     except ImportError as error:
         raise DataError(
             "NNM709",
-            f'progress="{word}" needs the package {error.name}, which is not installed',
+            f'progress="{name}" needs the package {error.name}, which is not installed',
             hint=f'pip install {error.name}, or progress="auto"',
         ) from error
 
 
-def _screen(word: str, stream: TextIO) -> Progress:
+def _make_screen(name: str, stream: TextIO) -> Progress:
     # Most pages show the progress with events, and need none of the screens.
     from webnnm.trainer import progress_screens
 
-    return getattr(progress_screens, DISPLAYS[word])(stream)
+    return getattr(progress_screens, DISPLAYS[name])(stream)
 
 
-def _shows(thing: Any) -> bool:
-    names = ("begin", "update", "note", "end")
-    return not isinstance(thing, type) and all(callable(getattr(thing, n, None)) for n in names)
+def _is_progress(thing: Any) -> bool:
+    methods = ("begin", "update", "note", "end")
+    return not isinstance(thing, type) and all(callable(getattr(thing, n, None)) for n in methods)
 
 
-def _automatic(stream: TextIO | None) -> Progress | None:
+def _choose_screen(stream: TextIO | None) -> Progress | None:
     # sys.stdout is None if a program has no console.
     if stream is None:
         return None
-    if _in_notebook():
-        return _screen("notebook", stream)
+    if _is_in_notebook():
+        return _make_screen("notebook", stream)
     if not stream.isatty() or os.environ.get("TERM") == "dumb":
         return None
-    for word in ("rich", "tqdm"):
+    for name in ("rich", "tqdm"):
         try:
-            return _screen(word, stream)
+            return _make_screen(name, stream)
         except ImportError:
             continue
-    return _screen("line", stream)
+    return _make_screen("line", stream)
 
 
-def _in_notebook() -> bool:
+def _is_in_notebook() -> bool:
     """Return whether an IPython kernel runs the program, without importing IPython."""
     get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
     shell = get_shell() if get_shell else None
@@ -187,55 +187,60 @@ class Reporter:
     """
 
     def __init__(
-        self, shown: Progress | None, log: Log, clock: Callable[[], float] = time.monotonic
+        self, progress: Progress | None, log: Log, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._shown, self._log, self._clock = shown, log, clock
-        self._shares = log is print and isinstance(shown, Screen)
+        self._progress, self._log, self._clock = progress, log, clock
+        self._shares_screen = log is print and isinstance(progress, Screen)
         self._groups: deque[tuple[float, int]] = deque(maxlen=WINDOW)
-        self._open = False
-        self._hidden: EpochRecord | None = None
-        self._drawn = -math.inf
+        self._is_open = False
+        self._pending: EpochRecord | None = None
+        self._drawn_at = -math.inf
         self._last: tuple[float, int] | None = None
 
     def begin(self, total: int, text: str) -> None:
         """Begin a training of `total` epochs, before anything slow, so that it is seen to run."""
-        if self._shown is not None:
-            self._shown.begin(total, text)
-            self._open = True
+        if self._progress is not None:
+            self._progress.begin(total, text)
+            self._is_open = True
 
     def update(self, record: EpochRecord) -> None:
         """Report an epoch."""
         now = self._clock()
-        self._hidden = record
-        since, before = self._last or (now - record.seconds, record.epoch - 1)
-        if self._last is None or now - since >= GROUP:
-            self._groups.append((now - since, record.epoch - before))
+        self._pending = record
+        last_time, last_epoch = self._last or (now - record.seconds, record.epoch - 1)
+        if self._last is None or now - last_time >= GROUP:
+            self._groups.append((now - last_time, record.epoch - last_epoch))
             self._last = now, record.epoch
         epochs = record.epochs
         last = record.epoch == epochs
-        due = epochs < ALL_EPOCHS or record.epoch == 1 or last or record.epoch % LOGGED == 0
-        if due and not (self._shares and self._open):
+        is_logged = (
+            epochs < ALL_LOGGED_BELOW
+            or record.epoch == 1
+            or last
+            or record.epoch % LOG_INTERVAL == 0
+        )
+        if is_logged and not (self._shares_screen and self._is_open):
             self._log(str(record))
-        if last or now - self._drawn >= PAUSE:
+        if last or now - self._drawn_at >= PAUSE:
             self._draw(record)
-            self._drawn = now
+            self._drawn_at = now
 
     def note(self, text: str) -> None:
         """Report a permanent line."""
-        if self._shown is not None and self._open:
-            self._shown.note(text)
-            if self._shares:
+        if self._progress is not None and self._is_open:
+            self._progress.note(text)
+            if self._shares_screen:
                 return
         self._log(text)
 
     def end(self, history: History) -> None:
         """End the training, also after an error; later lines go to the log."""
-        if self._shown is None or not self._open:
+        if self._progress is None or not self._is_open:
             return
-        if self._hidden is not None:
-            self._draw(self._hidden)
-        self._open = False
-        self._shown.end(history)
+        if self._pending is not None:
+            self._draw(self._pending)
+        self._is_open = False
+        self._progress.end(history)
 
     def eta(self, record: EpochRecord) -> float | None:
         """Return the seconds that the epochs after this one will take; None before the first.
@@ -246,12 +251,12 @@ class Reporter:
         if not self._groups:
             return None
         paces = sorted(seconds / epochs for seconds, epochs in self._groups)
-        most = OUTLIER * paces[len(paces) // 2]
-        seconds = sum(min(seconds, most * epochs) for seconds, epochs in self._groups)
+        limit = OUTLIER * paces[len(paces) // 2]
+        seconds = sum(min(seconds, limit * epochs) for seconds, epochs in self._groups)
         mean = seconds / sum(epochs for _, epochs in self._groups)
         return mean * (record.epochs - record.epoch)
 
     def _draw(self, record: EpochRecord) -> None:
-        self._hidden = None
-        if self._shown is not None and self._open:
-            self._shown.update(record, self.eta(record))
+        self._pending = None
+        if self._progress is not None and self._is_open:
+            self._progress.update(record, self.eta(record))

@@ -11,29 +11,29 @@ from webnnm.trainer.screen import Screen
 if TYPE_CHECKING:
     from webnnm.evaluation.history import History
 
-BAR = 24
+BAR_WIDTH = 24
 """Letters of a bar."""
 
 
 class Line(Screen):
     """A single line of a terminal that is overwritten."""
 
-    _shown = ""
+    _text = ""
 
     def _open(self, total: int, text: str) -> None:
         self._show(0, total, text)
 
     def _show(self, epoch: int, epochs: int, text: str) -> None:
-        filled = BAR * epoch // max(epochs, 1)
-        drawn = "#" * filled + "-" * (BAR - filled)
-        self._draw(f"[{drawn}] {epoch:>{len(str(epochs))}}/{epochs}  {text}")
+        done = BAR_WIDTH * epoch // max(epochs, 1)
+        bar = "#" * done + "-" * (BAR_WIDTH - done)
+        self._draw(f"[{bar}] {epoch:>{len(str(epochs))}}/{epochs}  {text}")
 
     def note(self, text: str) -> None:
         """Write a line above the bar."""
-        shown = self._shown
+        line = self._text
         self._draw("")
         self._stream.write(f"\r{text}\n")
-        self._draw(shown)
+        self._draw(line)
 
     def _close(self, history: History) -> None:
         self._stream.write("\n")
@@ -42,9 +42,9 @@ class Line(Screen):
     def _draw(self, text: str) -> None:
         # A full row would move the cursor to the next one.
         text = text[: shutil.get_terminal_size().columns - 1]
-        self._stream.write("\r" + text.ljust(len(self._shown)))
+        self._stream.write("\r" + text.ljust(len(self._text)))
         self._stream.flush()
-        self._shown = text
+        self._text = text
 
 
 class Tqdm(Screen):
@@ -82,7 +82,7 @@ class Rich(Screen):
         # Names of outputs and metrics are not markup.
         columns = (
             rich.TextColumn("{task.description}", markup=False),
-            rich.BarColumn(BAR),
+            rich.BarColumn(BAR_WIDTH),
             rich.MofNCompleteColumn(),
             rich.TextColumn("{task.fields[state]}", markup=False),
         )
@@ -110,15 +110,15 @@ class Notebook(Screen):
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        shown: Any = importlib.import_module("IPython.display")
-        self._display, self._html = shown.display, shown.HTML
+        ipython: Any = importlib.import_module("IPython.display")
+        self._display, self._html = ipython.display, ipython.HTML
 
     def _open(self, total: int, text: str) -> None:
-        self._place = 0, total
+        self._position = 0, total
         self._handle = self._display(self._bar(text), display_id=True)
 
     def _show(self, epoch: int, epochs: int, text: str) -> None:
-        self._place = epoch, epochs
+        self._position = epoch, epochs
         self._handle.update(self._bar(f"epoch {epoch}/{epochs}: {text}"))
 
     def _close(self, history: History) -> None:
@@ -127,6 +127,6 @@ class Notebook(Screen):
     def _bar(self, text: str) -> Any:
         from webnnm.core.markup import join, tag
 
-        value, most = self._place
-        bar = tag("progress", aria_label="training", value=value, max=most)
+        value, total = self._position
+        bar = tag("progress", aria_label="training", value=value, max=total)
         return self._html(join([bar, " ", tag("span", text)]))

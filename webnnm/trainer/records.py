@@ -39,10 +39,10 @@ class EpochRecorder:
     phases: Numbers = field(default_factory=Numbers)
     began: float = field(default_factory=time.perf_counter)
 
-    def record(self, place: int) -> EpochRecord:
+    def record(self, index: int) -> EpochRecord:
         """Return the record of one of the epochs, from 0."""
         run, settings = self.run, self.settings
-        totals, epoch = self.totals[place], self.first + place
+        totals, epoch = self.totals[index], self.first + index
         v, steps = totals.values, run.feed.steps
         updates: int = -(-steps // settings.accumulate)
         overflows = int(v.get("overflows", 0))
@@ -70,7 +70,7 @@ class EpochRecorder:
         )
 
 
-def monitored_loss(
+def compute_monitored_loss(
     record: EpochRecord, settings: FinalSettings, outputs: Losses, *, validates: bool
 ) -> float | None:
     """Return the loss that decides on the best epoch: validation if there is one, else training.
@@ -101,21 +101,21 @@ async def capture_checkpoint(
     `applied` is the number of steps of its model.
     """
     state, best, totals = await run.capture_state(history.finished)
-    return _checkpoint(
+    return _make_checkpoint(
         run, history, settings, state, best, totals, run.steps_done, applied, restored=restored
     )
 
 
-def initial_checkpoint(
+def make_initial_checkpoint(
     run: TrainingRun, history: History, settings: FinalSettings, applied: int
 ) -> Checkpoint:
     """Return the checkpoint before the first step, from the data on the host."""
     empty = History(history.settings, history.backend, loss_settings=history.loss_settings)
     applied -= run.steps_done
-    return _checkpoint(run, empty, settings, run.initial_state(), {}, {}, 0, applied)
+    return _make_checkpoint(run, empty, settings, run.initial_state(), {}, {}, 0, applied)
 
 
-def _checkpoint(
+def _make_checkpoint(
     run: TrainingRun,
     history: History,
     settings: FinalSettings,

@@ -14,14 +14,14 @@ from webnnm.training.forward import OutputLoss
 from webnnm.training.losses import LOSSES, LossSettings
 
 
-def resumed_losses(
-    state: ModelState, checkpoint: Checkpoint, decided: Mapping[str, OutputLoss]
+def restore_losses(
+    state: ModelState, checkpoint: Checkpoint, current_losses: Mapping[str, OutputLoss]
 ) -> dict[str, OutputLoss]:
     """Return the losses with the numbers of a checkpoint (NNM808 if impossible).
 
-    `decided` has the functions given instead of losses: a checkpoint has only their names.
+    `current_losses` has the functions given instead of losses: a checkpoint has only their names.
     """
-    found: dict[str, OutputLoss] = {}
+    losses: dict[str, OutputLoss] = {}
     for name, objective in state.objectives().items():
         saved = checkpoint.losses.get(name)
         if saved is None:
@@ -32,28 +32,28 @@ def resumed_losses(
             )
         names = [field.name for field in fields(LossSettings)]
         numbers: dict[str, Any] = {name: saved.get(name) for name in names}
-        for several in ("alpha", "class_weights"):
-            if isinstance(numbers[several], list):
-                numbers[several] = tuple(cast("list[float]", numbers[several]))
+        for setting in ("alpha", "class_weights"):
+            if isinstance(numbers[setting], list):
+                numbers[setting] = tuple(cast("list[float]", numbers[setting]))
         try:
-            chosen = _same(name, saved["loss"], objective, decided[name])
+            loss = _find_loss(name, saved["loss"], objective, current_losses[name])
             objective.check_class_weights(numbers["class_weights"])
             if numbers["alpha"] is not None:
                 objective.check_alpha(numbers["alpha"])
         except WebNNMError as error:
             raise DataError("NNM808", f'output "{name}" cannot be resumed: {error}') from error
-        found[name] = replace(chosen, settings=LossSettings(**numbers), reason=saved["reason"])
-    return found
+        losses[name] = replace(loss, settings=LossSettings(**numbers), reason=saved["reason"])
+    return losses
 
 
-def _same(name: str, saved: str, objective: Objective, decided: OutputLoss) -> OutputLoss:
+def _find_loss(name: str, saved: str, objective: Objective, current: OutputLoss) -> OutputLoss:
     """Return the loss that a checkpoint names: from its record, or the function that was given."""
-    given = decided.loss.name
-    if (saved in LOSSES) != (given in LOSSES):
+    current_name = current.loss.name
+    if (saved in LOSSES) != (current_name in LOSSES):
         hint = f"pass loss={saved.removesuffix('()')}, which no checkpoint keeps"
         raise DataError(
             "NNM808",
-            f'output "{name}" was trained with {saved}, and cannot continue with {given}',
+            f'output "{name}" was trained with {saved}, and cannot continue with {current_name}',
             hint="leave loss= out" if saved in LOSSES else hint,
         )
-    return objective.loss(name=saved) if saved in LOSSES else decided
+    return objective.loss(name=saved) if saved in LOSSES else current

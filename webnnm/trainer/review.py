@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
-from webnnm.training.automatic import default_strengths, without_rules
+from webnnm.training.automatic import default_strengths, turn_off_auto
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import HYPERPARAMETERS, Settings
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation.history import History
 
-SHOWN = 3
+MAX_SHOWN = 3
 """The number of findings needing attention that are shown before a training; the rest by id."""
 
-OPTIMIZERS_OWN = frozenset(
+OPTIMIZER_SETTINGS = frozenset(
     ("lr", "weight_decay", *(name for each in OPTIMIZERS.values() for name in each.defaults))
 )
 """Settings whose defaults come from the optimizer."""
@@ -34,20 +34,20 @@ class Review:
     - `origins`: name → "given", "default", "default of adamw", "default for 105 rows", or the rules
       that set it, "E401"; losses are named "block:loss".
     - `examined`: how many of many rows were examined, "" for all of them.
-    - `told`: the texts of findings that were logged earlier, which `brief` omits.
+    - `logged`: the texts of findings that were logged earlier, which `summary` omits.
     """
 
     findings: Sequence[Finding]
     settings: Settings
     origins: Mapping[str, str]
     losses: Mapping[str, str] = field(default_factory=dict[str, str])
-    told: Sequence[str] = ()
+    logged: Sequence[str] = ()
     examined: str = ""
 
-    def news(self, earlier: Review) -> list[Finding]:
+    def new_findings(self, earlier: Review) -> list[Finding]:
         """Return the findings of rules that did not report in an earlier review."""
-        known = {finding.id for finding in earlier.findings}
-        return [finding for finding in self.findings if finding.id not in known]
+        earlier_ids = {finding.id for finding in earlier.findings}
+        return [finding for finding in self.findings if finding.id not in earlier_ids]
 
     def finding(self, id: str) -> Finding:
         """Return the finding of a rule; raises `KeyError` if it found nothing."""
@@ -58,23 +58,23 @@ class Review:
         """The findings, the most important first: by severity, then by confidence."""
         return sorted(self.findings, key=lambda finding: finding.rank)
 
-    def brief(self) -> list[str]:
+    def summary(self) -> list[str]:
         """Return what to show before a training: findings that need attention, and chosen settings.
 
         These are the three most important ones and all errors; the others are listed by id.
         """
-        lines = brief(f for f in self.ranked if str(f) not in self.told)
+        lines = summarize_findings(f for f in self.ranked if str(f) not in self.logged)
         lines += [self.examined] if self.examined else []
-        chosen = [text for text in self._decided() if not text.endswith("(given)")]
-        return [*lines, f"settings: {', '.join(chosen)}"] if chosen else lines
+        settings = [text for text in self._describe_settings() if not text.endswith("(given)")]
+        return [*lines, f"settings: {', '.join(settings)}"] if settings else lines
 
     def __str__(self) -> str:
-        lines = self._grouped(SEVERITIES)
+        lines = self._group_by_area()
         shown = self._visible_values()
         if shown:
-            usual = [f"{n} {v}" for n, v in shown.items() if self.origins[n] == "default"]
-            lines += ["Settings", *(f"  {text}" for text in self._decided())]
-            lines += [f"  default: {', '.join(usual)}"] * bool(usual)
+            defaults = [f"{n} {v}" for n, v in shown.items() if self.origins[n] == "default"]
+            lines += ["Settings", *(f"  {text}" for text in self._describe_settings())]
+            lines += [f"  default: {', '.join(defaults)}"] * bool(defaults)
         return "\n".join([*lines, *([self.examined] if self.examined else [])])
 
     def to_html(self) -> Markup:
@@ -107,7 +107,7 @@ class Review:
             if name in self.origins and value not in (None, ()) and not callable(value)
         }
 
-    def _decided(self) -> list[str]:
+    def _describe_settings(self) -> list[str]:
         """Return the settings that are not defaults, with their origins."""
         shown = self._visible_values()
         return [
@@ -116,11 +116,10 @@ class Review:
             if origin != "default" and name in shown
         ]
 
-    def _grouped(self, severities: Sequence[str], told: Sequence[str] = ()) -> list[str]:
+    def _group_by_area(self) -> list[str]:
         lines: list[str] = []
-        shown = [f for f in self.findings if f.severity in severities and str(f) not in told]
         for area in AREAS:
-            findings = [finding for finding in shown if finding.area == area]
+            findings = [finding for finding in self.findings if finding.area == area]
             findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
             if findings:
                 lines += [area, *(f"  {line}" for f in findings for line in str(f).split("\n"))]
@@ -136,11 +135,12 @@ class Review:
         }
 
 
-def brief(ranked: Iterable[Finding]) -> list[str]:
+def summarize_findings(ranked: Iterable[Finding]) -> list[str]:
     """Return the lines of the findings that matter, and one with the ids of the others.
 
     >>> first = Finding(id="E404", severity="warning", message="dropout1 drops 80 %")
-    >>> brief([first, Finding(id="E111", severity="info", message="softmax and CCE of m")])
+    >>> second = Finding(id="E111", severity="info", message="softmax and CCE of m")
+    >>> summarize_findings([first, second])
     ['warning E404: dropout1 drops 80 %', 'notes E111: see review()']
     """
     lines: list[str] = []
@@ -149,20 +149,20 @@ def brief(ranked: Iterable[Finding]) -> list[str]:
     for finding in ranked:
         if finding.severity == SEVERITIES[-1]:
             more["notes"].append(finding.id)
-        elif finding.severity == SEVERITIES[0] or shown < SHOWN:
+        elif finding.severity == SEVERITIES[0] or shown < MAX_SHOWN:
             shown += 1
             lines += str(finding).split("\n")
         else:
             more["more"].append(finding.id)
-    listed = "; ".join(f"{word} {', '.join(ids)}" for word, ids in more.items() if ids)
-    return [*lines, f"{listed}: see review()"] if listed else lines
+    rest = "; ".join(f"{label} {', '.join(ids)}" for label, ids in more.items() if ids)
+    return [*lines, f"{rest}: see review()"] if rest else lines
 
 
 def resolve_without_review(settings: Settings, dataset: AnyDataset) -> Review:
     """Return the settings of a training without a review: what is "auto" stays off."""
-    resolved = without_rules(settings)
+    resolved = turn_off_auto(settings)
     resolved = replace(resolved, **default_strengths(resolved))
-    origins = origins_of(resolved, dataset.size("training"))
+    origins = find_origins(resolved, dataset.size("training"))
     if resolved.batch_size is None:
         resolved = replace(resolved, batch_size=dataset.batch_size)
         origins["batch_size"] = "default of the dataset"
@@ -176,15 +176,15 @@ def explicit_settings(history: History) -> dict[str, Any]:
     return {name: settings[name] for name in names if name in settings}
 
 
-def origins_of(settings: Settings, rows: int) -> dict[str, str]:
+def find_origins(settings: Settings, rows: int) -> dict[str, str]:
     """Return where the value of each setting comes from if no rule changes it.
 
-    >>> origins = origins_of(Settings(epochs=5, explicit=frozenset({"epochs"})), 105)
+    >>> origins = find_origins(Settings(epochs=5, explicit=frozenset({"epochs"})), 105)
     >>> origins["epochs"], origins["lr"], origins["scale"]
     ('given', 'default of adamw', 'default')
     """
     origins = dict.fromkeys(HYPERPARAMETERS, "default")
-    origins |= dict.fromkeys(OPTIMIZERS_OWN, f"default of {settings.optimizer}")
+    origins |= dict.fromkeys(OPTIMIZER_SETTINGS, f"default of {settings.optimizer}")
     if rows:  # as `automatic.by_rows` has it
         origins["epochs"] = f"default for {rows:,} rows"
     return origins | dict.fromkeys(settings.explicit, "given")

@@ -7,11 +7,11 @@ from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.training.automatic import by_rows
+from webnnm.training.automatic import complete_settings
 from webnnm.training.settings import Settings
 
 
-def settings_by_rows(
+def complete_from_dataset(
     network: Network,
     dataset: AnyDataset | None,
     settings: Settings,
@@ -20,11 +20,11 @@ def settings_by_rows(
 
     Raises `DataError` NNM704 if rows shall be held out that cannot be.
     """
-    rows, batch, divisible = 0, 1, False
+    rows, batch, can_split = 0, 1, False
     if dataset is not None:
         rows, batch = dataset.size("training"), settings.batch_size or dataset.batch_size
-        divisible = isinstance(dataset, Dataset) and not dataset.size("validation")
-        if settings.validation_split and not divisible:
+        can_split = isinstance(dataset, Dataset) and not dataset.size("validation")
+        if settings.validation_split and not can_split:
             raise DataError(
                 "NNM704",
                 f"validation_split is {settings.validation_split:g}, and {dataset.name} "
@@ -32,4 +32,6 @@ def settings_by_rows(
                 hint="leave it out; split= of the dataset divides its rows",
             )
     size = sum(count(p.features[0].sizes()) for p in network.parameters)
-    return by_rows(settings, rows=rows, batch_size=batch, parameters=size, divisible=divisible)
+    return complete_settings(
+        settings, rows=rows, batch_size=batch, parameters=size, can_split=can_split
+    )

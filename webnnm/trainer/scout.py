@@ -18,9 +18,9 @@ from webnnm.data.split import split_rows
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.state import ModelState
-from webnnm.training.forward import OutputLoss, label_forms
-from webnnm.training.initialisation import initial_bytes, initial_graph
-from webnnm.training.probe_step import FIGURES, ProbeStep, probe_step
+from webnnm.training.forward import OutputLoss, get_label_forms
+from webnnm.training.initialisation import build_initial_graph, draw_initial_bytes
+from webnnm.training.probe_step import FIGURES, ProbeStep, build_probe_step
 from webnnm.training.step_settings import MASK, TARGET
 
 PILOT_ROWS = 64
@@ -31,7 +31,7 @@ BUDGET = 2 * 10**7
 """The maximum of seeds times parameters."""
 TRIAL_PARAMETERS = 10**6
 """Larger models are evaluated without trial steps."""
-MOST_PER_READ, PARAMETERS_PER_READ = 16, 10**5
+MAX_PER_READ, PARAMETERS_PER_READ = 16, 10**5
 """The maximum number of candidates, and of their parameters, measured before the host reads."""
 
 Arrays = Mapping[str, HostArray]
@@ -117,58 +117,62 @@ async def scout(
     result depends only on `seed`. Raises `DataError` NNM708 if no candidate has a finite loss.
     """
     binding = state.binding()
-    pilots = pilot_rows(binding, seed)
-    inputs, targets = binding.arrays("training", label_forms(losses))
+    pilots = sample_pilot_rows(binding, seed)
+    inputs, targets = binding.arrays("training", get_label_forms(losses))
     rows = {name: array.rows(pilots) for name, array in inputs.items()}
     rows |= {TARGET + name: array.rows(pilots) for name, array in targets.items()}
     masks = {MASK + n: array.rows(pilots) for n, array in binding.masks("training").items()}
     # A single candidate is measured, not compared.
     trials = TRIAL_STEPS if seeds > 1 and state.parameters.count <= TRIAL_PARAMETERS else 0
-    trial = await _Trial.open(state, losses, rows | masks, len(pilots), trials)
+    trial = await _SeedTrial.open(state, losses, rows | masks, len(pilots), trials)
     try:
         numbers = range(max(1, seeds))
-        found: list[tuple[Candidate, dict[str, float]]] = []
+        measured: list[tuple[Candidate, dict[str, float]]] = []
         for first in range(0, len(numbers), trial.per_read):
-            found += await trial.measure(numbers[first : first + trial.per_read], seed)
-        finite = [candidate for candidate, _ in found if math.isfinite(candidate.score)]
+            measured += await trial.measure(numbers[first : first + trial.per_read], seed)
+        finite = [candidate for candidate, _ in measured if math.isfinite(candidate.score)]
         if not finite:
             raise DataError(
                 "NNM708",
-                f"none of {len(found)} seeds has a finite loss",
+                f"none of {len(measured)} seeds has a finite loss",
                 hint="standardise the data; look for log, exp or pow of out-of-range values",
             )
         best = max(finite, key=lambda candidate: candidate.score)
         if best.number:
-            await trial.take(best.number, seed)
-        squared = any(chosen.loss.name == "MSE" for chosen in losses.values())
-        norms = await trial.batch_norms(rows | masks, len(pilots), seed) if squared else []
+            await trial.apply(best.number, seed)
+        has_squared_errors = any(loss.loss.name == "MSE" for loss in losses.values())
+        norms = (
+            await trial.measure_batch_norms(rows | masks, len(pilots), seed)
+            if has_squared_errors
+            else []
+        )
     finally:
         trial.close()
-    figures = found[best.number][1]
+    figures = measured[best.number][1]
     return Scouting(
-        [candidate for candidate, _ in found],
+        [candidate for candidate, _ in measured],
         best,
         {name: figures[f"loss/{name}"] for name in losses},
         norms,
     )
 
 
-def pilot_rows(
-    binding: DataBinding, seed: int, most: int = PILOT_ROWS, subset: str = "training"
+def sample_pilot_rows(
+    binding: DataBinding, seed: int, max_rows: int = PILOT_ROWS, subset: str = "training"
 ) -> list[int]:
     """Return up to a number of rows of a subset, stratified by class if there are classes."""
     size = binding.dataset.size(subset)
-    if size <= most:
+    if size <= max_rows:
         return list(range(size))
     dataset = binding.dataset
     classes = None
     if isinstance(dataset, Dataset):
         classes = get_row_classes(dataset.outputs, dataset.arrays(subset)[1])
-    drawn = Stream(seed, Purpose.SCOUTING).below(2**31)
-    return split_rows(size, (most, 0, 0), classes=classes, seed=drawn)[0]
+    split_seed = Stream(seed, Purpose.SCOUTING).below(2**31)
+    return split_rows(size, (max_rows, 0, 0), classes=classes, seed=split_seed)[0]
 
 
-class _Trial:
+class _SeedTrial:
     """The device side of the seed search; `close` frees it."""
 
     def __init__(
@@ -178,11 +182,11 @@ class _Trial:
         self._step = step
         self._outputs = outputs
         self._probe, self._initial = probe, draw
-        self._made: list[DeviceTensor | Executable] = [probe, draw]
+        self._owned: list[DeviceTensor | Executable] = [probe, draw]
         self._drawn: dict[str, DeviceTensor] = {}
         self._data: dict[str, DeviceTensor] = {}
         self._bytes: dict[str, DeviceTensor] = {}
-        self._ends: dict[str, DeviceTensor] = {}
+        self._end_parameters: dict[str, DeviceTensor] = {}
         self._fixed: dict[str, DeviceTensor] = {}
         self._figures: list[DeviceTensor] = []
 
@@ -191,8 +195,8 @@ class _Trial:
         """How many candidates to measure at a time; one if dispatches do not queue."""
         if not self._state.backend.dispatch_seconds:
             return 1
-        fitting = PARAMETERS_PER_READ // max(1, self._state.parameters.count)
-        return max(1, min(MOST_PER_READ, fitting))
+        fit = PARAMETERS_PER_READ // max(1, self._state.parameters.count)
+        return max(1, min(MAX_PER_READ, fit))
 
     @classmethod
     async def open(
@@ -202,25 +206,25 @@ class _Trial:
         rows: Arrays,
         pilots: int,
         trials: int,
-    ) -> _Trial:
+    ) -> _SeedTrial:
         """Compile the trial step and the initialisation, and upload the pilot rows."""
         types = {name: TensorType(array.dtype, array.shape) for name, array in rows.items()}
 
-        def of(prefix: str) -> dict[str, TensorType]:
+        def select(prefix: str) -> dict[str, TensorType]:
             return {n.removeprefix(prefix): t for n, t in types.items() if n.startswith(prefix)}
 
         parameters = state.parameters
-        step = probe_step(
+        step = build_probe_step(
             state.trained_network,
             losses,
             rows=pilots,
             sequence=state.sequence,
-            masks=of(MASK),
-            targets=of(TARGET),
+            masks=select(MASK),
+            targets=select(TARGET),
         )
         backend = state.backend
-        probe = await backend.compile(step.several(trials + 1))
-        initial = initial_graph(parameters.drawn, parameters.initialisers)
+        probe = await backend.compile(step.repeat(trials + 1))
+        initial = build_initial_graph(parameters.drawn, parameters.initialisers)
         try:
             draw = await backend.compile(initial)
         except BaseException:
@@ -229,9 +233,9 @@ class _Trial:
         self = cls(state, step, len(losses), probe, draw)
 
         async def tensors(types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
-            made = await backend.tensors(types)
-            self._made.extend(made.values())
-            return made
+            new_tensors = await backend.tensors(types)
+            self._owned.extend(new_tensors.values())
+            return new_tensors
 
         try:
             inputs, outputs = self._probe.inputs, dict(self._probe.outputs)
@@ -240,11 +244,11 @@ class _Trial:
             for name, tensor in self._data.items():
                 backend.write(tensor, rows[name])
             self._bytes = await tensors(self._initial.inputs)
-            own = {PARAMETER_PREFIX + name: t for name, t in parameters.tensors.items()}
-            self._ends = await tensors(outputs)
+            current = {PARAMETER_PREFIX + name: t for name, t in parameters.tensors.items()}
+            self._end_parameters = await tensors(outputs)
             tables = await tensors({str(k): figures for k in range(self.per_read)})
             self._figures = list(tables.values())
-            self._fixed = {n: t for n, t in own.items() if n not in self._ends}
+            self._fixed = {n: t for n, t in current.items() if n not in self._end_parameters}
             self._drawn = await tensors(parameters.drawn)
         except BaseException:
             self.close()
@@ -261,40 +265,44 @@ class _Trial:
             if number:
                 self._draw(number, seed)
                 initial = {**initial, **self._drawn}
-            given = {PARAMETER_PREFIX + name: tensor for name, tensor in initial.items()}
-            inputs = {**self._data, **self._fixed, **given}
-            self._state.backend.dispatch(self._probe, inputs, {**self._ends, FIGURES: table})
-        found = await self._state.backend.read(*tables)
+            parameters = {PARAMETER_PREFIX + name: tensor for name, tensor in initial.items()}
+            inputs = {**self._data, **self._fixed, **parameters}
+            self._state.backend.dispatch(
+                self._probe, inputs, {**self._end_parameters, FIGURES: table}
+            )
+        values = await self._state.backend.read(*tables)
         return [
-            self._judged(number, table.tolist())
-            for number, table in zip(numbers, found, strict=True)
+            self._make_candidate(number, table.tolist())
+            for number, table in zip(numbers, values, strict=True)
         ]
 
-    def _judged(
+    def _make_candidate(
         self, number: int, table: Sequence[Sequence[float]]
     ) -> tuple[Candidate, dict[str, float]]:
         """Return a candidate from its figures, a row for each trial step."""
-        figures, last = (dict(zip(self._step.names, table[k], strict=True)) for k in (0, -1))
-        delta = last["loss"]
+        figures, last_figures = (
+            dict(zip(self._step.names, table[k], strict=True)) for k in (0, -1)
+        )
+        delta = last_figures["loss"]
         norms = [value for name, value in figures.items() if name.startswith("norm/")]
         silent = {n.removeprefix("dead/"): v for n, v in figures.items() if n.startswith("dead/")}
-        sure = [value for name, value in figures.items() if name.startswith("sure/")]
+        certain_shares = [value for name, value in figures.items() if name.startswith("sure/")]
         logs = [math.log10(norm + 1e-12) for norm in norms if math.isfinite(norm)]
         mean = math.fsum(logs) / len(logs) if logs else 0.0
-        found = Candidate(
+        candidate = Candidate(
             number=number,
             loss=figures["loss"],
             delta=delta,
             spread=math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / max(1, len(logs))),
             ratio=max(norms) / min(norms) if norms and min(norms) > 0 else math.inf,
-            dead=max([*silent.values(), *sure], default=0.0),
+            dead=max([*silent.values(), *certain_shares], default=0.0),
             norm=math.sqrt(math.fsum(n * n for n in norms)) if logs else math.nan,
             outputs=self._outputs,
             silent={layer: share for layer, share in silent.items() if share},
         )
-        return found, figures
+        return candidate, figures
 
-    async def batch_norms(self, rows: Arrays, pilots: int, seed: int) -> list[float]:
+    async def measure_batch_norms(self, rows: Arrays, pilots: int, seed: int) -> list[float]:
         """Return the norms of the gradients in batches of the pilot rows, every eighth row each.
 
         The graph takes all pilot rows: a batch is repeated until they are as many, which leaves the
@@ -304,22 +312,22 @@ class _Trial:
             return []
         norms: list[float] = []
         for first in range(BATCHES):
-            own = range(first, pilots, BATCHES)[: pilots // BATCHES]
-            repeated = [own[k % len(own)] for k in range(pilots)]
+            batch = range(first, pilots, BATCHES)[: pilots // BATCHES]
+            padded = [batch[k % len(batch)] for k in range(pilots)]
             for name, tensor in self._data.items():
-                self._state.backend.write(tensor, rows[name].rows(repeated))
+                self._state.backend.write(tensor, rows[name].rows(padded))
             ((candidate, _),) = await self.measure([0], seed)
             norms.append(candidate.norm)
         return [norm for norm in norms if math.isfinite(norm)]
 
-    async def take(self, number: int, seed: int) -> None:
+    async def apply(self, number: int, seed: int) -> None:
         """Set the model's parameters to those of a candidate."""
         parameters = self._state.parameters
         await parameters.initialise(seed, Purpose.SCOUTING, number)
 
     def _draw(self, number: int, seed: int) -> None:
         parameters, backend = self._state.parameters, self._state.backend
-        data = initial_bytes(
+        data = draw_initial_bytes(
             seed, parameters.drawn, parameters.initialisers, Purpose.SCOUTING, number
         )
         for name, tensor in self._bytes.items():
@@ -328,4 +336,4 @@ class _Trial:
 
     def close(self) -> None:
         """Free what the seed search allocated on the device."""
-        self._state.backend.release(*self._made)
+        self._state.backend.release(*self._owned)

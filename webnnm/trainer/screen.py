@@ -9,26 +9,26 @@ if TYPE_CHECKING:
     from webnnm.evaluation.history import History
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration in words.
 
-    >>> duration(0.2), duration(12.4), duration(125), duration(3725)
+    >>> format_duration(0.2), format_duration(12.4), format_duration(125), format_duration(3725)
     ('under 1 s', '12 s', '2 min 05 s', '1 h 02 min')
     """
     if seconds < 1:
         return "under 1 s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60:02} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60:02} min"
 
 
-def state(record: EpochRecord, eta_seconds: float | None) -> str:
+def describe_epoch(record: EpochRecord, eta_seconds: float | None) -> str:
     """Return the losses of an epoch and the remaining time."""
-    left = f", {duration(eta_seconds)} left" if eta_seconds else ""
-    return record.shown + left
+    remaining = f", {format_duration(eta_seconds)} left" if eta_seconds else ""
+    return record.shown + remaining
 
 
 class Screen:
@@ -43,7 +43,7 @@ class Screen:
 
     def update(self, record: EpochRecord, eta_seconds: float | None) -> None:
         """Advance the bar."""
-        self._show(record.epoch, record.epochs, state(record, eta_seconds))
+        self._show(record.epoch, record.epochs, describe_epoch(record, eta_seconds))
 
     def note(self, text: str) -> None:
         """Write a permanent line."""

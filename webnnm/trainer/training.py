@@ -22,24 +22,24 @@ from webnnm.evaluation.history import History, plain
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.decisions import (
-    Decided,
-    decide,
-    feed_of,
-    finished_weights,
-    step_settings,
+    TrainingPlan,
+    make_step_settings,
+    plan_training,
+    prepare_feed,
     try_seeds,
+    zero_small_weights,
 )
 from webnnm.trainer.progress import Reporter, display
 from webnnm.trainer.records import (
     EpochRecorder,
     capture_checkpoint,
-    initial_checkpoint,
-    monitored_loss,
+    compute_monitored_loss,
+    make_initial_checkpoint,
 )
-from webnnm.trainer.review import brief
+from webnnm.trainer.review import summarize_findings
 from webnnm.trainer.training_run import TrainingRun
 from webnnm.training.settings import FinalSettings, Settings
-from webnnm.training.totals import Totals, diverged
+from webnnm.training.totals import Totals, has_diverged
 
 if TYPE_CHECKING:
     from webnnm.trainer.autosave import Autosave
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     StartAutosave = Callable[[Callable[[str], None], Callable[[], bool]], Autosave]
     """Starts saving a training, given the function for warnings and whether it is running."""
 
-MOST_COMPARED = 10**6
+MAX_COMPARED = 10**6
 """The weights of larger models are not compared with those before the training."""
 IMPROVEMENT = 1e-9
 """A new best loss is smaller by more than this share (spec E.10)."""
@@ -66,7 +66,7 @@ class Training(Unfinished):
     which is `NNModel.step`: the last one, or the one before the interrupted steps; if the device
     was lost, that of the last checkpoint. `train(resume=True)` continues from there.
 
-    `going` is whether a checkpoint can still be requested.
+    `is_running` is whether a checkpoint can still be requested.
     """
 
     def __init__(
@@ -81,18 +81,18 @@ class Training(Unfinished):
         self._state = state
         self._reviewer = reviewer
         self._autosave = autosave
-        self.going = True
+        self.is_running = True
         self._requested = settings
-        self._resumed = checkpoint
-        self._held = False
-        self._told: set[str] = set()
-        self._asked: list[asyncio.Future[Checkpoint]] = []
+        self._resumed_from = checkpoint
+        self._is_paused = False
+        self._reported: set[str] = set()
+        self._requests: list[asyncio.Future[Checkpoint]] = []
         self._wake = asyncio.Event()
         self._stop = ""
-        self._awaited = False
-        self._known: Checkpoint | None = checkpoint
-        self._answering: asyncio.Future[Any] | None = None
-        self._news = asyncio.Event()
+        self._was_awaited = False
+        self._last_checkpoint: Checkpoint | None = checkpoint
+        self._callback_task: asyncio.Future[Any] | None = None
+        self._epoch_event = asyncio.Event()
         self._reporter = Reporter(display(settings.progress), state.log)
         self.history = History(settings.to_dict(), state.backend.name)
         if checkpoint is not None:
@@ -102,44 +102,44 @@ class Training(Unfinished):
         # From now, not from when the task first runs: an unawaited training keeps its turn.
         state.occupancy.take(self, "a training", changes=True)
         self._task = asyncio.ensure_future(self._run())
-        self._task.add_done_callback(lambda _: self._leave())
+        self._task.add_done_callback(lambda _: self._release())
 
     def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
         return "model.train(…)", (History,)
 
     def __await__(self) -> Generator[Any, None, History]:
-        self._awaited = True
+        self._was_awaited = True
         return self._task.__await__()
 
     async def __aiter__(self) -> AsyncIterator[EpochRecord]:
-        self._awaited = True
-        seen = 0
+        self._was_awaited = True
+        yielded = 0
         while True:
-            while seen < len(self.history.epochs):
-                seen += 1
-                yield self.history.epochs[seen - 1]
+            while yielded < len(self.history.epochs):
+                yielded += 1
+                yield self.history.epochs[yielded - 1]
             if self._task.done():
                 break
-            self._news.clear()
-            waiting = asyncio.ensure_future(self._news.wait())
-            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
+            self._epoch_event.clear()
+            event_task = asyncio.ensure_future(self._epoch_event.wait())
+            await asyncio.wait({self._task, event_task}, return_when=asyncio.FIRST_COMPLETED)
+            event_task.cancel()
         await self
 
     def pause(self) -> None:
         """Pause the training once the queued steps have finished."""
-        self._held = True
+        self._is_paused = True
 
     def resume(self) -> None:
         """Continue after `pause`."""
-        self._held = False
+        self._is_paused = False
         self._wake.set()
 
     async def stop(self) -> History:
         """Stop the training once the queued steps have finished; return its history."""
         self._stop = self._stop or "stop"
         self.resume()
-        if asyncio.current_task() in (self._task, self._answering):
+        if asyncio.current_task() in (self._task, self._callback_task):
             return self.history  # called from a callback, which the training waits for
         return await self
 
@@ -148,100 +148,100 @@ class Training(Unfinished):
 
         Raises `DataError` NNM808 if the training fails first.
         """
-        asked: asyncio.Future[Checkpoint] = asyncio.get_running_loop().create_future()
-        self._asked.append(asked)
+        request: asyncio.Future[Checkpoint] = asyncio.get_running_loop().create_future()
+        self._requests.append(request)
         self._wake.set()
         if self._task.done():
-            self._refuse()
-        return await asked
+            self._fail_requests()
+        return await request
 
-    def _refuse(self) -> None:
+    def _fail_requests(self) -> None:
         """Fail all pending requests for a checkpoint."""
-        for asked in self._asked:
-            if not asked.done():
-                asked.set_exception(DataError("NNM808", "the training has ended"))
-        self._asked.clear()
+        for request in self._requests:
+            if not request.done():
+                request.set_exception(DataError("NNM808", "the training has ended"))
+        self._requests.clear()
 
-    async def _rest(self, run: TrainingRun) -> None:
+    async def _serve_requests(self, run: TrainingRun) -> None:
         """Between two device calls: deliver checkpoints, and wait while the training is paused."""
         while True:
-            await self._give_checkpoints(run)
-            if not self._held or self._stop:
+            await self._deliver_checkpoints(run)
+            if not self._is_paused or self._stop:
                 return
             self._wake.clear()
             await self._wake.wait()
 
-    async def _give_checkpoints(self, run: TrainingRun) -> None:
-        while self._asked:
+    async def _deliver_checkpoints(self, run: TrainingRun) -> None:
+        while self._requests:
             checkpoint = await to_the_end(self._capture(run))
-            asked = self._asked.pop(0)
-            if not asked.done():  # the requester may have gone
-                asked.set_result(checkpoint)
+            request = self._requests.pop(0)
+            if not request.done():  # the requester may have gone
+                request.set_result(checkpoint)
 
-    async def _answered(self, run: TrainingRun, answer: Any) -> None:
+    async def _handle_answer(self, run: TrainingRun, answer: Any) -> None:
         """Handle what a callback, or its coroutine, returned; False stops the training.
 
         While an asynchronous callback runs, it may save the model and predict with it.
         """
         if inspect.isawaitable(answer):
-            self._answering = asyncio.ensure_future(answer)
+            self._callback_task = asyncio.ensure_future(answer)
             try:
-                with run.shown():
-                    serve = partial(self._give_checkpoints, run)
-                    answer = await meanwhile(self._answering, self._wake, serve)
+                with run.show_parameters():
+                    serve = partial(self._deliver_checkpoints, run)
+                    answer = await meanwhile(self._callback_task, self._wake, serve)
             finally:
-                self._answering = None
+                self._callback_task = None
         if answer is False:
             self._stop = "callback"
 
     async def _capture(self, run: TrainingRun, *, restored: bool = False) -> Checkpoint:
         applied = self._state.step
-        self._known = await capture_checkpoint(
+        self._last_checkpoint = await capture_checkpoint(
             run, self.history, self._settings, applied, restored=restored
         )
-        return self._known
+        return self._last_checkpoint
 
     @contextmanager
-    def _timed(self, phases: dict[str, float], name: str) -> Generator[None]:
-        began = time.perf_counter()
+    def _measure_phase(self, phases: dict[str, float], name: str) -> Generator[None]:
+        start = time.perf_counter()
         try:
             yield
         finally:
-            phases[name] = phases.get(name, 0.0) + time.perf_counter() - began
+            phases[name] = phases.get(name, 0.0) + time.perf_counter() - start
 
     async def _run(self) -> History:
         state, history = self._state, self.history
-        began = time.perf_counter()
-        saving: Autosave | None = None
+        start = time.perf_counter()
+        autosave: Autosave | None = None
         state.keep(None)
         try:
             if self._autosave is not None:
-                saving = self._autosave(self._warn, lambda: self.going)
+                autosave = self._autosave(self._warn, lambda: self.is_running)
             self._reporter.begin(
                 self._requested.epochs or 0, f"training on {state.backend.description}"
             )
-            with self._divided():
+            with self._hold_out_rows():
                 await self._train()
         except BaseException as error:
             history.stopped = "error"
-            if not self._awaited:
+            if not self._was_awaited:
                 state.log(f"the training, which was never awaited, failed: {error!r}")
             raise
         finally:
-            self.going = False
-            self._refuse()
-            if saving is not None:
-                await saving.stop()
-            history.seconds = time.perf_counter() - began
+            self.is_running = False
+            self._fail_requests()
+            if autosave is not None:
+                await autosave.stop()
+            history.seconds = time.perf_counter() - start
             self._reporter.end(history)
-            self._leave()
+            self._release()
         state.log(f"training ended: {history}")
-        if saving is not None:
-            await saving.save()
+        if autosave is not None:
+            await autosave.save()
         return history
 
     @contextmanager
-    def _divided(self) -> Generator[None]:
+    def _hold_out_rows(self) -> Generator[None]:
         """Use some of the training rows for validation during the training."""
         share = self._requested.validation_split
         dataset: Any = self._state.binding().dataset
@@ -256,9 +256,9 @@ class Training(Unfinished):
         finally:
             forget()
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         """Release the model; a training may be cancelled before it first runs."""
-        self.going = False
+        self.is_running = False
         self._state.occupancy.free(self)
 
     def _warn(self, text: str) -> None:
@@ -267,83 +267,83 @@ class Training(Unfinished):
             self.history.warnings.append(text)
         self._reporter.note(f"warning: {text}")
 
-    async def _decide(self) -> Decided:
+    async def _plan(self) -> TrainingPlan:
         """Decide the settings of the training, and report them."""
         state, history, note = self._state, self.history, self._reporter.note
-        with self._timed(history.phases, "review"):
-            decided = decide(state, self._reviewer, self._requested)
-        self._take(decided)
-        for line in decided.review.brief():
+        with self._measure_phase(history.phases, "review"):
+            plan = plan_training(state, self._reviewer, self._requested)
+        self._apply_plan(plan)
+        for line in plan.review.summary():
             note(line)
-        if decided.settings.seeds > 0 and state.parameters.count:
-            with self._timed(history.phases, "scouting"):
-                decided = await try_seeds(state, self._reviewer, decided)
-            assert decided.scouting is not None
-            history.scouting = plain(decided.scouting.to_dict())
-            note(str(decided.scouting))
-            for finding in decided.findings[len(history.findings) :]:
+        if plan.settings.seeds > 0 and state.parameters.count:
+            with self._measure_phase(history.phases, "scouting"):
+                plan = await try_seeds(state, self._reviewer, plan)
+            assert plan.scouting is not None
+            history.scouting = plain(plan.scouting.to_dict())
+            note(str(plan.scouting))
+            for finding in plan.findings[len(history.findings) :]:
                 if finding.severity != "info":
                     note(str(finding))
-        if self._resumed is not None:
+        if self._resumed_from is not None:
             # Settings from before a checkpoint do not change.
-            from webnnm.trainer.resumed_losses import resumed_losses
+            from webnnm.trainer.resumed_losses import restore_losses
 
-            decided = replace(decided, losses=resumed_losses(state, self._resumed, decided.losses))
-        self._take(decided)
-        return decided
+            plan = replace(plan, losses=restore_losses(state, self._resumed_from, plan.losses))
+        self._apply_plan(plan)
+        return plan
 
-    def _take(self, decided: Decided) -> None:
-        self._settings: FinalSettings = decided.settings
-        self.history.settings = decided.settings.to_dict()
-        self._losses = decided.losses
-        self.history.findings = Findings(decided.findings)
-        self.history.chosen = dict(decided.review.origins)
-        self.history.loss_settings = decided.loss_settings
+    def _apply_plan(self, plan: TrainingPlan) -> None:
+        self._settings: FinalSettings = plan.settings
+        self.history.settings = plan.settings.to_dict()
+        self._losses = plan.losses
+        self.history.findings = Findings(plan.findings)
+        self.history.chosen = dict(plan.review.origins)
+        self.history.loss_settings = plan.loss_settings
 
     async def _train(self) -> None:
         state, history = self._state, self.history
-        decided = await self._decide()
-        feed = await feed_of(state, decided)
-        made = step_settings(state, decided, feed)
-        with self._timed(history.phases, "build"):
+        plan = await self._plan()
+        feed = await prepare_feed(state, plan)
+        step_settings = make_step_settings(state, plan, feed)
+        with self._measure_phase(history.phases, "build"):
             run = await TrainingRun.open(
-                state, decided.network, self._settings, made, feed, self._resumed
+                state, plan.network, self._settings, step_settings, feed, self._resumed_from
             )
-        small = state.parameters.count <= MOST_COMPARED and not self._resumed
-        before = state.parameters.values() if small else {}
+        compares = state.parameters.count <= MAX_COMPARED and not self._resumed_from
+        before = state.parameters.values() if compares else {}
         state.trained = True
-        if self._resumed and (jump := self._resumed.jump(run.schedule)):
-            self._warn(jump)
+        if self._resumed_from and (rate_jump := self._resumed_from.jump(run.schedule)):
+            self._warn(rate_jump)
         self._reporter.note(
             f"training {feed.count} rows in {feed.steps} batches of {feed.batch} with "
             f"{self._settings.optimizer}, lr {self._settings.lr:g}, "
             f"on {state.backend.description}"
         )
         try:
-            with self._timed(history.phases, "training"):
-                await self._epochs(run)
-                self._held = False
-                await self._rest(run)  # for requests at the last moment
-                self.going = False
-            task = await run.task_weights()
+            with self._measure_phase(history.phases, "training"):
+                await self._train_all_epochs(run)
+                self._is_paused = False
+                await self._serve_requests(run)  # for requests at the last moment
+                self.is_running = False
+            task_weights = await run.task_weights()
         except ContextLost as lost:
-            await self._lost(run, lost)
+            await self._restore_checkpoint(run, lost)
             raise
         except BaseException as error:
             # The parameters are those of the last step (spec E.10).
-            await to_the_end(self._hand_back(run, restore=False))
+            await to_the_end(self._return_parameters(run, restore=False))
             if isinstance(error, DataError) and error.code == "NNM708":
                 state.keep(None)  # it would diverge again
             raise
-        for name, value in task.items():
+        for name, value in task_weights.items():
             history.loss_settings[name]["s"] = value
-        with self._timed(history.phases, "restore"):
-            await to_the_end(self._hand_back(run, restore=self._settings.restore_best))
+        with self._measure_phase(history.phases, "restore"):
+            await to_the_end(self._return_parameters(run, restore=self._settings.restore_best))
         if self._reviewer is not None:
-            with self._timed(history.phases, "findings"):
-                await self._judge(self._reviewer, run, before)
+            with self._measure_phase(history.phases, "findings"):
+                await self._review_outcome(self._reviewer, run, before)
 
-    async def _judge(
+    async def _review_outcome(
         self, reviewer: Reviewer, run: TrainingRun, before: Mapping[str, HostArray]
     ) -> None:
         """Measure the outcome of the training, and report what the expert system finds in it."""
@@ -361,11 +361,13 @@ class Training(Unfinished):
         except Exception as error:
             failures = [reviewer.failure(error)]
         findings = [*reviewer.hindsight(history), *failures]
-        for line in brief(finding for finding in findings if finding.id not in self._told):
+        for line in summarize_findings(
+            finding for finding in findings if finding.id not in self._reported
+        ):
             self._reporter.note(line)
         history.findings = Findings(reviewer.final_findings(history, findings))
 
-    async def _hand_back(self, run: TrainingRun, *, restore: bool) -> None:
+    async def _return_parameters(self, run: TrainingRun, *, restore: bool) -> None:
         """Give the model the parameters of a known step, and the state needed to resume from it."""
         state, history = self._state, self.history
         try:
@@ -373,71 +375,75 @@ class Training(Unfinished):
             checkpoint = await self._capture(run, restored=restore)
             await run.finish(restore=restore)
         except ContextLost as lost:
-            await self._lost(run, lost)
+            await self._restore_checkpoint(run, lost)
             raise
         except BaseException:
             await run.abandon()
             raise
         if history.stopped in ("epochs", "patience"):
-            changed = finished_weights(state, self._settings, run, self._reporter.note)
-            checkpoint = checkpoint.holding(changed)
+            changes = zero_small_weights(state, self._settings, run, self._reporter.note)
+            checkpoint = checkpoint.holding(changes)
         state.keep(checkpoint)
 
-    async def _lost(self, run: TrainingRun, lost: ContextLost) -> None:
+    async def _restore_checkpoint(self, run: TrainingRun, lost: ContextLost) -> None:
         """Go back to the state on the host: the last checkpoint, or the one before all steps."""
         state = self._state
-        known = self._known or initial_checkpoint(run, self.history, self._settings, state.step)
-        known = replace(known, restored=False)
+        checkpoint = self._last_checkpoint or make_initial_checkpoint(
+            run, self.history, self._settings, state.step
+        )
+        checkpoint = replace(checkpoint, restored=False)
         await run.abandon()
-        state.parameters.hold(known.parameters)
-        state.step = known.applied
-        state.keep(known)
+        state.parameters.hold(checkpoint.parameters)
+        state.step = checkpoint.applied
+        state.keep(checkpoint)
         if state.closed:
             raise ContextLost("the model was closed during its training", step=lost.step)
         lost.hint = (
-            f"the model has the parameters of step {known.step}: resume from there after "
+            f"the model has the parameters of step {checkpoint.step}: resume from there after "
             "`await model.reopen()`, or from what `model.save` writes now"
         )
 
-    async def _epochs(self, run: TrainingRun) -> None:
+    async def _train_all_epochs(self, run: TrainingRun) -> None:
         total = self._settings.epochs
-        while (done := self.history.finished) < total and not self._stop:
-            await self._rest(run)
-            epochs = run.epochs_per_call(total - done)
-            records = await self._train_epochs(run, done + 1, epochs)
-            for place, record in enumerate(records, 1):
-                await self._ended(run, record, place, len(records))
-                if self._stop and place < len(records):
-                    await to_the_end(run.rewind(place))
+        while (finished := self.history.finished) < total and not self._stop:
+            await self._serve_requests(run)
+            epochs = run.epochs_per_call(total - finished)
+            records = await self._train_epochs(run, finished + 1, epochs)
+            for index, record in enumerate(records, 1):
+                await self._end_epoch(run, record, index, len(records))
+                if self._stop and index < len(records):
+                    await to_the_end(run.rewind(index))
                     break
         self.history.stopped = self._stop or "epochs"
 
-    async def _ended(self, run: TrainingRun, record: EpochRecord, place: int, epochs: int) -> None:
+    async def _end_epoch(
+        self, run: TrainingRun, record: EpochRecord, index: int, epochs: int
+    ) -> None:
         """Process the record of an epoch, one of the `epochs` of a call."""
         history, settings, epoch = self.history, self._settings, record.epoch
         history.epochs.append(record)
-        validates = self._state.binding().dataset.size("validation") > 0
-        criterion = monitored_loss(record, settings, self._losses, validates=validates)
+        has_validation = self._state.binding().dataset.size("validation") > 0
+        criterion = compute_monitored_loss(record, settings, self._losses, validates=has_validation)
         # Without a number, as when every batch overflowed, an epoch cannot be the best one.
         if criterion is not None and math.isfinite(criterion) and self._improves(criterion):
             history.best_loss, history.best_epoch = criterion, epoch
-            run.keep_best(place, epochs)
+            run.keep_best(index, epochs)
         run.schedule = run.schedule.after(epoch, history.best_epoch)
         self._reporter.update(record)
-        self._news.set()
+        self._epoch_event.set()
         if settings.on_epoch is not None:
-            await self._answered(run, settings.on_epoch(record))
+            await self._handle_answer(run, settings.on_epoch(record))
         if epochs == 1 and epoch == settings.epochs // 3:
-            self._look_early()
+            self._report_early()
         if epoch - history.best_epoch >= settings.patience:
             self._stop = self._stop or "patience"
 
-    def _look_early(self) -> None:
+    def _report_early(self) -> None:
         """Report what can be seen during the training, such as a loss that does not change."""
         if self._reviewer is None:
             return
         for finding in self._reviewer.hindsight(self.history, early=True):
-            self._told.add(finding.id)
+            self._reported.add(finding.id)
             self._reporter.note(str(finding))
 
     def _improves(self, criterion: float) -> bool:
@@ -447,12 +453,14 @@ class Training(Unfinished):
     async def _train_epochs(self, run: TrainingRun, epoch: int, epochs: int) -> list[EpochRecord]:
         """Train the epochs of one device call; return none if stopped before their end."""
         settings = self._settings
-        recorder = EpochRecorder(run, settings, self._losses, epoch, epochs, run.resumed_totals())
+        recorder = EpochRecorder(
+            run, settings, self._losses, epoch, epochs, run.get_resumed_totals()
+        )
         phases = recorder.phases
         blocks = run.blocks(epoch, epochs)
         try:
             while True:
-                with self._timed(phases, "data"):
+                with self._measure_phase(phases, "data"):
                     steps = await anext(blocks, 0)
                 if not steps:
                     break
@@ -460,23 +468,23 @@ class Training(Unfinished):
                     return []
         finally:
             await blocks.aclose()
-        due: bool = epoch % settings.validate_every == 0
-        if due and self._state.binding().dataset.size("validation"):
-            with self._timed(phases, "validation"):
+        is_due: bool = epoch % settings.validate_every == 0
+        if is_due and self._state.binding().dataset.size("validation"):
+            with self._measure_phase(phases, "validation"):
                 recorder.val_losses, recorder.val_metrics = await run.validate()
         return [recorder.record(k) for k in range(epochs)]
 
     async def _train_block(self, run: TrainingRun, steps: int, recorder: EpochRecorder) -> bool:
         """Train the steps of a block, in one or more calls; False if stopped before the end."""
         while steps:
-            await self._rest(run)
+            await self._serve_requests(run)
             if self._stop:
                 return False
             count = run.steps_per_call(steps, recorder.epochs)
-            with self._timed(recorder.phases, "steps"):
+            with self._measure_phase(recorder.phases, "steps"):
                 recorder.totals = await run.run_steps(count)
             steps -= count
-            await self._check(run, recorder)
+            await self._check_divergence(run, recorder)
             await self._report_batch(run, recorder.totals[0])
         return True
 
@@ -487,17 +495,17 @@ class Training(Unfinished):
         epochs, batch = divmod(run.steps_done - 1, run.feed.steps)
         rate = run.schedule.at(run.steps_done)
         record = BatchRecord(epochs + 1, batch + 1, totals.values["loss"], rate)
-        await self._answered(run, on_batch(record))
+        await self._handle_answer(run, on_batch(record))
 
-    async def _check(self, run: TrainingRun, recorder: EpochRecorder) -> None:
+    async def _check_divergence(self, run: TrainingRun, recorder: EpochRecorder) -> None:
         """Stop a training that diverged, naming the first value that is not finite (NNM708)."""
         totals = recorder.totals[: recorder.epochs]
-        if not diverged(totals):
+        if not has_diverged(totals):
             return
-        from webnnm.trainer.divergence import divergence
+        from webnnm.trainer.divergence import locate_divergence
 
-        result = await divergence(run, totals, self._settings.accumulate)
+        result = await locate_divergence(run, totals, self._settings.accumulate)
         for k in range(result.epoch - 1 - self.history.finished):  # these went well
-            await self._ended(run, recorder.record(k), k + 1, len(totals))
+            await self._end_epoch(run, recorder.record(k), k + 1, len(totals))
         self.history.findings.append(result.finding)
         raise result.error

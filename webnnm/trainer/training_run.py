@@ -16,10 +16,10 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.state import ModelState
 from webnnm.trainer.double_buffer import DoubleBuffer, Tensors
-from webnnm.trainer.feed import Feed, epoch_blocks, step_tables
+from webnnm.trainer.feed import Feed, iterate_blocks, make_step_tables
 from webnnm.trainer.tuner import DispatchTuner
 from webnnm.training.settings import FinalSettings
-from webnnm.training.step import training_step, training_steps
+from webnnm.training.step import build_training_step, build_training_steps
 from webnnm.training.step_settings import CURSOR, TASK, TOTALS, StepSettings
 from webnnm.training.totals import Totals
 
@@ -62,11 +62,11 @@ class TrainingRun:
         self._step_settings = step_settings
         self._device = device
         self.feed = feed
-        known = None if checkpoint is None else checkpoint.schedule
-        self.schedule = settings.make_schedule(feed.steps, known)
-        chosen: bool = settings.micro_steps != "auto"
-        every = 1 if settings.on_batch is not None else 0
-        self._tuner = DispatchTuner(state.backend.budget, every=every, settled=chosen)
+        saved_schedule = None if checkpoint is None else checkpoint.schedule
+        self.schedule = settings.make_schedule(feed.steps, saved_schedule)
+        is_fixed: bool = settings.micro_steps != "auto"
+        call_steps = 1 if settings.on_batch is not None else 0
+        self._tuner = DispatchTuner(state.backend.budget, every=call_steps, settled=is_fixed)
         self._resumed = checkpoint
         self._epoch = 1
         self._last: ReplayPoint | None = None
@@ -88,14 +88,14 @@ class TrainingRun:
 
         `network` is the model's, or the same with float16 inputs.
         """
-        step = training_step(network, feed.targets, step_settings)
+        step = build_training_step(network, feed.targets, step_settings)
         if checkpoint is not None:
             checkpoint.check({n: step.state[n] for n in step.checkpointed}, feed.steps, step.totals)
         device = DoubleBuffer(
             state.backend,
             state.parameters.tensors,
             step,
-            partial(training_steps, network, feed.targets, step_settings),
+            partial(build_training_steps, network, feed.targets, step_settings),
             recompute=settings.recompute,
         )
         await device.open(feed, settings.seed, checkpoint)
@@ -119,15 +119,15 @@ class TrainingRun:
         update = self._step_settings.update
         return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]
 
-    def epochs_per_call(self, left: int) -> int:
+    def epochs_per_call(self, remaining: int) -> int:
         """Return how many of the remaining epochs to train before the host looks at them."""
-        return self._tuner.epochs_per_call(self.feed.steps, min(left, self.feed.epochs))
+        return self._tuner.epochs_per_call(self.feed.steps, min(remaining, self.feed.epochs))
 
-    def steps_per_call(self, left: int, epochs: int) -> int:
+    def steps_per_call(self, remaining: int, epochs: int) -> int:
         """Return how many of the remaining steps of a block to run before the host looks."""
         if epochs > 1:  # any of which can be repeated from the state before the call
-            return left
-        count = self._tuner.steps_per_call(left)
+            return remaining
+        count = self._tuner.steps_per_call(remaining)
         return count - count % self._device.micro_steps or count
 
     async def blocks(self, epoch: int, epochs: int = 1) -> AsyncGenerator[int]:
@@ -139,52 +139,52 @@ class TrainingRun:
         """
         device, resumed = self._device, self._resumed
         self._epoch = epoch
-        skipped = resumed.batch if resumed else 0
+        skipped_steps = resumed.batch if resumed else 0
         totals = zeros("float32", device.graph.state[TOTALS].shape)
-        if resumed and skipped:
-            totals = self._filled(totals, resumed.totals)
-        started = False
-        done = 0
-        sources = epoch_blocks(self.feed, epoch, self._settings, epochs)
-        waiting = asyncio.ensure_future(_next(sources))
+        if resumed and skipped_steps:
+            totals = self._fill_totals(totals, resumed.totals)
+        has_started = False
+        steps_before = 0
+        sources = iterate_blocks(self.feed, epoch, self._settings, epochs)
+        next_block = asyncio.ensure_future(_next(sources))
         try:
-            while (block := await waiting) is not None:
+            while (block := await next_block) is not None:
                 steps = sum(-(-len(order) // self._step_settings.batch) for order in block.orders)
-                if skipped >= steps:
-                    waiting = asyncio.ensure_future(_next(sources))
-                    skipped -= steps
-                    done += steps
+                if skipped_steps >= steps:
+                    next_block = asyncio.ensure_future(_next(sources))
+                    skipped_steps -= steps
+                    steps_before += steps
                     continue
-                first = (epoch - 1) * self.feed.steps + done + 1
-                tables = step_tables(self._step_settings, self.schedule, block.orders, first)
+                first = (epoch - 1) * self.feed.steps + steps_before + 1
+                tables = make_step_tables(self._step_settings, self.schedule, block.orders, first)
                 device.next_block()
                 device.upload({**block.data, **tables})
-                device.write({CURSOR: HostArray.of(skipped, "int32")})
-                if not started:
+                device.write({CURSOR: HostArray.of(skipped_steps, "int32")})
+                if not has_started:
                     device.write({TOTALS: totals})
                     self._resumed = None
-                    started = True
-                waiting = asyncio.ensure_future(_next(sources))
-                done += steps
+                    has_started = True
+                next_block = asyncio.ensure_future(_next(sources))
+                steps_before += steps
                 # No step of this block has run yet: its steps begin with the first copy of a state.
                 self._last = ReplayPoint(tables, device.spares[0], 0, -1)
-                yield steps - skipped
-                skipped = 0
-            if not started:  # all its steps were done before the checkpoint
+                yield steps - skipped_steps
+                skipped_steps = 0
+            if not has_started:  # all its steps were done before the checkpoint
                 device.write({TOTALS: totals})
                 self._resumed = None
         finally:
             # The fetch in progress has to end before its source can be closed.
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
+            next_block.cancel()
+            await asyncio.gather(next_block, return_exceptions=True)
             await sources.aclose()
 
-    def _filled(self, table: HostArray, totals: Mapping[str, float]) -> HostArray:
+    def _fill_totals(self, table: HostArray, totals: Mapping[str, float]) -> HostArray:
         """Return the table of totals with an epoch's in its first row."""
         row = [totals.get(name, 0.0) for name in self._device.graph.totals]
         return HostArray.of([*row, *table.values()[len(row) :]], "float32", table.shape)
 
-    def resumed_totals(self) -> list[Totals]:
+    def get_resumed_totals(self) -> list[Totals]:
         """Return the totals of the epoch of a checkpoint, before the rest of it is run."""
         resumed = self._resumed
         return [Totals(resumed.totals)] if resumed and resumed.batch else []
@@ -193,10 +193,10 @@ class TrainingRun:
         """Run some steps in one call and return the totals of the epochs so far."""
         device = self._device
         self._last = self._replay_point(count)
-        began = time.perf_counter()
-        with self._counted():
+        start = time.perf_counter()
+        with self._count_steps():
             totals = await device.run(count)
-        self._tuner.record(count, device.backend.agree_on(time.perf_counter() - began))
+        self._tuner.record(count, device.backend.agree_on(time.perf_counter() - start))
         await self._tune()
         names, values = device.graph.totals, totals.values()
         rows = range(0, len(values), len(names))
@@ -206,9 +206,9 @@ class TrainingRun:
         """Put as many steps into a dispatch as the measured times suggest."""
         device = self._device
         micro_steps = self._tuner.next_micro_steps(
-            present=device.micro_steps,
+            current=device.micro_steps,
             epoch=self.feed.steps,
-            left=self.schedule.total - device.step,
+            remaining=self.schedule.total - device.step,
             **device.unroll_costs(),
         )
         if micro_steps != device.micro_steps:
@@ -221,26 +221,26 @@ class TrainingRun:
         no copy: it does not change what it reads.
         """
         assert self._last is not None
-        device, last, now = self._device, self._last, self._device.step
-        steps = now - last.step
-        copied = last.step >= 0 and last.state in device.spares
+        device, last, step = self._device, self._last, self._device.step
+        steps = step - last.step
+        has_copy = last.step >= 0 and last.state in device.spares
         seconds = steps * self._tuner.step_seconds
-        if copied and seconds <= device.backend.budget.replay_seconds:
+        if has_copy and seconds <= device.backend.budget.replay_seconds:
             return replace(last, steps=steps)
         if count == 1 < self.feed.steps:  # calls of several epochs have more
-            return ReplayPoint(last.tables, device.state, 0, now)
-        taken = None if self._best is None else self._best.state
-        spare = next(state for state in device.spares if state is not taken)
+            return ReplayPoint(last.tables, device.state, 0, step)
+        state_of_best = None if self._best is None else self._best.state
+        spare = next(state for state in device.spares if state is not state_of_best)
         device.snapshot(spare)
-        return ReplayPoint(last.tables, spare, 0, now)
+        return ReplayPoint(last.tables, spare, 0, step)
 
     async def _run(self, count: int) -> None:
         if count:
-            with self._counted():
+            with self._count_steps():
                 await self._device.run(count)
 
     @contextmanager
-    def _counted(self) -> Generator[None]:
+    def _count_steps(self) -> Generator[None]:
         """Also count the steps for the model."""
         before = self._device.step
         try:
@@ -248,35 +248,35 @@ class TrainingRun:
         finally:
             self._state.step += self._device.step - before
 
-    async def first_nonfinite(self, *, replay: bool) -> tuple[int, str, float]:
+    async def find_nonfinite(self, *, replay: bool) -> tuple[int, str, float]:
         """Find the step that diverged, and its first value that is not finite.
 
         With `replay`, the last call is repeated and watched step by step, and the state is then the
         one before the bad step; otherwise the next step is watched.
         """
         settings = replace(self._step_settings, watch=True)
-        step = training_step(self._network, self.feed.targets, settings)
+        step = build_training_step(self._network, self.feed.targets, settings)
         last = self._device.step
         if replay:
             await self._undo_last_call()
-        from webnnm.trainer.watching import first_nonfinite
+        from webnnm.trainer.watching import find_nonfinite
 
-        with self._counted():
-            return await first_nonfinite(self._device, step, last - replay)
+        with self._count_steps():
+            return await find_nonfinite(self._device, step, last - replay)
 
     def initial_state(self) -> dict[str, HostArray]:
         """Return the state before the first step, from the data on the host."""
         graph, parameters = self._device.graph, self._state.parameters.values()
-        known = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
-        known |= {name: HostArray.of(n, "float32") for name, n in graph.initial_values.items()}
+        arrays = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
+        arrays |= {name: HostArray.of(n, "float32") for name, n in graph.initial_values.items()}
         return {
-            name: known[name] if name in known else zeros(*graph.state[name])
+            name: arrays[name] if name in arrays else zeros(*graph.state[name])
             for name in graph.checkpointed
         }
 
     def _restore(self, point: ReplayPoint) -> None:
         """Go back to the state before some steps."""
-        with self._counted():
+        with self._count_steps():
             self._device.restore(point.state, point.step)
 
     async def _undo_last_call(self) -> None:
@@ -307,9 +307,9 @@ class TrainingRun:
         if self._device.in_flight:
             await self._undo_last_call()
         if self._device.step > (finished + 1) * self.feed.steps:
-            seen = finished - (self._epoch - 1)
-            if seen > 0:
-                await self.rewind(seen)
+            epochs_seen = finished - (self._epoch - 1)
+            if epochs_seen > 0:
+                await self.rewind(epochs_seen)
             else:
                 await self._undo_last_call()
 
@@ -329,18 +329,18 @@ class TrainingRun:
             self._validation = Validation(self._state, settings.losses, settings.batch)
         return await self._validation.run(self._parameters(self._device.state))
 
-    def keep_best(self, place: int, epochs: int) -> None:
-        """Keep the parameters after `place` of the `epochs` of the last call as the best.
+    def keep_best(self, index: int, epochs: int) -> None:
+        """Keep the parameters after `index` of the `epochs` of the last call as the best.
 
         Those of the last epoch are copied on the device; those of an earlier one are recomputed
         from the state before the call, when they are needed.
         """
-        if place == epochs:
+        if index == epochs:
             self._best = None
             self._device.snapshot(self._device.best)
         else:
             assert self._last is not None
-            self._best = replace(self._last, steps=self._steps_of(place, self._last))
+            self._best = replace(self._last, steps=self._steps_of(index, self._last))
         self._has_best = True
 
     async def capture_state(
@@ -390,8 +390,8 @@ class TrainingRun:
         kept = {name: device.state[name] for name in device.best}
         self._state.parameters.replace(self._parameters(kept))
         await self._free(kept)
-        learnt = [name.removeprefix(PARAMETER_PREFIX) for name in kept]
-        await self._state.parameters.read_back(learnt)
+        names = [name.removeprefix(PARAMETER_PREFIX) for name in kept]
+        await self._state.parameters.read_back(names)
 
     async def abandon(self) -> None:
         """Free everything except the tensors that the model had before; the device is lost."""
@@ -403,7 +403,7 @@ class TrainingRun:
             self._validation.close()
 
     @contextmanager
-    def shown(self) -> Generator[None]:
+    def show_parameters(self) -> Generator[None]:
         """Let the model use the latest parameters temporarily, while no step is run."""
         parameters = self._state.parameters
         before = parameters.tensors
@@ -416,12 +416,12 @@ class TrainingRun:
 
     def _parameters(self, state: Tensors) -> Tensors:
         """Return the parameters of a state by name, and the frozen ones."""
-        found = {
+        parameters = {
             name.removeprefix(PARAMETER_PREFIX): tensor
             for name, tensor in state.items()
             if name.startswith(PARAMETER_PREFIX)
         }
-        return {**self._state.parameters.tensors, **found}
+        return {**self._state.parameters.tensors, **parameters}
 
 
 async def _next(source: AsyncIterator[Any]) -> Any:

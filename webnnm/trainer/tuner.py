@@ -9,15 +9,15 @@ from webnnm.backends.budget import Budget
 
 GROWTH = 4
 """A call has at most this many times the steps of the longest one before."""
-MOST_MICRO_STEPS = 32
+MAX_MICRO_STEPS = 32
 """The maximum number of steps of a dispatch: larger graphs are slow to build."""
 OVERHEAD = 0.1
 """The share of a step's own work that dispatching it may cost."""
-ENOUGH = 0.01
+MIN_SECONDS = 0.01
 """The minimum seconds of a call for its time to be trusted."""
-WORTH = 0.95
+MAX_TIME_RATIO = 0.95
 """More steps per dispatch are tried while each takes at most this share of its previous time."""
-TRIALS = 4
+MIN_CALLS = 4
 """Calls until this is decided: some may have been delayed by something else."""
 
 
@@ -46,7 +46,7 @@ class DispatchTuner:
     trusted: int = 0
     _longest: int = 0
     _calls: int = 0
-    _before: tuple[int, float] = (1, math.inf)
+    _previous: tuple[int, float] = (1, math.inf)
 
     def restart(self) -> None:
         """Forget the measured times, because steps are about to be run differently."""
@@ -59,82 +59,82 @@ class DispatchTuner:
         # The rest of an epoch may be short, and says nothing about the next call.
         self._longest = max(self._longest, steps)
         self.step_seconds = seconds / steps
-        if self._calls > 1 and seconds >= ENOUGH:
+        if self._calls > 1 and seconds >= MIN_SECONDS:
             self.trusted += 1
             self.best_seconds = min(self.best_seconds, self.step_seconds)
 
-    def steps_per_call(self, left: int) -> int:
+    def steps_per_call(self, remaining: int) -> int:
         """Return how many of the remaining steps the next call runs."""
         if self.every or not self._calls:
-            wanted = self.every or self.budget.first_steps
+            steps = self.every or self.budget.first_steps
         else:
             # The clocks of some browsers are so coarse that steps seem to take no time.
             seconds = self.step_seconds
-            fitting = self.budget.call_seconds / seconds if seconds else math.inf
-            wanted = int(min(fitting, GROWTH * self._longest))
-        return max(1, min(left, wanted, self.budget.call_steps))
+            limit = self.budget.call_seconds / seconds if seconds else math.inf
+            steps = int(min(limit, GROWTH * self._longest))
+        return max(1, min(remaining, steps, self.budget.call_steps))
 
-    def epochs_per_call(self, steps: int, most: int) -> int:
+    def epochs_per_call(self, steps: int, max_epochs: int) -> int:
         """Return how many epochs of this many steps the next call runs."""
-        return max(1, self.steps_per_call(most * steps) // steps) if most > 1 else 1
+        return max(1, self.steps_per_call(max_epochs * steps) // steps) if max_epochs > 1 else 1
 
-    def next_micro_steps(self, *, present: int, epoch: int, left: int, **costs: float) -> int:
-        """Return how many steps the next dispatches have, currently `present`.
+    def next_micro_steps(self, *, current: int, epoch: int, remaining: int, **costs: float) -> int:
+        """Return how many steps the next dispatches have; they have `current` now.
 
         More are tried as long as the measured times show that they are faster, and taken back if
         they are slower. The other arguments are those of `micro_steps`.
         """
         if self.settled or not self.trusted:
-            return present
-        fewer, seconds = self._before
-        if self.best_seconds > WORTH * seconds:
-            self.settled = self.trusted >= TRIALS
-            return fewer if self.settled and self.best_seconds > seconds else present
-        self._before = (1, math.inf)  # it is faster: compare more steps with the current number
-        steps = self.micro_steps(present=present, epoch=epoch, left=left, **costs)
-        if steps != present:
-            self._before = (present, self.best_seconds)
+            return current
+        fewer, seconds = self._previous
+        if self.best_seconds > MAX_TIME_RATIO * seconds:
+            self.settled = self.trusted >= MIN_CALLS
+            return fewer if self.settled and self.best_seconds > seconds else current
+        self._previous = (1, math.inf)  # it is faster: compare more steps with the current number
+        steps = self.micro_steps(current=current, epoch=epoch, remaining=remaining, **costs)
+        if steps != current:
+            self._previous = (current, self.best_seconds)
             self.restart()
         return steps
 
     def micro_steps(
         self,
         *,
-        present: int = 1,
+        current: int = 1,
         epoch: int,
-        left: int,
+        remaining: int,
         dispatch: float,
         device_build: float,
         build: float,
     ) -> int:
         """Return how many steps one dispatch should have, given the time per step so far.
 
-        It currently has `present`. `epoch` and `left` count steps: of an epoch, and of the rest of
-        the training. A dispatch costs `dispatch` seconds in addition to its work; the graph of one
-        step took `build` seconds in all, `device_build` of them on the device, where n steps take n
-        times as long.
+        It currently has `current`. `epoch` and `remaining` count steps: of an epoch, and of the
+        rest of the training. A dispatch costs `dispatch` seconds in addition to its work; the graph
+        of one step took `build` seconds in all, `device_build` of them on the device, where n steps
+        take n times as long.
 
         >>> tuner = DispatchTuner(best_seconds=1e-4)
         >>> costs = dict(dispatch=8e-5, device_build=0.003, build=0.03)
-        >>> tuner.micro_steps(epoch=100, left=100_000, **costs)
+        >>> tuner.micro_steps(epoch=100, remaining=100_000, **costs)
         25
-        >>> tuner.micro_steps(epoch=100, left=200, **costs)
+        >>> tuner.micro_steps(epoch=100, remaining=200, **costs)
         1
         """
-        work = max(self.best_seconds - dispatch / present, OVERHEAD * dispatch)
-        cheapest = math.sqrt(dispatch * left / device_build) if device_build > 0 else math.inf
-        wanted = int(min(dispatch / (OVERHEAD * work), cheapest, MOST_MICRO_STEPS))
-        wanted = _fitting(wanted, epoch)
-        if wanted < 2 * present:  # not worth another graph
-            return present
-        saved = dispatch * (1 / present - 1 / wanted) * left
-        return wanted if saved > build + (wanted - 1) * device_build else present
+        work = max(self.best_seconds - dispatch / current, OVERHEAD * dispatch)
+        cheapest = math.sqrt(dispatch * remaining / device_build) if device_build > 0 else math.inf
+        steps = int(min(dispatch / (OVERHEAD * work), cheapest, MAX_MICRO_STEPS))
+        steps = _fit_to_epoch(steps, epoch)
+        if steps < 2 * current:  # not worth another graph
+            return current
+        saved_seconds = dispatch * (1 / current - 1 / steps) * remaining
+        return steps if saved_seconds > build + (steps - 1) * device_build else current
 
 
-def _fitting(steps: int, epoch: int) -> int:
+def _fit_to_epoch(steps: int, epoch: int) -> int:
     """Return a number of at most `steps` that divides an epoch's steps or is a multiple of them.
 
-    >>> _fitting(16, 7), _fitting(16, 30), _fitting(16, 31)
+    >>> _fit_to_epoch(16, 7), _fit_to_epoch(16, 30), _fit_to_epoch(16, 31)
     (14, 15, 16)
     """
     for number in range(steps, steps // 2, -1):

@@ -9,7 +9,7 @@ from webnnm.training.step import StepGraph
 from webnnm.training.step_settings import WATCH
 
 
-async def first_nonfinite(
+async def find_nonfinite(
     device: DoubleBuffer, step: StepGraph, last: int
 ) -> tuple[int, str, float]:
     """Run watched steps from the current state up to step `last`, at least one.

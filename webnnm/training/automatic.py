@@ -9,20 +9,20 @@ from typing import Any
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import Settings
 
-UPDATES = 3000
+MIN_UPDATES = 3000
 """The minimum updates of a training, limited to this many epochs:"""
-LEAST_EPOCHS, MOST_EPOCHS = 20, 1000
+MIN_EPOCHS, MAX_EPOCHS = 20, 1000
 
-LEAST_RATE, MOST_RATE = 1e-3, 5e-2
-HELD_BACK = 0.1
+MIN_RATE, MAX_RATE = 1e-3, 5e-2
+VALIDATION_SHARE = 0.1
 """The share of training rows for validation,"""
-ENOUGH = 2000
+MIN_ROWS = 2000
 """if there are this many of them, and no validation rows."""
 
-SMALL = 10_000
+SMALL_MODEL = 10_000
 """Up to this many parameters, the learning rate may also exceed the optimizer's default."""
 
-AUTOMATIC = {
+OFF_VALUES = {
     "loss_weights": "off",
     "regularization": "off",
     "gradient_scaling": "off",
@@ -38,19 +38,19 @@ DECAY_EPOCHS = 8
 """Weight decay averages gradients over at least this many epochs (Wang & Aitchison 2024)."""
 
 
-def by_rows(
-    settings: Settings, *, rows: int, batch_size: int, parameters: int, divisible: bool = False
+def complete_settings(
+    settings: Settings, *, rows: int, batch_size: int, parameters: int, can_split: bool = False
 ) -> Settings:
     """Return settings completed from the training rows and the network.
 
     >>> settings = Settings().resolve()
-    >>> by_rows(settings, rows=105, batch_size=20, parameters=27).epochs
+    >>> complete_settings(settings, rows=105, batch_size=20, parameters=27).epochs
     500
-    >>> by_rows(replace(settings, epochs=20), rows=105, batch_size=20, parameters=27).lr
+    >>> complete_settings(replace(settings, epochs=20), rows=105, batch_size=20, parameters=27).lr
     0.05
 
     - `settings`: resolved; what the user set is kept. `rows` is 0 if there are no data yet.
-    - `divisible`: whether rows can be held out for validation, and none are yet.
+    - `can_split`: whether rows can be held out for validation, and none are yet.
 
     From 2000 rows, a tenth is for validation.
 
@@ -63,30 +63,32 @@ def by_rows(
     decay, share = settings.weight_decay, settings.validation_split
     assert lr is not None and decay is not None
     if share is None:
-        share = HELD_BACK if divisible and rows >= ENOUGH else 0.0
+        share = VALIDATION_SHARE if can_split and rows >= MIN_ROWS else 0.0
     rows -= int(rows * share)
     updates = max(1, -(-rows // batch_size) // settings.accumulate)
     if epochs is None:
-        wanted = min(-(-UPDATES // updates), MOST_EPOCHS) if rows else LEAST_EPOCHS
-        epochs = max(wanted, LEAST_EPOCHS, 2 * settings.warmup_epochs)
+        needed = min(-(-MIN_UPDATES // updates), MAX_EPOCHS) if rows else MIN_EPOCHS
+        epochs = max(needed, MIN_EPOCHS, 2 * settings.warmup_epochs)
     if "lr" not in settings.explicit and rows and optimizer.adaptive:
-        rate = lr * math.sqrt(UPDATES / (updates * epochs))
-        most = MOST_RATE if parameters <= SMALL else lr
-        lr = float(f"{min(max(rate, LEAST_RATE), most):.2g}")
+        rate = lr * math.sqrt(MIN_UPDATES / (updates * epochs))
+        limit = MAX_RATE if parameters <= SMALL_MODEL else lr
+        lr = float(f"{min(max(rate, MIN_RATE), limit):.2g}")
     if "weight_decay" not in settings.explicit and optimizer.decoupled:
         decay = min(decay, float(f"{1 / (DECAY_EPOCHS * updates * lr):.2g}"))
     return replace(settings, epochs=epochs, lr=lr, weight_decay=decay, validation_split=share)
 
 
-def without_rules(settings: Settings) -> Settings:
+def turn_off_auto(settings: Settings) -> Settings:
     """Return settings in which those that are "auto" are what they are if no rule decides them.
 
     What the user left to be decided is no longer explicit.
     """
     values = settings.to_dict()
-    open_names = {name for name, value in values.items() if value == "auto"}
-    decided: dict[str, Any] = {name: off for name, off in AUTOMATIC.items() if name in open_names}
-    return replace(settings, **decided, explicit=settings.explicit - open_names)
+    auto_names = {name for name, value in values.items() if value == "auto"}
+    off_values: dict[str, Any] = {
+        name: off for name, off in OFF_VALUES.items() if name in auto_names
+    }
+    return replace(settings, **off_values, explicit=settings.explicit - auto_names)
 
 
 def default_strengths(settings: Settings) -> dict[str, Any]:

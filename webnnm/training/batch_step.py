@@ -9,9 +9,9 @@ from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, Operand
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.training.forward import OutputLoss, losses_of, row_mask
+from webnnm.training.forward import OutputLoss, compute_losses, row_mask
 from webnnm.training.scaling import all_finite
-from webnnm.training.step import computed_step, target_type
+from webnnm.training.step import build_step, get_target_type
 from webnnm.training.step_settings import (
     COUNT,
     DUE,
@@ -24,11 +24,11 @@ from webnnm.training.step_settings import (
 
 UNSCALE, OVERFLOW = "1/S", "overflow"
 
-CALLED = {COUNT: "valid_count", RATE: "lr", DUE: "due"}
+EXTERNAL_NAMES = {COUNT: "valid_count", RATE: "lr", DUE: "due"}
 """The external names of the numbers of a step; inputs and parameters have their own names."""
 
 
-class _Given:
+class _InputSource:
     """Numbers and rows that are inputs of the graph."""
 
     def __init__(self, b: GraphBuilder, batch: int) -> None:
@@ -44,16 +44,16 @@ class _Given:
         return self._b.input(name, *type)
 
 
-def called(name: str) -> str:
+def external_name(name: str) -> str:
     """Return the external name of an input or output of these graphs.
 
-    >>> called("param/w1"), called("data/image"), called("target/digit"), called("rate")
-    ('w1', 'image', 'target/digit', 'lr')
+    >>> [external_name(name) for name in ("param/w1", "data/image", "target/digit", "rate")]
+    ['w1', 'image', 'target/digit', 'lr']
     """
-    return CALLED.get(name) or name.removeprefix(PARAMETER_PREFIX).removeprefix(INPUT)
+    return EXTERNAL_NAMES.get(name) or name.removeprefix(PARAMETER_PREFIX).removeprefix(INPUT)
 
 
-def batch_loss(
+def build_batch_loss(
     network: Network,
     losses: Mapping[str, OutputLoss],
     *,
@@ -69,15 +69,15 @@ def batch_loss(
     lowered = lower_network(network, batch=batch, sequence=sequence, builder=b)
     valid = b.input(COUNT, "float32", [])
     targets = {
-        name: b.input(TARGET + name, *target_type(losses[name], output.type))
+        name: b.input(TARGET + name, *get_target_type(losses[name], output.type))
         for name, output in lowered.outputs.items()
     }
-    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid, {})
-    graph = b.build({LOSS + name: found.mean(name) for name in found.sums})
-    return _ordered(graph, [*lowered.inputs, *(TARGET + name for name in targets), COUNT])
+    output_losses = compute_losses(lowered, losses, targets, row_mask(b, valid, batch), valid, {})
+    graph = b.build({LOSS + name: output_losses.mean(name) for name in output_losses.sums})
+    return _order_inputs(graph, [*lowered.inputs, *(TARGET + name for name in targets), COUNT])
 
 
-def batch_step(network: Network, settings: StepSettings) -> Graph:
+def build_batch_step(network: Network, settings: StepSettings) -> Graph:
     """Return the graph of one training step; `settings.rows` is the size of the batch.
 
     Inputs are the data, the targets, the number of valid rows, the parameters, the states, the
@@ -89,25 +89,25 @@ def batch_step(network: Network, settings: StepSettings) -> Graph:
     """
     b = GraphBuilder()
     shapes = lower_network(network, batch=settings.batch, sequence=settings.sequence).outputs
-    targets = {name: target_type(settings.losses[name], o.type) for name, o in shapes.items()}
+    targets = {name: get_target_type(settings.losses[name], o.type) for name, o in shapes.items()}
     unscale = b.input(UNSCALE, "float32", [])
-    step = computed_step(b, network, targets, settings, _Given(b, settings.batch), unscale)
-    clean = step.applied.clean
-    if clean is None:
-        clean = all_finite(b, list(step.applied.gradients.values()))
-    found = {LOSS + name: step.losses.mean(name) for name in step.losses.sums}
-    found[OVERFLOW] = b.logical_not(clean)
+    step = build_step(b, network, targets, settings, _InputSource(b, settings.batch), unscale)
+    is_clean = step.applied.clean
+    if is_clean is None:
+        is_clean = all_finite(b, list(step.applied.gradients.values()))
+    outputs = {LOSS + name: step.losses.mean(name) for name in step.losses.sums}
+    outputs[OVERFLOW] = b.logical_not(is_clean)
     first = [INPUT + vertex.block for vertex in network.inputs]
     first += [*(TARGET + name for name in targets), COUNT]
     last = [RATE, *([DUE] if DUE in b.inputs else []), UNSCALE]
-    graph = _ordered(b.build({}), first, last)
+    graph = _order_inputs(b.build({}), first, last)
     state = {name: step.state[name] for name in graph.inputs if name in step.state}
-    return Graph(state | found, graph.inputs)
+    return Graph(state | outputs, graph.inputs)
 
 
-def _ordered(graph: Graph, first: list[str], last: list[str] | None = None) -> Graph:
+def _order_inputs(graph: Graph, first: list[str], last: list[str] | None = None) -> Graph:
     """Return a graph whose inputs are ordered; parameters come before other states."""
-    named = {*first, *(last or [])}
-    rest = [name for name in graph.inputs if name not in named]
+    placed = {*first, *(last or [])}
+    rest = [name for name in graph.inputs if name not in placed]
     rest.sort(key=lambda name: not name.startswith(PARAMETER_PREFIX))
     return Graph(graph.outputs, {n: graph.inputs[n] for n in (*first, *rest, *(last or []))})

@@ -14,7 +14,7 @@ CLIP_STATE = ("clip/mean", "clip/deviation", "clip/count")
 EARLY_BATCHES, EARLY_WIDTH, WIDTH = 15, 4.0, 2.0
 """The threshold is `EARLY_WIDTH` deviations above the mean at first, later `WIDTH`."""
 
-SMALLEST_NORM = 1e-3
+MIN_NORM = 1e-3
 """Units with a smaller norm are clipped as if they had this one (Brock et al. 2021)."""
 
 
@@ -32,7 +32,7 @@ def global_norm(b: GraphBuilder, gradients: Sequence[Operand]) -> Operand:
 
 
 @dataclass(frozen=True)
-class Clipped:
+class GlobalClipping:
     """The result of global clipping: the factor for all gradients, and the next statistics.
 
     `clipped` is 1 if the norm was above `threshold`, else 0.
@@ -46,34 +46,34 @@ class Clipped:
 
 def clip_globally(
     b: GraphBuilder, norm: Operand, state: Mapping[str, Operand], alpha: float, epsilon: float
-) -> Clipped:
+) -> GlobalClipping:
     """Return the factor that reduces a norm G to τ = μ' + kσ', with rolling μ' and σ'.
 
     μ' = αμ + (1−α)G and σ' = ασ + (1−α)|G − μ'|. If G is above τ, both are recomputed
     from τ. The first batch sets μ = G and is not clipped.
     """
-    mean, deviation, seen = (state[name] for name in CLIP_STATE)
+    mean, deviation, batches = (state[name] for name in CLIP_STATE)
 
-    def rolled(value: Operand) -> tuple[Operand, Operand]:
-        moved = mean * alpha + value * (1 - alpha)
-        return moved, deviation * alpha + b.abs(value - moved) * (1 - alpha)
+    def update_statistics(value: Operand) -> tuple[Operand, Operand]:
+        new_mean = mean * alpha + value * (1 - alpha)
+        return new_mean, deviation * alpha + b.abs(value - new_mean) * (1 - alpha)
 
-    early = b.lesser(seen, b.constant(EARLY_BATCHES - 0.5, "float32"))
-    moved, spread = rolled(norm)
-    width = b.where(early, b.constant(EARLY_WIDTH, "float32"), b.constant(WIDTH, "float32"))
-    threshold = moved + width * spread
-    first = b.lesser(seen, b.constant(0.5, "float32"))
-    above = b.logical_and(b.greater(norm, threshold), b.logical_not(first))
-    moved, spread = rolled(b.where(above, threshold, norm))
+    is_early = b.lesser(batches, b.constant(EARLY_BATCHES - 0.5, "float32"))
+    new_mean, new_deviation = update_statistics(norm)
+    width = b.where(is_early, b.constant(EARLY_WIDTH, "float32"), b.constant(WIDTH, "float32"))
+    threshold = new_mean + width * new_deviation
+    is_first = b.lesser(batches, b.constant(0.5, "float32"))
+    is_above = b.logical_and(b.greater(norm, threshold), b.logical_not(is_first))
+    new_mean, new_deviation = update_statistics(b.where(is_above, threshold, norm))
     one = b.constant(1, "float32")
-    return Clipped(
-        factor=b.where(above, threshold / (norm + epsilon), one),
-        threshold=b.where(first, norm, threshold),
-        clipped=b.cast(above, type="float32"),
+    return GlobalClipping(
+        factor=b.where(is_above, threshold / (norm + epsilon), one),
+        threshold=b.where(is_first, norm, threshold),
+        clipped=b.cast(is_above, type="float32"),
         state={
-            CLIP_STATE[0]: b.where(first, norm, moved),
-            CLIP_STATE[1]: b.where(first, b.constant(0, "float32"), spread),
-            CLIP_STATE[2]: seen + 1,
+            CLIP_STATE[0]: b.where(is_first, norm, new_mean),
+            CLIP_STATE[1]: b.where(is_first, b.constant(0, "float32"), new_deviation),
+            CLIP_STATE[2]: batches + 1,
         },
     )
 
@@ -91,10 +91,10 @@ def clip_units(
     def norms(x: Operand) -> Operand:
         return b.reduce_l2(x, axes=axes, keep_dimensions=True) if axes else b.abs(x)
 
-    floor = b.constant(SMALLEST_NORM, "float32")
+    floor = b.constant(MIN_NORM, "float32")
     limit = b.max(norms(w), floor) * share
-    size = norms(g)
-    above = b.greater(size, limit)
-    factor = b.where(above, limit / b.max(size, limit), b.constant(1, "float32"))
-    counted = b.cast(above, type="float32")
-    return g * factor, b.reduce_sum(counted) if counted.rank else counted
+    norm = norms(g)
+    is_above = b.greater(norm, limit)
+    factor = b.where(is_above, limit / b.max(norm, limit), b.constant(1, "float32"))
+    clipped = b.cast(is_above, type="float32")
+    return g * factor, b.reduce_sum(clipped) if clipped.rank else clipped

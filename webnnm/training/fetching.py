@@ -29,24 +29,24 @@ class Source(Protocol):
         ...
 
 
-class Fetched:
+class TableSource:
     """The numbers and rows of the next step, or of the next `steps` together."""
 
     def __init__(self, b: GraphBuilder, settings: StepSettings, steps: int = 1) -> None:
         self._b, self._settings, self._steps = b, settings, steps
         cursor = b.input(CURSOR, "int32", [])
         self.cursor = cursor + steps
-        self._places = cursor if steps == 1 else cursor + b.constant(range(steps), "int32")
+        self._positions = cursor if steps == 1 else cursor + b.constant(range(steps), "int32")
         shape = [settings.steps, len(settings.columns)]
-        self._columns = b.gather(b.input(TABLE, "float32", shape), self._places)
+        self._columns = b.gather(b.input(TABLE, "float32", shape), self._positions)
         self._indices: Operand | None = None
 
     def numbers(self, name: str) -> Operand:
         """Return a number of every step, float32 `[steps]`."""
-        b, place = self._b, self._settings.columns.index(name)
+        b, index = self._b, self._settings.columns.index(name)
         lead = [0] * (self._columns.rank - 1)
         sizes = [*self._columns.shape[:-1], 1]
-        column = b.slice(self._columns, starts=[*lead, place], sizes=sizes)
+        column = b.slice(self._columns, starts=[*lead, index], sizes=sizes)
         return b.reshape(column, new_shape=[self._steps])
 
     def number(self, name: str) -> Operand:
@@ -64,19 +64,19 @@ class Fetched:
         b, s = self._b, self._settings
         if self._indices is None:
             order = b.input(ORDER, "int32", [s.steps, s.batch])
-            indices = b.gather(order, self._places)
+            indices = b.gather(order, self._positions)
             self._indices = b.reshape(indices, new_shape=[self._steps * s.batch])
         return b.gather(b.input(name, *type), self._indices)
 
 
-class Slices:
+class SliceSource:
     """The numbers and rows of one step: its slice of what several steps fetch together."""
 
     def __init__(self, b: GraphBuilder, settings: StepSettings) -> None:
         self._b, self._settings = b, settings
         self._numbers: list[str] = []
         self._rows: dict[str, TensorType] = {}
-        self._masked = False
+        self._uses_mask = False
 
     def number(self, name: str) -> Operand:
         """Return a number of the step."""
@@ -85,7 +85,7 @@ class Slices:
 
     def row_mask(self) -> Operand:
         """Return the mask of the step."""
-        self._masked = True
+        self._uses_mask = True
         return self._b.input(BATCH + VALID, "float32", [self._settings.batch])
 
     def rows(self, name: str, type: TensorType) -> Operand:
@@ -94,14 +94,14 @@ class Slices:
         shape = (self._settings.batch, *type.shape[1:])
         return self._b.input(BATCH + name, type.dtype, shape)
 
-    def fetched(self, b: GraphBuilder, steps: int) -> dict[str, Operand]:
+    def fetch(self, b: GraphBuilder, steps: int) -> dict[str, Operand]:
         """Fetch all of this for `steps` steps, and advance the cursor."""
-        fetched = Fetched(b, self._settings, steps)
-        found = {name: fetched.numbers(name) for name in self._numbers}
+        source = TableSource(b, self._settings, steps)
+        values = {name: source.numbers(name) for name in self._numbers}
         if self._settings.epochs > 1:
-            found[EPOCH] = fetched.numbers(EPOCH)
-        if self._masked:
-            found[VALID] = fetched.row_mask()
-        found |= {name: fetched.rows(name, type) for name, type in self._rows.items()}
-        named = {BATCH + name: value for name, value in found.items()}
-        return {CURSOR: fetched.cursor, **named}
+            values[EPOCH] = source.numbers(EPOCH)
+        if self._uses_mask:
+            values[VALID] = source.row_mask()
+        values |= {name: source.rows(name, type) for name, type in self._rows.items()}
+        inputs = {BATCH + name: value for name, value in values.items()}
+        return {CURSOR: source.cursor, **inputs}

@@ -11,8 +11,8 @@ from functools import reduce
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import Lowered
 from webnnm.graph.node import Operand
-from webnnm.training.losses import Labels, Loss, LossSettings, is_of_labels
-from webnnm.training.output_activation import activation_of
+from webnnm.training.losses import Labels, Loss, LossSettings, has_several_labels
+from webnnm.training.output_activation import find_activation
 
 WEIGHT = "weight/"
 """The prefix, among masks, of an output's name, for the factors of the losses of its rows."""
@@ -35,9 +35,9 @@ class OutputLoss:
     reason: str = ""
 
 
-def label_forms(losses: Mapping[str, OutputLoss]) -> dict[str, Labels]:
+def get_label_forms(losses: Mapping[str, OutputLoss]) -> dict[str, Labels]:
     """Return the form of the targets of every output."""
-    return {name: chosen.labels for name, chosen in losses.items()}
+    return {name: loss.labels for name, loss in losses.items()}
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def row_mask(b: GraphBuilder, valid: Operand, batch: int) -> Operand:
     return b.cast(b.lesser(b.constant(range(batch), "float32"), valid), type="float32")
 
 
-def losses_of(
+def compute_losses(
     lowered: Lowered,
     losses: Mapping[str, OutputLoss],
     targets: Mapping[str, Operand],
@@ -79,62 +79,72 @@ def losses_of(
     sums: dict[str, Operand] = {}
     counts: dict[str, Operand] = {}
     for name, output in lowered.outputs.items():
-        chosen = losses[name]
+        output_loss = losses[name]
         with b.place(f"loss of {name}"):
-            if chosen.loss.total is not None:
-                sums[name], counts[name] = _in_total(
-                    b, lowered, name, chosen, targets[name], rows, valid, masks
+            if output_loss.loss.total is not None:
+                sums[name], counts[name] = _compute_total(
+                    b, lowered, name, output_loss, targets[name], rows, valid, masks
                 )
                 continue
-            found = chosen.loss.rows(
-                b, activation_of(output), targets[name], chosen.settings, chosen.sequence
+            row_losses = output_loss.loss.rows(
+                b,
+                find_activation(output),
+                targets[name],
+                output_loss.settings,
+                output_loss.sequence,
             )
-            values, weights = found.values, chosen.settings.class_weights
+            values, weights = row_losses.values, output_loss.settings.class_weights
             shape = values.shape
-            of_labels = is_of_labels(chosen.loss.name, output.shape[1 + chosen.sequence :])
-            if weights is not None and not of_labels:
-                values = values * _class_weights(b, weights, targets[name], chosen.labels, shape)
+            multilabel = has_several_labels(
+                output_loss.loss.name, output.shape[1 + output_loss.sequence :]
+            )
+            if weights is not None and not multilabel:
+                values = values * _class_weights(
+                    b, weights, targets[name], output_loss.labels, shape
+                )
             if WEIGHT + name in masks:
-                values = values * _stretched(b, masks[WEIGHT + name], shape)
-            padding = lowered.masks.get(name) if chosen.sequence else None
-            known = [_stretched(b, mask, shape) for mask in (rows, padding) if mask is not None]
-            if found.counted is not None:
-                known.append(found.counted)
-            mask = reduce(operator.mul, known) if known else None
+                values = values * _reshape_mask(b, masks[WEIGHT + name], shape)
+            padding = lowered.masks.get(name) if output_loss.sequence else None
+            row_masks = [
+                _reshape_mask(b, mask, shape) for mask in (rows, padding) if mask is not None
+            ]
+            if row_losses.mask is not None:
+                row_masks.append(row_losses.mask)
+            mask = reduce(operator.mul, row_masks) if row_masks else None
             sums[name] = b.reduce_sum(values if mask is None else values * mask)
-            if mask is None or (padding is None and found.counted is None):
+            if mask is None or (padding is None and row_losses.mask is None):
                 counts[name] = valid * math.prod(shape[1:])
             else:
-                whole = b.expand(mask, new_shape=shape) if mask.shape != shape else mask
-                counts[name] = b.reduce_sum(whole)
+                full_mask = b.expand(mask, new_shape=shape) if mask.shape != shape else mask
+                counts[name] = b.reduce_sum(full_mask)
     return Losses(sums, counts)
 
 
-def _in_total(
+def _compute_total(
     b: GraphBuilder,
     lowered: Lowered,
     name: str,
-    chosen: OutputLoss,
+    output_loss: OutputLoss,
     target: Operand,
     rows: Operand | None,
     valid: Operand,
     masks: Mapping[str, Operand],
 ) -> tuple[Operand, Operand]:
     """Return Σ m·ℓ and Σ m of a loss that computes the mean over rows itself."""
-    assert chosen.loss.total is not None
+    assert output_loss.loss.total is not None
     output = lowered.outputs[name]
-    shape = output.shape[: 1 + chosen.sequence]
-    padding = lowered.masks.get(name) if chosen.sequence else None
+    shape = output.shape[: 1 + output_loss.sequence]
+    padding = lowered.masks.get(name) if output_loss.sequence else None
     weights = b.expand(b.constant(1, "float32"), new_shape=shape)
     for mask in (rows, padding):
-        weights = weights if mask is None else weights * _stretched(b, mask, shape)
+        weights = weights if mask is None else weights * _reshape_mask(b, mask, shape)
     count = valid * math.prod(shape[1:]) if padding is None else b.reduce_sum(weights)
     if WEIGHT + name in masks:
-        weights = weights * _stretched(b, masks[WEIGHT + name], shape)
-    given = chosen.settings.class_weights
-    if given is not None:
-        weights = weights * _class_weights(b, given, target, chosen.labels, shape)
-    return chosen.loss.total(b, activation_of(output), target, weights) * count, count
+        weights = weights * _reshape_mask(b, masks[WEIGHT + name], shape)
+    class_weights = output_loss.settings.class_weights
+    if class_weights is not None:
+        weights = weights * _class_weights(b, class_weights, target, output_loss.labels, shape)
+    return output_loss.loss.total(b, find_activation(output), target, weights) * count, count
 
 
 def _class_weights(
@@ -157,7 +167,7 @@ def _class_weights(
     return b.reduce_sum(target * b.constant(weights, "float32"), axes=[target.rank - 1])
 
 
-def _stretched(b: GraphBuilder, mask: Operand, shape: tuple[int, ...]) -> Operand:
+def _reshape_mask(b: GraphBuilder, mask: Operand, shape: tuple[int, ...]) -> Operand:
     """Reshape a mask over leading dimensions so that it broadcasts with a shape."""
     sizes = (*mask.shape, *(1,) * (len(shape) - mask.rank))
     return mask if sizes == mask.shape else b.reshape(mask, new_shape=sizes)

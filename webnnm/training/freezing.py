@@ -37,16 +37,16 @@ def nearest_bucket(ideal: float) -> float:
     return min(BUCKETS, key=lambda candidate: (abs(candidate - ideal), candidate))
 
 
-def multipliers(network: Network, freeze: float = 0.0) -> dict[str, float]:
+def compute_multipliers(network: Network, freeze: float = 0.0) -> dict[str, float]:
     """Return the multiplier of every trainable parameter: `lrm` if written, else its bucket.
 
     A parameter with multiplier 0 is frozen: it gets neither gradient nor optimizer state.
     """
-    found = parameter_depths(network)
+    depths = parameter_depths(network)
     return {
         p.name: p.lrm
         if p.lrm is not None
-        else bucket(found[p.name].path_ratio if p.name in found else 1.0, freeze)
+        else bucket(depths[p.name].path_ratio if p.name in depths else 1.0, freeze)
         for p in network.parameters
         if p.trainable
     }

@@ -19,7 +19,7 @@ TRUNCATION_TRIES = 4
 """Draws per element of a truncated normal; the chance that all are beyond ±2 σ is 4·10⁻⁶."""
 
 
-def initial_graph(
+def build_initial_graph(
     parameters: Mapping[str, TensorType], initialisers: Mapping[str, Initialiser]
 ) -> Graph:
     """Return the graph that turns one byte tensor per random parameter into initial values.
@@ -30,79 +30,81 @@ def initial_graph(
     outputs: dict[str, Operand] = {}
     for name, (dtype, shape) in parameters.items():
         initialiser = initialisers[name]
-        size = byte_count(initialiser, shape)
+        size = count_bytes(initialiser, shape)
         if size:
             raw = b.input(name, "uint8", [size])
-            value = _drawn(b, raw, initialiser, shape)
+            value = _draw(b, raw, initialiser, shape)
         elif initialiser.parts:
-            value = _in_parts(b, initialiser.parts, shape)
+            value = _fill_parts(b, initialiser.parts, shape)
         else:
             value = b.constant(initialiser.a, "float32")
-        outputs[name] = _typed(b, value, dtype, shape)
+        outputs[name] = _cast_and_reshape(b, value, dtype, shape)
     return b.build(outputs)
 
 
-def initial_bytes(
+def draw_initial_bytes(
     seed: int,
     parameters: Mapping[str, TensorType],
     initialisers: Mapping[str, Initialiser],
     *purpose: object,
 ) -> dict[str, HostArray]:
-    """Return the bytes for `initial_graph`, each parameter from its own stream.
+    """Return the bytes for `build_initial_graph`, each parameter from its own stream.
 
     `purpose` is the stream's purpose and leading parts, by default initialisation.
     """
     first, *parts = purpose or (Purpose.INITIALISATION,)
-    found: dict[str, HostArray] = {}
+    arrays: dict[str, HostArray] = {}
     for name, (_, shape) in parameters.items():
-        size = byte_count(initialisers[name], shape)
+        size = count_bytes(initialisers[name], shape)
         if size:
             data = Stream(seed, int(str(first)), *parts, name).bytes(size)
-            found[name] = HostArray("uint8", [size], data)
-    return found
+            arrays[name] = HostArray("uint8", [size], data)
+    return arrays
 
 
-def generator_graph(
-    generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape], drawn: int = 0
+def build_generator_graph(
+    generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape], draws: int = 0
 ) -> Graph:
     """Return the graph that turns bytes into initial states 1 … m − 1 of random generators.
 
     `generators` are the names of the states of each layer; inputs and outputs are named like them.
-    The states are those after `drawn` numbers were drawn from each.
+    The states are those after `draws` numbers were drawn from each.
     """
     b = GraphBuilder()
     outputs: dict[str, Operand] = {}
     for states in generators.values():
-        for place, name in enumerate(states):
-            n, most = count(shapes[name]), MODULI[place] - 1.0
+        for index, name in enumerate(states):
+            n, largest = count(shapes[name]), MODULI[index] - 1.0
             u = _uniform(b, b.input(name, "uint8", [3 * n]), n)
             # u may round up to 1.
-            first = b.min(b.floor(u * most) + 1, most)
-            later = skip_numbers(b, first, place, drawn) if drawn else first
-            outputs[name] = _typed(b, later, "float32", shapes[name])
+            first = b.min(b.floor(u * largest) + 1, largest)
+            later = skip_numbers(b, first, index, draws) if draws else first
+            outputs[name] = _cast_and_reshape(b, later, "float32", shapes[name])
     return b.build(outputs)
 
 
-def generator_bytes(
+def draw_generator_bytes(
     seed: int, generators: Mapping[str, Sequence[str]], shapes: Mapping[str, Shape]
 ) -> dict[str, HostArray]:
-    """Return the bytes for `generator_graph`: one stream per layer, its states in turn."""
-    found: dict[str, HostArray] = {}
+    """Return the bytes for `build_generator_graph`: one stream per layer, its states in turn."""
+    arrays: dict[str, HostArray] = {}
     for layer, states in generators.items():
         stream = Stream(seed, Purpose.DROPOUT, layer)
         for name in states:
             size = 3 * count(shapes[name])
-            found[name] = HostArray("uint8", [size], stream.bytes(size))
-    return found
+            arrays[name] = HostArray("uint8", [size], stream.bytes(size))
+    return arrays
 
 
-def byte_count(initialiser: Initialiser, shape: Sequence[int]) -> int:
+def count_bytes(initialiser: Initialiser, shape: Sequence[int]) -> int:
     """Return how many bytes an initialiser draws: three per uniform number."""
     numbers = {"uniform": 1, "normal": 2, "truncatedNormal": 2 * TRUNCATION_TRIES}
     return 3 * numbers.get(initialiser.kind, 0) * count(shape)
 
 
-def _typed(b: GraphBuilder, value: Operand, dtype: DataType, shape: Sequence[int]) -> Operand:
+def _cast_and_reshape(
+    b: GraphBuilder, value: Operand, dtype: DataType, shape: Sequence[int]
+) -> Operand:
     if value.dtype != dtype:
         value = b.cast(value, type=dtype)
     if not shape:
@@ -112,16 +114,14 @@ def _typed(b: GraphBuilder, value: Operand, dtype: DataType, shape: Sequence[int
     )
 
 
-def _in_parts(b: GraphBuilder, parts: Sequence[float], shape: Sequence[int]) -> Operand:
+def _fill_parts(b: GraphBuilder, parts: Sequence[float], shape: Sequence[int]) -> Operand:
     """Fill each of the equal parts of the last dimension with its own number."""
     numbers = b.constant([[number] for number in parts], "float32")
-    apart = (*shape[:-1], len(parts), shape[-1] // len(parts))
-    return b.reshape(b.expand(numbers, new_shape=apart), new_shape=shape)
+    split_shape = (*shape[:-1], len(parts), shape[-1] // len(parts))
+    return b.reshape(b.expand(numbers, new_shape=split_shape), new_shape=shape)
 
 
-def _drawn(
-    b: GraphBuilder, raw: Operand, initialiser: Initialiser, shape: Sequence[int]
-) -> Operand:
+def _draw(b: GraphBuilder, raw: Operand, initialiser: Initialiser, shape: Sequence[int]) -> Operand:
     n = count(shape)
     if initialiser.kind == "uniform":
         low, high = initialiser.a, initialiser.b

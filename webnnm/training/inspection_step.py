@@ -8,14 +8,14 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss
-from webnnm.training.probe_step import measured
+from webnnm.training.probe_step import build_measurements
 
 LOSS = "loss"
 ACTIVATION, GRADIENT = "activation/", "gradient/"
 """The prefixes of output names, before the names of layers and of parameters."""
 
 
-def inspection_step(
+def build_inspection_step(
     network: Network,
     losses: Mapping[str, OutputLoss],
     *,
@@ -28,8 +28,12 @@ def inspection_step(
 
     Dropout is off. For layers with several results, the first one is returned.
     """
-    found = measured(network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets)
-    shown = {LOSS: found.figures["loss"]}
-    shown |= {ACTIVATION + layer.label: result for layer, (result, *_) in found.lowered.layers}
-    shown |= {GRADIENT + name: gradient for name, gradient in found.gradients.items()}
-    return found.lowered.builder.build(shown)
+    measurements = build_measurements(
+        network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets
+    )
+    outputs = {LOSS: measurements.figures["loss"]}
+    outputs |= {
+        ACTIVATION + layer.label: result for layer, (result, *_) in measurements.lowered.layers
+    }
+    outputs |= {GRADIENT + name: gradient for name, gradient in measurements.gradients.items()}
+    return measurements.lowered.builder.build(outputs)

@@ -8,39 +8,41 @@ from webnnm.graph.elaboration.lowering import Lowered
 from webnnm.graph.elaboration.vertices import LayerVertex
 from webnnm.graph.node import Operand
 
-SILENT = 1e-6
+ZERO_LIMIT = 1e-6
 """Values this close to 0 count as 0: gelu is not exactly 0."""
-FLAT = 0.98
+FLAT_LIMIT = 0.98
 """At this share of its range, the slope of tanh or sigmoid is at most 4 % of its maximum."""
 
 
-def dead_units(lowered: Lowered) -> dict[str, Operand]:
+def compute_dead_shares(lowered: Lowered) -> dict[str, Operand]:
     """Return, by layer, the share of its units that no row activates, as scalars."""
     b = lowered.builder
-    found: dict[str, Operand] = {}
-    for layer, x in _results(lowered):
+    shares: dict[str, Operand] = {}
+    for layer, x in _iterate_results(lowered):
         if layer.operator.silent_below is not None:
-            unit = unit_axis(layer, x.rank)
-            highest = b.reduce_max(b.abs(x), axes=[k for k in range(x.rank) if k != unit])
-            off = b.lesser_or_equal(highest, b.constant(SILENT, "float32"))
-            found[layer.label] = mean_of(b.cast(off, type="float32"))
-    return found
+            axis = find_unit_axis(layer, x.rank)
+            highest = b.reduce_max(b.abs(x), axes=[k for k in range(x.rank) if k != axis])
+            is_dead = b.lesser_or_equal(highest, b.constant(ZERO_LIMIT, "float32"))
+            shares[layer.label] = reduce_to_mean(b.cast(is_dead, type="float32"))
+    return shares
 
 
-def saturated_units(lowered: Lowered) -> dict[str, Operand]:
+def compute_saturated_shares(lowered: Lowered) -> dict[str, Operand]:
     """Return, by layer, the share of its values near an end of its activation, as scalars."""
     b = lowered.builder
-    found: dict[str, Operand] = {}
-    for layer, x in _results(lowered):
+    shares: dict[str, Operand] = {}
+    for layer, x in _iterate_results(lowered):
         if "saturating" in layer.operator.traits:
             low, high = layer.operator.bounds
             scale, offset = 2 / (high - low), (high + low) / (high - low)
-            flat = b.greater_or_equal(b.abs(x * scale - offset), b.constant(FLAT, "float32"))
-            found[layer.label] = mean_of(b.cast(flat, type="float32"))
-    return found
+            is_flat = b.greater_or_equal(
+                b.abs(x * scale - offset), b.constant(FLAT_LIMIT, "float32")
+            )
+            shares[layer.label] = reduce_to_mean(b.cast(is_flat, type="float32"))
+    return shares
 
 
-def unit_axis(layer: LayerVertex, rank: int) -> int:
+def find_unit_axis(layer: LayerVertex, rank: int) -> int:
     """Return the dimension of a layer's result that counts units; for images, the channels."""
     vertex: object = layer
     while isinstance(vertex, LayerVertex) and rank == 4:
@@ -51,16 +53,16 @@ def unit_axis(layer: LayerVertex, rank: int) -> int:
     return rank - 1
 
 
-def mean_of(x: Operand) -> Operand:
+def reduce_to_mean(x: Operand) -> Operand:
     """Return the mean of all elements, a scalar."""
     return x.builder.reduce_mean(x, axes=range(x.rank)) if x.rank else x
 
 
-def _results(lowered: Lowered) -> Iterator[tuple[LayerVertex, Operand]]:
+def _iterate_results(lowered: Lowered) -> Iterator[tuple[LayerVertex, Operand]]:
     """Yield layers with their first result in float32, for results of more than one number."""
     for layer, (result, *_) in lowered.layers:
         operator = layer.operator
-        judged = operator.silent_below is not None or "saturating" in operator.traits
-        if result.rank > 1 and judged:
-            narrow = result.dtype != "float32"
-            yield layer, result.builder.cast(result, type="float32") if narrow else result
+        is_measured = operator.silent_below is not None or "saturating" in operator.traits
+        if result.rank > 1 and is_measured:
+            is_narrow = result.dtype != "float32"
+            yield layer, result.builder.cast(result, type="float32") if is_narrow else result

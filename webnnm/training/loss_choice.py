@@ -21,7 +21,7 @@ MAD_TO_STD = 1.4826
 
 HUBER_FACTOR = 1.345
 """δ in standard deviations of the error (95 % efficiency, Holland and Welsch 1977)."""
-LEFT_OVER = 0.25
+REMAINING_ERROR = 0.25
 """The expected remaining error of a model, in robust standard deviations of the labels. These
 are based on the median: a few outliers would inflate any other measure."""
 
@@ -111,22 +111,22 @@ class Choice:
     conversion: Conversion | None = None
 
 
-def choose(
+def choose_loss(
     activation: OutputActivation,
     features: Shape,
-    word: str | None = None,
+    requested: str | None = None,
     labels: LabelFacts | None = None,
     where: str = "the output",
 ) -> Choice:
     """Return the loss of an output: as written, or else the first of D.4 that fits.
 
-    >>> choice = choose("softmax", (3,), None, LabelFacts(kind="onehot", single=True))
+    >>> choice = choose_loss("softmax", (3,), None, LabelFacts(kind="onehot", single=True))
     >>> choice.loss.name, choice.reason
     ('CCE', 'softmax and one-hot labels')
 
     - `activation`: the output activation; `features`: the output's sizes without batch and
       sequence.
-    - `word`: a loss by any of its names, None to choose one.
+    - `requested`: a loss by any of its names, None to choose one.
     - `labels`: the facts about the training rows' labels, None without a dataset.
     - `where`: the name of the output in errors.
 
@@ -134,13 +134,13 @@ def choose(
     for a class without a score.
     """
     scores = features[-1] if features else 1
-    numbers = labels is not None and scores > 1 and _are_numbers(labels, features)
-    if word is not None:
-        loss, reason = LOSSES[loss_name(word) or word], "as written"
+    numbers = labels is not None and scores > 1 and _are_class_numbers(labels, features)
+    if requested is not None:
+        loss, reason = LOSSES[loss_name(requested) or requested], "as written"
     elif labels is None:
         loss, reason = LOSSES[DEFAULTS[activation]], f"{activation} output, no labels available"
     else:
-        name, reason = _automatic(activation, scores, labels, numbers, where)
+        name, reason = _choose_name(activation, scores, labels, numbers, where)
         loss = LOSSES[name]
     form = "same" if loss.name == "FOL" and activation == "sigmoid" else loss.labels
     _check_output(loss, form, activation, scores, where)
@@ -155,16 +155,16 @@ def choose(
         )
     if numbers and labels.minimum < 0 and form == "distribution":
         return Choice(loss, reason, "classes")  # one-hot rows could not show which positions count
-    return Choice(loss, reason, form, _conversion(loss, form, labels, numbers, where))
+    return Choice(loss, reason, form, _choose_conversion(loss, form, labels, numbers, where))
 
 
-def _are_numbers(labels: LabelFacts, features: Shape) -> bool:
+def _are_class_numbers(labels: LabelFacts, features: Shape) -> bool:
     """Return whether labels are one class number instead of the scores of all classes."""
-    alike = labels.whole and labels.shape == features[:-1]
-    return labels.kind == "classes" or (labels.kind == "continuous" and alike)
+    has_matching_shape = labels.whole and labels.shape == features[:-1]
+    return labels.kind == "classes" or (labels.kind == "continuous" and has_matching_shape)
 
 
-def _automatic(
+def _choose_name(
     activation: OutputActivation, scores: int, labels: LabelFacts, numbers: bool, where: str
 ) -> tuple[str, str]:
     """Return the name of the first loss of D.4 that fits, and the reason."""
@@ -175,11 +175,14 @@ def _automatic(
             return "CCE", f"{activation} and one-hot labels"
         if labels.sums_to_one:
             return "KLD", f"{activation} and labels that sum to 1"
-        found = _described(labels)
+        description = _describe(labels)
         hint = "end it in sigmoid() for yes/no labels, or without an activation for measurements"
         if labels.binary and not labels.several:
             hint = "drop the rows without a label; or end it in sigmoid() for yes/no labels"
-        _fail(f"{where} ends in {activation}, which is for classes; its labels are {found}", hint)
+        _fail(
+            f"{where} ends in {activation}, which is for classes; its labels are {description}",
+            hint,
+        )
     if activation == "sigmoid":
         return "BCE", "sigmoid output"
     if activation == "linear":
@@ -204,7 +207,7 @@ def _check_output(
         _fail(f"{loss.name} compares classes, but {where} has one score", hint)
 
 
-def _conversion(
+def _choose_conversion(
     loss: Loss, form: Labels, labels: LabelFacts, numbers: bool, where: str
 ) -> Conversion | None:
     """Return how labels are converted to the form that a loss needs; refuse what cannot be."""
@@ -214,7 +217,7 @@ def _conversion(
         if labels.single:
             return "classes"
         hint = "give class numbers, or use CCE for distributions and MSE for measurements"
-        _fail(f"SCE needs class numbers or one-hot rows, {where} has {_described(labels)}", hint)
+        _fail(f"SCE needs class numbers or one-hot rows, {where} has {_describe(labels)}", hint)
     if numbers and labels.minimum < 0:
         hint = "use SCE, CCE or FOL on a softmax, or drop these rows"
         _fail(
@@ -228,21 +231,21 @@ def _conversion(
         if labels.signs:
             return None
         hint = "use MSE or HUL for measurements"
-        _fail(f"{loss.name} needs labels −1 and 1, {where} has {_described(labels)}", hint)
+        _fail(f"{loss.name} needs labels −1 and 1, {where} has {_describe(labels)}", hint)
     if numbers:
         return "onehot"
     if form == "distribution" or "sigmoid" in loss.fused:
         limit = math.inf if form == "distribution" else 1
         if labels.minimum < 0 or labels.maximum > limit:
-            least = "from 0" if limit > 1 else "from 0 to 1"
+            bounds = "from 0" if limit > 1 else "from 0 to 1"
             hint = "leave the activation out and use MSE for measurements, or scale the labels"
             if labels.signs:
                 hint = "make them 0 and 1: (labels + 1) / 2"
-            _fail(f"{loss.name} needs labels {least}, {where} has {_described(labels)}", hint)
+            _fail(f"{loss.name} needs labels {bounds}, {where} has {_describe(labels)}", hint)
     return None
 
 
-def _described(labels: LabelFacts) -> str:
+def _describe(labels: LabelFacts) -> str:
     """Return a description of labels, for errors."""
     extent = f"between {labels.minimum:g} and {labels.maximum:g}"
     if labels.several:
@@ -258,7 +261,7 @@ def _fail(message: str, hint: str) -> NoReturn:
     raise DataError("NNM604", message, hint=hint)
 
 
-def settle(
+def choose_loss_settings(
     choice: Choice,
     activation: OutputActivation,
     features: Shape,
@@ -271,17 +274,18 @@ def settle(
     """Return the parameters of a loss: those written, or else the automatic ones (spec D.3).
 
     >>> labels = LabelFacts(kind="continuous", median_deviation=2.0)
-    >>> round(settle(choose("linear", (1,), "HUL"), "linear", (1,), labels=labels).delta, 3)
+    >>> choice = choose_loss("linear", (1,), "HUL")
+    >>> round(choose_loss_settings(choice, "linear", (1,), labels=labels).delta, 3)
     0.997
 
-    - `activation`, `features`, `labels`, `where`: as for `choose`.
+    - `activation`, `features`, `labels`, `where`: as for `choose_loss`.
     - `written`: "delta", "gamma", "alpha" of the notation, in range.
     - `smoothing`: the label smoothing, 0 ≤ ε < 1.
 
     Raises `DataError` NNM603 for a parameter of another loss, or an α that does not fit the output.
     """
-    given: dict[str, Any] = dict(written or {})
-    for name in given.keys() - set(choice.loss.parameters):
+    settings: dict[str, Any] = dict(written or {})
+    for name in settings.keys() - set(choice.loss.parameters):
         owner = next(loss.name for loss in LOSSES.values() if name in loss.parameters)
         raise DataError(
             "NNM603",
@@ -290,22 +294,22 @@ def settle(
             hint=f"write {owner} as its loss, or leave {name} out",
         )
     if choice.loss.name == "HUL":
-        delta = 0.0 if labels is None else LEFT_OVER * MAD_TO_STD * labels.median_deviation
+        delta = 0.0 if labels is None else REMAINING_ERROR * MAD_TO_STD * labels.median_deviation
         delta *= HUBER_FACTOR
-        given.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
+        settings.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
     if choice.loss.name == "FOL":
-        given.setdefault("gamma", FOCAL_GAMMA)
+        settings.setdefault("gamma", FOCAL_GAMMA)
         scores = features[-1] if features else 1
-        if "alpha" in given:
-            check_alpha(given["alpha"], activation, features, where)
+        if "alpha" in settings:
+            check_alpha(settings["alpha"], activation, features, where)
         elif activation == "sigmoid":
-            given["alpha"] = _share_of_no(labels)
+            settings["alpha"] = _balance_alpha(labels)
         elif labels is not None and labels.exclusive and labels.class_counts:
-            given["alpha"] = _class_weights(labels.class_counts, scores)
-    return LossSettings(smoothing=smoothing, **given)
+            settings["alpha"] = _balance_weights(labels.class_counts, scores)
+    return LossSettings(smoothing=smoothing, **settings)
 
 
-def _share_of_no(labels: LabelFacts | None) -> float:
+def _balance_alpha(labels: LabelFacts | None) -> float:
     """Return the α of yes that gives both answers the same total weight; 0.25 if unknown."""
     if labels is None or labels.exclusive or len(labels.class_counts) != 2:
         return FOCAL_ALPHA
@@ -313,10 +317,10 @@ def _share_of_no(labels: LabelFacts | None) -> float:
     return no / (no + yes) if no and yes else FOCAL_ALPHA
 
 
-def _class_weights(counts: tuple[int, ...], scores: int) -> tuple[float, ...]:
+def _balance_weights(counts: tuple[int, ...], scores: int) -> tuple[float, ...]:
     """Return N/N_c scaled to mean 1 over the classes that occur; 1 for those that do not."""
-    present = [count for count in counts if count]
-    scale = len(present) / sum(1 / count for count in present) if present else 1.0
+    positive = [count for count in counts if count]
+    scale = len(positive) / sum(1 / count for count in positive) if positive else 1.0
     padded = (*counts, *(0,) * (scores - len(counts)))
     return tuple(scale / count if count else 1.0 for count in padded)
 
@@ -340,12 +344,12 @@ def check_alpha(alpha: Alpha, activation: OutputActivation, features: Shape, whe
         )
 
 
-def reference_loss(
+def compute_reference_loss(
     loss: Loss, activation: OutputActivation, features: Shape, labels: LabelFacts | None = None
 ) -> float:
     """Return the loss of an uninformed prediction, which makes losses comparable (spec E.4).
 
-    >>> round(reference_loss(LOSSES["CCE"], "softmax", (3,)), 4)
+    >>> round(compute_reference_loss(LOSSES["CCE"], "softmax", (3,)), 4)
     1.0986
 
     ln C for C classes, ln 2 for yes and no, the variance of the labels for MSE and HUL, their mean

@@ -14,7 +14,7 @@ from webnnm.training.output_activation import ActivatedOutput, OutputActivation
 PROBABILITY_FLOOR = 1e-7
 """Probabilities without a fused form are clamped to [floor, 1 − floor] (spec D.2)."""
 
-SMALLEST = 1e-30
+MIN_TARGET = 1e-30
 """Below this, a target counts as 0 when its logarithm is taken."""
 
 Alpha = float | tuple[float, ...]
@@ -52,11 +52,11 @@ class LossSettings:
 class LossRows:
     """ℓ of every row, or position: `values` [batch] or [batch, positions…] in float32.
 
-    `counted` has the same shape, 1 where a position counts and 0 where it does not; None if all do.
+    `mask` has the same shape, 1 where a position counts and 0 where it does not; None if all do.
     """
 
     values: Operand
-    counted: Operand | None = None
+    mask: Operand | None = None
 
 
 Rows = Callable[[GraphBuilder, ActivatedOutput, Operand, LossSettings, bool], LossRows]
@@ -69,10 +69,10 @@ class Loss:
     """A loss: `rows(b, activation, target, settings, sequence)` gives ℓ per row.
 
     >>> from webnnm import GraphBuilder
-    >>> from webnnm.training.output_activation import activation_of
+    >>> from webnnm.training.output_activation import find_activation
     >>> b = GraphBuilder()
     >>> z, y = b.input("z", "float32", [8, 3]), b.input("y", "int32", [8])
-    >>> LOSSES["SCE"].rows(b, activation_of(b.softmax(z)), y, LossSettings(), False).values
+    >>> LOSSES["SCE"].rows(b, find_activation(b.softmax(z)), y, LossSettings(), False).values
     float32[8]
 
     `sequence` says that axis 1 of the output is a sequence, each position of which is a row.
@@ -107,17 +107,17 @@ class Loss:
         return loss_parameters(self.name)
 
 
-def own_loss(given: Any, output: str) -> str:
+def name_loss_function(functions: Any, output: str) -> str:
     """Return the name of an output's loss that is given as a function, "" if it is not one.
 
-    >>> own_loss(print, "y"), own_loss({"y": print}, "z")
+    >>> name_loss_function(print, "y"), name_loss_function({"y": print}, "z")
     ('print()', '')
     """
-    function = cast("Any", given.get(output) if isinstance(given, Mapping) else given)
+    function = cast("Any", functions.get(output) if isinstance(functions, Mapping) else functions)
     return f"{getattr(function, '__name__', 'loss')}()" if function else ""
 
 
-def is_of_labels(loss: str, features: Sequence[int]) -> bool:
+def has_several_labels(loss: str, features: Sequence[int]) -> bool:
     """Return whether an output with this loss says yes or no to each of several labels."""
     record = LOSSES.get(loss)
     decides = record is not None and record.labels == "same" and "sigmoid" in record.fused
@@ -133,12 +133,12 @@ def _mean(b: GraphBuilder, values: Operand, sequence: bool) -> LossRows:
     return LossRows(b.reduce_mean(values, axes=axes) if axes else values)
 
 
-def _sum(b: GraphBuilder, values: Operand, counted: Operand | None = None) -> LossRows:
+def _sum(b: GraphBuilder, values: Operand, mask: Operand | None = None) -> LossRows:
     """Return the sum over the last dimension."""
-    return LossRows(b.reduce_sum(values, axes=[values.rank - 1]), counted)
+    return LossRows(b.reduce_sum(values, axes=[values.rank - 1]), mask)
 
 
-def _clamped(b: GraphBuilder, p: Operand) -> Operand:
+def _clamp_probabilities(b: GraphBuilder, p: Operand) -> Operand:
     return b.clamp(p, min_value=PROBABILITY_FLOOR, max_value=1 - PROBABILITY_FLOOR)
 
 
@@ -152,7 +152,7 @@ def _log_p(b: GraphBuilder, activation: ActivatedOutput, *, logits: bool = False
     return (
         b.log_softmax(activation.output, axis=last)
         if logits
-        else b.log(_clamped(b, activation.output))
+        else b.log(_clamp_probabilities(b, activation.output))
     )
 
 
@@ -161,7 +161,7 @@ def _log_p_q(
 ) -> tuple[Operand, Operand]:
     """Return ln p and ln(1 − p) of every element."""
     if activation.kind != "sigmoid" and not logits:
-        p = _clamped(b, activation.output)
+        p = _clamp_probabilities(b, activation.output)
         return b.log(p), b.log(1 - p)
     # ln σ(z) = −max(−z, 0) − ln(1 + e^−|z|): nothing overflows or cancels. The maximum as
     # (|z| − z)/2 has the slope at 0 for which the gradient is σ(z) − y there, too.
@@ -171,37 +171,37 @@ def _log_p_q(
     return (z - size) * 0.5 - rest, (-z - size) * 0.5 - rest
 
 
-def _distribution(
+def _to_distribution(
     b: GraphBuilder, activation: ActivatedOutput, target: Operand, smoothing: float
 ) -> tuple[Operand, Operand | None]:
     """Return targets over classes and which positions count; class numbers become one-hot."""
-    classes, counted = activation.output.shape[-1], None
+    classes, mask = activation.output.shape[-1], None
     if target.dtype != "float32":
         # Compared, not gathered: no number, negative or too large, is out of bounds.
-        counted = b.cast(b.greater_or_equal(target, 0), type="float32")
+        mask = b.cast(b.greater_or_equal(target, 0), type="float32")
         column = b.reshape(target, new_shape=(*target.shape, 1))
         numbers = b.constant(range(classes), target.dtype)
         target = b.cast(b.equal(column, numbers), type="float32")
     if smoothing:
         target = target * (1 - smoothing) + smoothing / classes
-    return target, counted
+    return target, mask
 
 
-def _binary(target: Operand, smoothing: float) -> Operand:
+def _smooth_binary(target: Operand, smoothing: float) -> Operand:
     return target * (1 - smoothing) + smoothing / 2 if smoothing else target
 
 
 # The losses (spec D.1).
 
 
-def _squared(
+def _mse(
     b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, sequence: bool
 ) -> LossRows:
     error = y - h.output
     return _mean(b, error * error, sequence)
 
 
-def _absolute(
+def _mae(
     b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, sequence: bool
 ) -> LossRows:
     return _mean(b, b.abs(y - h.output), sequence)
@@ -221,7 +221,7 @@ def _binary_cross_entropy(*, logits: bool) -> Rows:
         b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, sequence: bool
     ) -> LossRows:
         log_p, log_q = _log_p_q(b, h, logits=logits)
-        y = _binary(y, s.smoothing)
+        y = _smooth_binary(y, s.smoothing)
         if s.class_weights is not None and h.output.shape[-1] > 1:
             log_p = log_p * b.constant(s.class_weights, "float32")
         return _mean(b, -(y * log_p + (1 - y) * log_q), sequence)
@@ -233,8 +233,8 @@ def _cross_entropy(logits: Callable[[OutputActivation], bool]) -> Rows:
     def rows(
         b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, _sequence: bool
     ) -> LossRows:
-        y, counted = _distribution(b, h, y, s.smoothing)
-        return _sum(b, -(y * _log_p(b, h, logits=logits(h.kind))), counted)
+        y, mask = _to_distribution(b, h, y, s.smoothing)
+        return _sum(b, -(y * _log_p(b, h, logits=logits(h.kind))), mask)
 
     return rows
 
@@ -242,16 +242,16 @@ def _cross_entropy(logits: Callable[[OutputActivation], bool]) -> Rows:
 def _divergence(
     b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, _sequence: bool
 ) -> LossRows:
-    y, counted = _distribution(b, h, y, s.smoothing)
-    log_y = b.log(b.max(y, SMALLEST))
-    return _sum(b, y * (log_y - _log_p(b, h)), counted)
+    y, mask = _to_distribution(b, h, y, s.smoothing)
+    log_y = b.log(b.max(y, MIN_TARGET))
+    return _sum(b, y * (log_y - _log_p(b, h)), mask)
 
 
 def _hinge(
     b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, sequence: bool
 ) -> LossRows:
-    missing = b.relu(1 - y * h.output)
-    return _sum(b, missing) if missing.rank > 1 + sequence else LossRows(missing)
+    violation = b.relu(1 - y * h.output)
+    return _sum(b, violation) if violation.rank > 1 + sequence else LossRows(violation)
 
 
 def _focal(
@@ -267,14 +267,14 @@ def _focal(
     if h.kind == "sigmoid":
         yes, no = _pair(b, s.alpha, h.output.shape[1 + sequence :])
         log_p, log_q = _log_p_q(b, h)
-        y = _binary(y, s.smoothing)
+        y = _smooth_binary(y, s.smoothing)
         loss: Any = -(y * term(log_p, log_q) * yes + (1 - y) * term(log_q, log_p) * no)
         return _mean(b, loss, sequence)
-    y, counted = _distribution(b, h, y, s.smoothing)
+    y, mask = _to_distribution(b, h, y, s.smoothing)
     log_p = _log_p(b, h)
     log_q = b.log(b.max(1 - b.exp(log_p), PROBABILITY_FLOOR))
     weight = 1.0 if s.alpha is None else b.constant(s.alpha, "float32")
-    return _sum(b, -(y * term(log_p, log_q) * weight), counted)
+    return _sum(b, -(y * term(log_p, log_q) * weight), mask)
 
 
 def _pair(b: GraphBuilder, alpha: Alpha | None, features: tuple[int, ...]) -> tuple[Any, Any]:
@@ -296,7 +296,7 @@ _ALL = (
     Loss(
         name="MSE",
         labels="same",
-        rows=_squared,
+        rows=_mse,
         unfitting=_CLASSES,
         remedy=_QUANTITY,
         measured=True,
@@ -304,7 +304,7 @@ _ALL = (
     Loss(
         name="MAE",
         labels="same",
-        rows=_absolute,
+        rows=_mae,
         unfitting=_CLASSES,
         remedy=_QUANTITY,
         measured=True,

@@ -29,24 +29,24 @@ class ActivatedOutput:
     operator: str = ""
 
 
-def activation_of(output: Operand) -> ActivatedOutput:
+def find_activation(output: Operand) -> ActivatedOutput:
     """Recognise the activation of an output, looking through casts and transpositions.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
     >>> z = b.input("z", "float32", [2, 3, 5])
     >>> p = b.transpose(b.softmax(z, axis=1), permutation=[0, 2, 1])
-    >>> activation_of(p).kind, activation_of(p).logits
+    >>> find_activation(p).kind, find_activation(p).logits
     ('softmax', float32[2, 5, 3])
 
     A softmax along an axis other than the one that becomes the last does not count.
     """
     b = output.builder
-    wide = output if output.dtype == "float32" else b.cast(output, type="float32")
+    float_output = output if output.dtype == "float32" else b.cast(output, type="float32")
     axis: int | None = output.rank - 1
     moves: list[OperatorNode] = []
     node = output.node
-    while isinstance(node, OperatorNode) and node.operator.name in _LOOKED_THROUGH:
+    while isinstance(node, OperatorNode) and node.operator.name in _TRANSPARENT:
         operand = node.operands[0]
         assert operand is not None
         axis = _axis_before(node, operand.shape, axis)
@@ -55,7 +55,9 @@ def activation_of(output: Operand) -> ActivatedOutput:
     name = node.operator.name if isinstance(node, OperatorNode) else ""
     if isinstance(node, OperatorNode) and name in ("softmax", "logSoftmax", "sigmoid"):
         if name != "sigmoid" and node.options["axis"] != axis:
-            return ActivatedOutput("linear", wide, wide, elsewhere=True, operator=name)
+            return ActivatedOutput(
+                "linear", float_output, float_output, elsewhere=True, operator=name
+            )
         logits = node.operands[0]
         assert logits is not None
         if logits.dtype != "float32":
@@ -63,12 +65,12 @@ def activation_of(output: Operand) -> ActivatedOutput:
         for move in reversed(moves):
             if move.operator.name in _MOVES:
                 logits = b.apply(move.operator, [logits], move.options)
-        return ActivatedOutput(name, wide, logits, operator=name)
-    return ActivatedOutput("linear", wide, wide, operator=name)
+        return ActivatedOutput(name, float_output, logits, operator=name)
+    return ActivatedOutput("linear", float_output, float_output, operator=name)
 
 
 _MOVES = ("transpose", "reshape")
-_LOOKED_THROUGH = ("cast", "identity", *_MOVES)
+_TRANSPARENT = ("cast", "identity", *_MOVES)
 
 
 def _axis_before(node: OperatorNode, before: Shape, axis: int | None) -> int | None:

@@ -14,16 +14,16 @@ from webnnm.graph.node import Graph, Operand
 from webnnm.graph.scan import Scan
 from webnnm.graph.transforms.autodiff import backward
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.training.forward import OutputLoss, losses_of, row_mask
-from webnnm.training.layer_figures import dead_units, mean_of
-from webnnm.training.output_activation import activation_of
+from webnnm.training.forward import OutputLoss, compute_losses, row_mask
+from webnnm.training.layer_figures import compute_dead_shares, reduce_to_mean
+from webnnm.training.output_activation import find_activation
 from webnnm.training.step_settings import MASK, TARGET
 
 FIGURES = "figures"
 ROW = "row of figures"
 STEP_LENGTH = 0.1
 """The length of a trial step along g/‖g‖."""
-SURE = 0.95
+CERTAIN = 0.95
 """An output whose top probability is this high no longer learns from a row."""
 
 
@@ -38,7 +38,7 @@ class ProbeStep:
     graph: Graph
     names: tuple[str, ...]
 
-    def several(self, steps: int) -> Scan:
+    def repeat(self, steps: int) -> Scan:
         """Return this many steps in sequence, with the figures of each in a table."""
         b = GraphBuilder()
         rows = b.input(ROW, "float32", [steps, len(self.names)])
@@ -46,7 +46,7 @@ class ProbeStep:
         return Scan(GraphBuilder().build({}), self.graph, after, steps)
 
 
-def probe_step(
+def build_probe_step(
     network: Network,
     losses: Mapping[str, OutputLoss],
     *,
@@ -60,12 +60,14 @@ def probe_step(
     Dropout is off and running statistics do not change. The loss is the sum over outputs, each
     divided by the loss of an uninformed prediction.
     """
-    found = measured(network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets)
-    figures = found.figures | _sure(found.lowered, network)
-    return probe_graph(figures, _moved(found))
+    measurements = build_measurements(
+        network, losses, rows=rows, sequence=sequence, masks=masks, targets=targets
+    )
+    figures = measurements.figures | _compute_certain_shares(measurements.lowered, network)
+    return build_probe_graph(figures, _step_along_gradient(measurements))
 
 
-def probe_graph(figures: Mapping[str, Operand], outputs: dict[str, Operand]) -> ProbeStep:
+def build_probe_graph(figures: Mapping[str, Operand], outputs: dict[str, Operand]) -> ProbeStep:
     """Return the graph of these outputs and a row of figures."""
     (b,) = {figure.builder for figure in figures.values()}
     parts = [b.reshape(value, new_shape=[1, 1]) for value in figures.values()]
@@ -74,7 +76,7 @@ def probe_graph(figures: Mapping[str, Operand], outputs: dict[str, Operand]) -> 
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """A model on some rows: its figures (scalars), the gradients of parameters and their norms."""
 
     lowered: Lowered
@@ -83,7 +85,7 @@ class Measured:
     norms: dict[str, Operand]
 
 
-def measured(
+def build_measurements(
     network: Network,
     losses: Mapping[str, OutputLoss],
     *,
@@ -91,38 +93,40 @@ def measured(
     sequence: Mapping[str, int],
     masks: Mapping[str, TensorType],
     targets: Mapping[str, TensorType],
-) -> Measured:
+) -> Measurements:
     """Return the losses, gradients and dead units of a model on some rows, without dropout."""
     b = GraphBuilder()
-    masked = {name: b.input(MASK + name, *type) for name, type in masks.items()}
-    lowered = lower_network(network, batch=rows, sequence=sequence, builder=b, masks=masked)
-    given = {name: b.input(TARGET + name, *type) for name, type in targets.items()}
+    mask_inputs = {name: b.input(MASK + name, *type) for name, type in masks.items()}
+    lowered = lower_network(network, batch=rows, sequence=sequence, builder=b, masks=mask_inputs)
+    target_inputs = {name: b.input(TARGET + name, *type) for name, type in targets.items()}
     valid = b.constant(float(rows), "float32")
-    found = losses_of(lowered, losses, given, row_mask(b, valid, rows), valid, masked)
+    output_losses = compute_losses(
+        lowered, losses, target_inputs, row_mask(b, valid, rows), valid, mask_inputs
+    )
     figures: dict[str, Operand] = {}
     loss = b.constant(0, "float32")
-    for name, chosen in losses.items():
-        mean = found.mean(name)
+    for name, output_loss in losses.items():
+        mean = output_losses.mean(name)
         figures[f"loss/{name}"] = mean
-        loss = loss + mean * (1 / chosen.reference)
+        loss = loss + mean * (1 / output_loss.reference)
     figures["loss"] = loss
-    gradients, norms = _gradients(lowered, network, loss)
+    gradients, norms = _compute_gradients(lowered, network, loss)
     for p in network.parameters:
         if p.name in norms and p.role in WEIGHTS:
             size = count(lowered.parameters[p.name].shape)
             figures[f"norm/{p.name}"] = norms[p.name] * size**-0.5
-    figures |= {f"dead/{label}": share for label, share in dead_units(lowered).items()}
-    return Measured(lowered, figures, gradients, norms)
+    figures |= {f"dead/{label}": share for label, share in compute_dead_shares(lowered).items()}
+    return Measurements(lowered, figures, gradients, norms)
 
 
-def _gradients(
+def _compute_gradients(
     lowered: Lowered, network: Network, loss: Operand
 ) -> tuple[dict[str, Operand], dict[str, Operand]]:
     """Return the gradient of every trainable parameter that the loss depends on, and its norm."""
     b = lowered.builder
     names = [p.name for p in network.parameters if p.trainable]
-    found = backward(loss, [lowered.parameters[name] for name in names])
-    gradients = {name: g for name, g in zip(names, found, strict=True) if g is not None}
+    results = backward(loss, [lowered.parameters[name] for name in names])
+    gradients = {name: g for name, g in zip(names, results, strict=True) if g is not None}
     norms = {
         name: b.reduce_l2(g, axes=range(g.rank)) if g.rank else b.abs(g)
         for name, g in gradients.items()
@@ -130,23 +134,26 @@ def _gradients(
     return gradients, norms
 
 
-def _moved(found: Measured) -> dict[str, Operand]:
+def _step_along_gradient(measurements: Measurements) -> dict[str, Operand]:
     """Return the parameters after a step of a fixed length along the gradient."""
-    b = found.lowered.builder
+    b = measurements.lowered.builder
     squares = b.constant(1e-24, "float32")
-    for norm in found.norms.values():
+    for norm in measurements.norms.values():
         squares = squares + norm * norm
     step_size = b.constant(STEP_LENGTH, "float32") / b.sqrt(squares)
-    w = found.lowered.parameters
-    return {PARAMETER_PREFIX + name: w[name] - g * step_size for name, g in found.gradients.items()}
+    w = measurements.lowered.parameters
+    return {
+        PARAMETER_PREFIX + name: w[name] - g * step_size
+        for name, g in measurements.gradients.items()
+    }
 
 
-def _sure(lowered: Lowered, network: Network) -> dict[str, Operand]:
+def _compute_certain_shares(lowered: Lowered, network: Network) -> dict[str, Operand]:
     """Return, by output, the share of pilot rows for which the output activation is saturated."""
     b = lowered.builder
-    found: dict[str, Operand] = {}
+    shares: dict[str, Operand] = {}
     for output in network.outputs:
-        activation = activation_of(lowered.outputs[output.name])
+        activation = find_activation(lowered.outputs[output.name])
         if activation.kind in ("softmax", "sigmoid"):
             p = activation.output
             top = (
@@ -154,6 +161,6 @@ def _sure(lowered: Lowered, network: Network) -> dict[str, Operand]:
                 if activation.kind == "sigmoid"
                 else b.reduce_max(p, axes=[p.rank - 1])
             )
-            sure = b.greater_or_equal(top, b.constant(SURE, "float32"))
-            found[f"sure/{output.name}"] = mean_of(b.cast(sure, type="float32"))
-    return found
+            is_certain = b.greater_or_equal(top, b.constant(CERTAIN, "float32"))
+            shares[f"sure/{output.name}"] = reduce_to_mean(b.cast(is_certain, type="float32"))
+    return shares

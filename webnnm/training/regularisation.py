@@ -8,7 +8,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
 
-def regularised(b: GraphBuilder, w: Operand, g: Operand, l1: float, l2: float) -> Operand:
+def add_penalty_gradient(b: GraphBuilder, w: Operand, g: Operand, l1: float, l2: float) -> Operand:
     """Return the gradient plus that of λ1·Σ|w| + ½λ2·Σw²."""
     if l2:
         g = g + w * l2
@@ -17,7 +17,9 @@ def regularised(b: GraphBuilder, w: Operand, g: Operand, l1: float, l2: float) -
     return g
 
 
-def penalty(b: GraphBuilder, parameters: Sequence[Operand], l1: float, l2: float) -> Operand:
+def compute_penalty(
+    b: GraphBuilder, parameters: Sequence[Operand], l1: float, l2: float
+) -> Operand:
     """Return λ1·Σ|w| + ½λ2·Σw² over all parameters."""
     total = b.constant(0, "float32")
     for w in parameters:

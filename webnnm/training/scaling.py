@@ -11,8 +11,8 @@ SCALE, CLEAN, STREAK = "scale/value", "scale/clean", "scale/streak"
 SCALE_STATE = (SCALE, CLEAN, STREAK)
 """S, the clean batches since it last changed, the consecutive overflows."""
 
-LARGEST_SCALE = 2.0**24
-MOST_OVERFLOWS = 50
+MAX_SCALE = 2.0**24
+MAX_OVERFLOWS = 50
 """This many consecutive overflows end a training (NNM708)."""
 
 
@@ -30,18 +30,18 @@ def next_scale(
     """Return the next state: S doubles after enough clean batches, an overflow halves it.
 
     Micikevicius et al. 2018, "Mixed Precision Training", section 3.2. S stays within 1 … 2²⁴.
-    Once it has reached `MOST_OVERFLOWS`, the streak keeps counting regardless, so that the host,
+    Once it has reached `MAX_OVERFLOWS`, the streak keeps counting regardless, so that the host,
     which looks at the end of a call of several steps, can see that it happened and when.
     """
     scale = state[SCALE]
     zero, one = b.constant(0, "float32"), b.constant(1, "float32")
     count = state[CLEAN] + 1
-    due = b.greater_or_equal(count, b.constant(growth_interval, "float32"))
-    grown = b.where(due, b.min(scale * 2, b.constant(LARGEST_SCALE, "float32")), scale)
-    short = b.lesser(state[STREAK], b.constant(MOST_OVERFLOWS, "float32"))
-    ends = b.logical_and(clean, short)
+    is_due = b.greater_or_equal(count, b.constant(growth_interval, "float32"))
+    next_value = b.where(is_due, b.min(scale * 2, b.constant(MAX_SCALE, "float32")), scale)
+    is_short = b.lesser(state[STREAK], b.constant(MAX_OVERFLOWS, "float32"))
+    resets = b.logical_and(clean, is_short)
     return {
-        SCALE: b.where(clean, grown, b.max(scale * 0.5, one)),
-        CLEAN: b.where(b.logical_and(clean, b.logical_not(due)), count, zero),
-        STREAK: b.where(ends, zero, state[STREAK] + 1),
+        SCALE: b.where(clean, next_value, b.max(scale * 0.5, one)),
+        CLEAN: b.where(b.logical_and(clean, b.logical_not(is_due)), count, zero),
+        STREAK: b.where(resets, zero, state[STREAK] + 1),
     }

@@ -62,13 +62,13 @@ class Schedule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a checkpoint keeps: kind, T, W and lr, and for "plateau" its drops."""
-        found = {"kind": self.kind, "T": self.total, "W": self.warmup, "lr": self.rate}
-        return found | ({n: getattr(self, n) for n in DROPS} if self.kind == "plateau" else {})
+        values = {"kind": self.kind, "T": self.total, "W": self.warmup, "lr": self.rate}
+        return values | ({n: getattr(self, n) for n in DROPS} if self.kind == "plateau" else {})
 
     def after(self, epoch: int, best: int) -> Schedule:
         """Return the schedule after an epoch, if the best one so far was `best`."""
-        waited = epoch - max(best, self.dropped)
-        if self.kind != "plateau" or waited < (self.step_epochs or PLATEAU):
+        epochs_waited = epoch - max(best, self.dropped)
+        if self.kind != "plateau" or epochs_waited < (self.step_epochs or PLATEAU):
             return self
         return replace(self, drops=self.drops + 1, dropped=epoch)
 
@@ -78,15 +78,15 @@ class Schedule:
 
     def rates(self, first: int, count: int) -> list[float]:
         """Return the learning rates of `count` steps."""
-        curve, total, risen = SCHEDULES[self.kind], self.total, self.warmup
-        rest = max(1, total - risen)
+        curve, total, warmup = SCHEDULES[self.kind], self.total, self.warmup
+        rest = max(1, total - warmup)
         steps: Iterable[int] = map(min, range(first, first + count), repeat(total))
         return [
-            curve(self, (step - risen) / rest, step) if step > risen else self._rising(step)
+            curve(self, (step - warmup) / rest, step) if step > warmup else self._warm_up(step)
             for step in steps
         ]
 
-    def _rising(self, step: int) -> float:
+    def _warm_up(self, step: int) -> float:
         share = step / self.warmup
         if self.kind == "onecycle":
             return self.rate * (1 - (1 - ONE_CYCLE_START) * _half_cosine(share))
@@ -113,10 +113,10 @@ def _exponential(schedule: Schedule, progress: float, _step: int) -> float:
 
 def _step(schedule: Schedule, _progress: float, step: int) -> float:
     every = schedule.step_epochs or math.ceil(schedule.epochs / 3)
-    return _dropped(schedule, (step - 1) // schedule.batches // every)
+    return _drop(schedule, (step - 1) // schedule.batches // every)
 
 
-def _dropped(schedule: Schedule, drops: int) -> float:
+def _drop(schedule: Schedule, drops: int) -> float:
     return max(schedule.min_rate, schedule.rate * schedule.step_factor**drops)
 
 
@@ -127,6 +127,6 @@ SCHEDULES: Mapping[str, Callable[[Schedule, float, int], float]] = {
     "exponential": _exponential,
     "step": _step,
     "onecycle": _cosine,
-    "plateau": lambda schedule, _progress, _step: _dropped(schedule, schedule.drops),
+    "plateau": lambda schedule, _progress, _step: _drop(schedule, schedule.drops),
 }
 """The curves after the warm-up: functions of the schedule, the progress 0 … 1, and the step."""

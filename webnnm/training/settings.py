@@ -148,8 +148,8 @@ class Settings:
     >>> settings.optimizer, settings.lr, settings.resolve().lr
     ('adamw', None, 0.01)
 
-    `resolve` takes what is None from the optimizer, `automatic.by_rows` from the dataset; the
-    expert system decides what is "auto". `explicit` are the names of those that the user wrote.
+    `resolve` takes what is None from the optimizer, `automatic.complete_settings` from the dataset;
+    the expert system decides what is "auto". `explicit` are the names of those that the user wrote.
     """
 
     epochs: int | None = _integer(None, 1)

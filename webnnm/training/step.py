@@ -13,10 +13,10 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.training.fetching import Fetched, Slices, Source
-from webnnm.training.forward import Losses, OutputLoss, losses_of, row_mask
+from webnnm.training.fetching import SliceSource, Source, TableSource
+from webnnm.training.forward import Losses, OutputLoss, compute_losses, row_mask
 from webnnm.training.scaling import SCALE
-from webnnm.training.step_metrics import METRICS, StepMetrics, step_metrics
+from webnnm.training.step_metrics import METRICS, StepMetrics, collect_metrics
 from webnnm.training.step_settings import (
     COUNT,
     CURSOR,
@@ -33,8 +33,8 @@ from webnnm.training.step_settings import (
     WATCH,
     StepSettings,
 )
-from webnnm.training.update import VECTOR, Applied, apply_update, vector_states
-from webnnm.training.vectors import Vector, vector_of
+from webnnm.training.update import VECTOR, UpdateResults, apply_update, name_vector_states
+from webnnm.training.vectors import Vector, make_vector
 
 if TYPE_CHECKING:
     from webnnm.training.watch import Watch
@@ -63,26 +63,26 @@ class StepGraph:
     @property
     def checkpointed(self) -> list[str]:
         """The states that a checkpoint holds: all persistent ones except random generators."""
-        drawn = {name for names in self.generators.values() for name in names}
-        return [name for name in self.state if name not in drawn | {CURSOR, TOTALS}]
+        generator_states = {name for names in self.generators.values() for name in names}
+        return [name for name in self.state if name not in generator_states | {CURSOR, TOTALS}]
 
 
 @dataclass(frozen=True)
-class ComputedStep:
+class StepResults:
     """The results of a step: outputs, their losses, L, and the next values of all states."""
 
     lowered: Lowered
     losses: Losses
     loss: Operand
-    applied: Applied
+    applied: UpdateResults
     state: dict[str, Operand]
 
     def metrics(self, b: GraphBuilder, *, batch_loss: bool) -> StepMetrics:
         """Return what the step reports; with `batch_loss`, also L of the latest batch."""
-        return step_metrics(b, self.losses, self.loss if batch_loss else None, self.applied)
+        return collect_metrics(b, self.losses, self.loss if batch_loss else None, self.applied)
 
 
-def computed_step(
+def build_step(
     b: GraphBuilder,
     network: Network,
     targets: Mapping[str, TensorType],
@@ -90,20 +90,22 @@ def computed_step(
     source: Source,
     unscale: Operand | None = None,
     vector: Vector | None = None,
-) -> ComputedStep:
+) -> StepResults:
     """Build one step: forward, losses, gradients, update, over the rows of a source.
 
     `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state. The
     parameters in `vector` are one input, and updated together.
     """
     s = settings
-    own = {} if vector is None else vector.parts(b, b.input(VECTOR, "float32", [vector.size]))
+    vector_parts = (
+        {} if vector is None else vector.split(b, b.input(VECTOR, "float32", [vector.size]))
+    )
     rate = source.number(RATE)
     # Only a short batch has padding rows.
     valid = source.number(COUNT) if s.short else b.constant(s.batch, "float32")
     rows = source.row_mask() if s.short else None
     data = {
-        vertex.block: source.rows(INPUT + vertex.block, _whole(network, vertex.block, s))
+        vertex.block: source.rows(INPUT + vertex.block, _resident_type(network, vertex.block, s))
         for vertex in network.inputs
     }
     masks = {name: source.rows(MASK + name, type) for name, type in s.masks.items()}
@@ -113,27 +115,40 @@ def computed_step(
         sequence=s.sequence,
         builder=b,
         inputs=data,
-        parameters=own,
+        parameters=vector_parts,
         training=True,
         rows=rows,
         masks=masks,
     )
-    given = {name: source.rows(TARGET + name, type) for name, type in targets.items()}
-    losses = losses_of(lowered, s.losses, given, rows, valid, masks)
-    task = {name: own.get(TASK + name) or b.input(TASK + name, "float32", []) for name in s.tasks}
-    total = _total(b, losses, s.weights, task)
-    due = source.number(DUE) if s.update.accumulate > 1 else None
+    target_inputs = {name: source.rows(TARGET + name, type) for name, type in targets.items()}
+    losses = compute_losses(lowered, s.losses, target_inputs, rows, valid, masks)
+    task_weights = {
+        name: vector_parts.get(TASK + name) or b.input(TASK + name, "float32", [])
+        for name in s.tasks
+    }
+    loss = _sum_losses(b, losses, s.weights, task_weights)
+    is_due = source.number(DUE) if s.update.accumulate > 1 else None
     applied = apply_update(
-        network, lowered, total, task, rate, valid, due, s.optimizer, s.update, unscale, vector
+        network,
+        lowered,
+        loss,
+        task_weights,
+        rate,
+        valid,
+        is_due,
+        s.optimizer,
+        s.update,
+        unscale,
+        vector,
     )
     state = dict(applied.state)
     for name, value in lowered.updates.items():
-        same = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
-        state[name] = value if same else b.where(applied.clean, value, b.inputs[name])
-    return ComputedStep(lowered, losses, total, applied, state)
+        is_unconditional = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
+        state[name] = value if is_unconditional else b.where(applied.clean, value, b.inputs[name])
+    return StepResults(lowered, losses, loss, applied, state)
 
 
-def training_step(
+def build_training_step(
     network: Network, targets: Mapping[str, TensorType], settings: StepSettings
 ) -> StepGraph:
     """Return the graph of one training step over a dataset that is resident on the device.
@@ -149,23 +164,23 @@ def training_step(
     """
     b = GraphBuilder()
     s = settings
-    fetched = Fetched(b, s)
-    step = computed_step(b, network, targets, s, fetched)
+    source = TableSource(b, s)
+    step = build_step(b, network, targets, s, source)
     metrics = step.metrics(b, batch_loss=s.batch_loss)
-    epoch = fetched.numbers(EPOCH) if s.epochs > 1 else None
+    epoch = source.numbers(EPOCH) if s.epochs > 1 else None
     outputs = {
-        CURSOR: fetched.cursor,
+        CURSOR: source.cursor,
         **step.state,
-        TOTALS: metrics.accumulated(b, s.epochs, metrics.row(b), epoch),
+        TOTALS: metrics.accumulate(b, s.epochs, metrics.row(b), epoch),
     }
     state_names = list(outputs)
-    seen: list[Watch] = []
+    watches: list[Watch] = []
     if s.watch:
         # Only after a divergence.
-        from webnnm.training.watch import watched
+        from webnnm.training.watch import list_watches
 
-        seen = watched(step.lowered, step.losses, step.applied.gradients)
-        outputs[WATCH] = b.concat([b.reshape(w.value, new_shape=[1]) for w in seen], 0)
+        watches = list_watches(step.lowered, step.losses, step.applied.gradients)
+        outputs[WATCH] = b.concat([b.reshape(w.value, new_shape=[1]) for w in watches], 0)
     graph = b.build(outputs)
     state = {name: graph.inputs[name].type for name in state_names}
     return StepGraph(
@@ -175,38 +190,40 @@ def training_step(
         {SCALE: s.update.scale} if SCALE in state else {},
         step.lowered.generators,
         metrics.names,
-        tuple(w.name for w in seen),
+        tuple(w.name for w in watches),
     )
 
 
-def training_steps(
+def build_training_steps(
     network: Network, targets: Mapping[str, TensorType], settings: StepSettings, steps: int
 ) -> Scan:
-    """Return several steps of `training_step` as one scan, with the same inputs and outputs.
+    """Return several steps of `build_training_step` as one scan, with the same inputs and outputs.
 
     Whatever depends on no state is done for all of them together: each gather costs as much as ten
     operators of a small model. Within the scan, small parameters are parts of a vector.
     """
     s = settings
-    vector = _vector(network, s)
+    vector = _choose_vector(network, s)
     b = GraphBuilder()
-    source = Slices(b, s)
-    step = computed_step(b, network, targets, s, source, vector=vector)
+    source = SliceSource(b, s)
+    step = build_step(b, network, targets, s, source, vector=vector)
     metrics = step.metrics(b, batch_loss=s.batch_loss)
     body = b.build({**step.state, METRICS: metrics.row(b)})
     before, after = GraphBuilder(), GraphBuilder()
-    first = source.fetched(before, steps)
-    last = {TOTALS: metrics.accumulated_after(after, s.epochs, steps)}
+    first = source.fetch(before, steps)
+    last = {TOTALS: metrics.accumulate_scan(after, s.epochs, steps)}
     if vector is not None:
-        for name, states in vector_states(vector, s.optimizer).items():
-            given = {n: before.input(states[n], "float32", z) for n, z in vector.shapes.items()}
-            first[name] = vector.joined(before, given)
-            parts = vector.parts(after, after.input(name, "float32", [vector.size]))
+        for name, states in name_vector_states(vector, s.optimizer).items():
+            small_parameters = {
+                n: before.input(states[n], "float32", z) for n, z in vector.shapes.items()
+            }
+            first[name] = vector.concatenate(before, small_parameters)
+            parts = vector.split(after, after.input(name, "float32", [vector.size]))
             last |= {states[n]: part for n, part in parts.items()}
     return Scan(before.build(first), body, after.build(last), steps)
 
 
-def _vector(network: Network, settings: StepSettings) -> Vector | None:
+def _choose_vector(network: Network, settings: StepSettings) -> Vector | None:
     """Return the vector of the small trainable parameters, None if there are fewer than two, or if
     the optimizer needs to know what belongs to the same parameter.
     """
@@ -219,10 +236,10 @@ def _vector(network: Network, settings: StepSettings) -> Vector | None:
         if multipliers.get(p.name, 0) > 0 and p.dtype == "float32"
     }
     shapes |= {TASK + name: () for name in settings.tasks}
-    return vector_of(shapes)
+    return make_vector(shapes)
 
 
-def evaluation_step(
+def build_evaluation_step(
     network: Network,
     losses: Mapping[str, OutputLoss],
     *,
@@ -233,27 +250,29 @@ def evaluation_step(
     """Return the graph that evaluates a batch: outputs, and Σ m·ℓ and Σ m per output."""
     b = GraphBuilder()
     valid = b.input(COUNT, "float32", [])
-    given = {name: b.input(MASK + name, *type) for name, type in (masks or {}).items()}
-    lowered = lower_network(network, batch=batch, sequence=sequence, builder=b, masks=given)
+    mask_inputs = {name: b.input(MASK + name, *type) for name, type in (masks or {}).items()}
+    lowered = lower_network(network, batch=batch, sequence=sequence, builder=b, masks=mask_inputs)
     targets = {
-        name: b.input(TARGET + name, *target_type(losses[name], output.type))
+        name: b.input(TARGET + name, *get_target_type(losses[name], output.type))
         for name, output in lowered.outputs.items()
     }
-    found = losses_of(lowered, losses, targets, row_mask(b, valid, batch), valid, given)
+    output_losses = compute_losses(
+        lowered, losses, targets, row_mask(b, valid, batch), valid, mask_inputs
+    )
     outputs = dict(lowered.outputs)
-    outputs |= {LOSS + name: value for name, value in found.sums.items()}
-    outputs |= {ROWS + name: value for name, value in found.counts.items()}
+    outputs |= {LOSS + name: value for name, value in output_losses.sums.items()}
+    outputs |= {ROWS + name: value for name, value in output_losses.counts.items()}
     return b.build(outputs)
 
 
-def target_type(chosen: OutputLoss, output: TensorType) -> TensorType:
+def get_target_type(loss: OutputLoss, output: TensorType) -> TensorType:
     """Return the type of the targets of an output: class numbers lack its last dimension."""
-    if chosen.labels == "classes":
+    if loss.labels == "classes":
         return TensorType("int32", output.shape[:-1])
     return TensorType("float32", output.shape)
 
 
-def _whole(network: Network, block: str, settings: StepSettings) -> TensorType:
+def _resident_type(network: Network, block: str, settings: StepSettings) -> TensorType:
     """Return the type of the resident data of an input: all rows."""
     vertex = next(vertex for vertex in network.inputs if vertex.block == block)
     features = vertex.features[0]
@@ -263,18 +282,18 @@ def _whole(network: Network, block: str, settings: StepSettings) -> TensorType:
     return TensorType(vertex.dtype, (*lead, *features.sizes()))
 
 
-def _total(
+def _sum_losses(
     b: GraphBuilder,
     losses: Losses,
     weights: Mapping[str, float] | None,
-    task: Mapping[str, Operand],
+    task_weights: Mapping[str, Operand],
 ) -> Operand:
     """Return L: Σ w·L_i, or Σ ½(L_i·e^(−s_i) + s_i) with learned s_i (Kendall et al. 2018)."""
     parts: list[Operand] = []
     for name in losses.sums:
         mean = losses.mean(name)
-        if name in task:
-            s = task[name]
+        if name in task_weights:
+            s = task_weights[name]
             parts.append((mean * b.exp(-s) + s) * 0.5)
         else:
             weight = (weights or {}).get(name, 1.0)

@@ -10,7 +10,7 @@ from webnnm.graph.node import Operand
 from webnnm.training.fetching import BATCH
 from webnnm.training.forward import Losses
 from webnnm.training.step_settings import EPOCH, LOSS, ROWS, TOTALS
-from webnnm.training.update import Applied
+from webnnm.training.update import UpdateResults
 
 METRICS = "metrics"
 
@@ -32,7 +32,7 @@ class StepMetrics:
         values = (*self.sums.values(), *self.latest.values())
         return b.concat([b.reshape(value, new_shape=[1, 1]) for value in values], 1)
 
-    def accumulated(
+    def accumulate(
         self, b: GraphBuilder, epochs: int, rows: Operand, epoch: Operand | None = None
     ) -> Operand:
         """Return the next table of totals, a row per epoch, after the rows of some steps.
@@ -41,31 +41,35 @@ class StepMetrics:
         """
         steps, width = rows.shape
         table = b.input(TOTALS, "float32", [epochs, width])
-        mine: Operand | None = None
+        is_epoch_row: Operand | None = None
         if epoch is not None:
             numbers = b.constant([[float(k)] for k in range(epochs)], "float32")
-            mine = b.equal(b.reshape(epoch, new_shape=[steps, 1, 1]), numbers)
+            is_epoch_row = b.equal(b.reshape(epoch, new_shape=[steps, 1, 1]), numbers)
         rows = b.reshape(rows, new_shape=[steps, 1, width])
         zero = b.constant(0, "float32")
-        if mine is not None and not self.latest:
+        if is_epoch_row is not None and not self.latest:
             # For all steps together: conditions interrupt what otherwise runs fast.
-            rows, mine = b.where(mine, rows, zero), None
-        kept = b.constant([[int(name in self.sums) for name in self.names]], "uint8")
+            rows, is_epoch_row = b.where(is_epoch_row, rows, zero), None
+        is_sum = b.constant([[int(name in self.sums) for name in self.names]], "uint8")
         for step in range(steps):
-            running = b.where(kept, table, zero) if self.latest else table
-            after = running + _part(b, rows, step)
-            table = after if mine is None else b.where(_part(b, mine, step), after, table)
+            running = b.where(is_sum, table, zero) if self.latest else table
+            next_table = running + _slice_step(b, rows, step)
+            table = (
+                next_table
+                if is_epoch_row is None
+                else b.where(_slice_step(b, is_epoch_row, step), next_table, table)
+            )
         return table
 
-    def accumulated_after(self, b: GraphBuilder, epochs: int, steps: int) -> Operand:
+    def accumulate_scan(self, b: GraphBuilder, epochs: int, steps: int) -> Operand:
         """Return the next table, in a graph whose input is the rows of `steps` steps."""
         rows = b.input(METRICS, "float32", [steps, len(self.names)])
         epoch = b.input(BATCH + EPOCH, "float32", [steps]) if epochs > 1 else None
-        return self.accumulated(b, epochs, rows, epoch)
+        return self.accumulate(b, epochs, rows, epoch)
 
 
-def step_metrics(
-    b: GraphBuilder, losses: Losses, loss: Operand | None, applied: Applied
+def collect_metrics(
+    b: GraphBuilder, losses: Losses, loss: Operand | None, applied: UpdateResults
 ) -> StepMetrics:
     """Return what a step reports about its losses and its update; `loss` is L, or None."""
     sums = {LOSS + name: value for name, value in losses.sums.items()}
@@ -79,7 +83,7 @@ def step_metrics(
     return StepMetrics(sums, latest)
 
 
-def _part(b: GraphBuilder, rows: Operand, step: int) -> Operand:
+def _slice_step(b: GraphBuilder, rows: Operand, step: int) -> Operand:
     """Return the part of a step, without the dimension of the steps."""
     shape = rows.shape[1:]
     part = b.slice(rows, starts=[step, 0, 0], sizes=[1, *shape])

@@ -53,10 +53,10 @@ class StepSettings:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table of steps that the graph reads."""
-        wanted = {
+        is_read = {
             RATE: True,
             COUNT: self.short,
             DUE: self.update.accumulate > 1,
             EPOCH: self.epochs > 1,
         }
-        return tuple(name for name, looked_at in wanted.items() if looked_at)
+        return tuple(name for name, read in is_read.items() if read)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from webnnm.training.forward import OutputLoss
-from webnnm.training.scaling import MOST_OVERFLOWS
+from webnnm.training.scaling import MAX_OVERFLOWS
 from webnnm.training.step_settings import LOSS, ROWS
 
 DIVERGED_REMEDY = "Lower lr, standardise the data, or clamp what goes into log, exp and pow."
@@ -31,12 +31,12 @@ class Totals:
         return all(math.isfinite(value) for value in self.values.values())
 
 
-def diverged(totals: Sequence[Totals]) -> bool:
+def has_diverged(totals: Sequence[Totals]) -> bool:
     """Return whether some sum is not finite, or too many scaled gradients overflowed.
 
     `totals` are those of the epochs of a device call.
     """
     streak = totals[-1].values.get("streak")
     if streak is None:
-        return not all(each.finite for each in totals)
-    return streak >= MOST_OVERFLOWS
+        return not all(epoch.finite for epoch in totals)
+    return streak >= MAX_OVERFLOWS

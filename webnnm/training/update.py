@@ -13,7 +13,7 @@ from webnnm.graph.node import Operand
 from webnnm.graph.transforms.autodiff import backward
 from webnnm.training.clipping import CLIP_STATE, clip_globally, clip_units, global_norm
 from webnnm.training.optimizers import Numbers, Optimizer
-from webnnm.training.regularisation import penalty, regularised
+from webnnm.training.regularisation import add_penalty_gradient, compute_penalty
 from webnnm.training.scaling import SCALE, SCALE_STATE, STREAK, all_finite, next_scale
 from webnnm.training.vectors import Vector
 
@@ -53,7 +53,7 @@ class UpdateSettings:
 
 
 @dataclass(frozen=True)
-class Applied:
+class UpdateResults:
     """The results of an update: next states, and numbers for the host.
 
     `clean` is a condition, false if the batch overflowed; None if it is not needed. `norm` is that
@@ -72,7 +72,7 @@ def apply_update(
     network: Network,
     lowered: Lowered,
     loss: Operand,
-    task: Mapping[str, Operand],
+    task_weights: Mapping[str, Operand],
     rate: Operand,
     valid: Operand,
     due: Operand | None,
@@ -80,41 +80,42 @@ def apply_update(
     settings: UpdateSettings,
     unscale: Operand | None = None,
     vector: Vector | None = None,
-) -> Applied:
+) -> UpdateResults:
     """Return the new values and states of every trainable parameter.
 
-    `loss` is L, `task` the uncertainty weights among its operands, `rate` the learning rate of the
-    step, `valid` the rows of the batch, `due` 1 in steps that end an accumulation (None: all),
-    `unscale` what gradients are multiplied by first (None: 1/S of the state, where it is scaled).
-    The parameters in `vector` are updated as one; its states are named by `vector_states`.
-    Each gradient is unscaled, regularised, clipped, and passed to the optimizer, in this order.
+    `loss` is L, `task_weights` the uncertainty weights among its operands, `rate` the learning rate
+    of the step, `valid` the rows of the batch, `due` 1 in steps that end an accumulation (None:
+    all), `unscale` what gradients are multiplied by first (None: 1/S of the state, where it is
+    scaled). The parameters in `vector` are updated as one; its states are named by
+    `name_vector_states`. Each gradient is unscaled, regularised, clipped, and passed to the
+    optimizer, in this order.
     """
     b, s = lowered.builder, settings
-    learning = _learning(lowered, s)
+    trainable = _find_trainable(lowered, s)
     scaling = {name: b.input(name, "float32", []) for name in SCALE_STATE} if s.scaling else {}
-    targets = learning | {TASK_WEIGHT + name: weight for name, weight in task.items()}
-    gradients = _gradients(b, network, loss, targets, scaling.get(SCALE), unscale)
+    targets = trainable | {TASK_WEIGHT + name: weight for name, weight in task_weights.items()}
+    gradients = _compute_gradients(b, network, loss, targets, scaling.get(SCALE), unscale)
     state: dict[str, Operand] = {}
     if due is not None:
-        gradients = _accumulated(gradients, valid, due, state)
-    raw = dict(gradients)
+        gradients = _accumulate(gradients, valid, due, state)
+    unclipped = dict(gradients)
     clean = all_finite(b, list(gradients.values())) if s.scaling else None
-    norm, sums, latest = moved(b, targets, gradients, rate, optimizer, s, state, vector)
-    state = _when(lowered, state, clean, due)
+    norm, sums, latest = update_parameters(b, targets, gradients, rate, optimizer, s, state, vector)
+    state = _apply_if(lowered, state, clean, due)
     if due is not None and "clipped" in sums:
         sums["clipped"] = sums["clipped"] * due
     if clean is not None:
-        state |= _next_scaling(lowered, scaling, clean, due, s.growth_interval)
-        kept = b.cast(clean, type="float32")
+        state |= _advance_scale(lowered, scaling, clean, due, s.growth_interval)
+        is_clean = b.cast(clean, type="float32")
         if "clipped" in sums:
-            sums["clipped"] = sums["clipped"] * kept
-        skipped = 1 - kept
-        sums["overflows"] = skipped if due is None else skipped * due
+            sums["clipped"] = sums["clipped"] * is_clean
+        overflow = 1 - is_clean
+        sums["overflows"] = overflow if due is None else overflow * due
         latest |= {"scale": state[SCALE], "streak": state[STREAK]}
-    return Applied(state, clean, norm, raw, sums, latest)
+    return UpdateResults(state, clean, norm, unclipped, sums, latest)
 
 
-def moved(
+def update_parameters(
     b: GraphBuilder,
     targets: Mapping[str, Operand],
     gradients: dict[str, Operand],
@@ -130,50 +131,50 @@ def moved(
     clipped. Returns the norm of the gradient, the sums over the epoch and the latest values.
     """
     s = settings
-    learning = {name: w for name, w in targets.items() if name in s.multipliers}
-    decaying = [name for name in learning if s.decays[name]]
+    trainable = {name: w for name, w in targets.items() if name in s.multipliers}
+    decaying = [name for name in trainable if s.decays[name]]
     for name in decaying:
         g = gradients[name]
-        gradients[name] = regularised(b, learning[name], g, s.lambda1, s.lambda2)
-    norm = global_norm(b, [gradients[name] for name in learning])
-    sums, latest = _clip(b, learning, gradients, norm, s, state)
+        gradients[name] = add_penalty_gradient(b, trainable[name], g, s.lambda1, s.lambda2)
+    norm = global_norm(b, [gradients[name] for name in trainable])
+    sums, latest = _clip(b, trainable, gradients, norm, s, state)
     if s.lambda1 or s.lambda2:
-        weights = [learning[name] for name in decaying]
-        latest["penalty"] = penalty(b, weights, s.lambda1, s.lambda2)
+        weights = [trainable[name] for name in decaying]
+        latest["penalty"] = compute_penalty(b, weights, s.lambda1, s.lambda2)
     _optimize(b, targets, gradients, rate, optimizer, s, vector, state)
     return norm, sums, latest
 
 
-def vector_states(vector: Vector, optimizer: Optimizer) -> dict[str, dict[str, str]]:
+def name_vector_states(vector: Vector, optimizer: Optimizer) -> dict[str, dict[str, str]]:
     """Return the states of a vector, each with the names of the states that it consists of."""
-    found = {VECTOR: {name: _state_name(name) for name in vector.shapes}}
+    names = {VECTOR: {name: _state_name(name) for name in vector.shapes}}
     for slot in optimizer.slots:
-        found[_slot_name(slot, VECTOR)] = {n: _slot_name(slot, n) for n in vector.shapes}
-    return found
+        names[_slot_name(slot, VECTOR)] = {n: _slot_name(slot, n) for n in vector.shapes}
+    return names
 
 
 def _state_name(name: str) -> str:
-    apart = name == VECTOR or name.startswith(TASK_WEIGHT)
-    return name if apart else PARAMETER_PREFIX + name
+    has_own_name = name == VECTOR or name.startswith(TASK_WEIGHT)
+    return name if has_own_name else PARAMETER_PREFIX + name
 
 
 def _slot_name(slot: str, name: str) -> str:
     return f"{SLOT}{slot}/{name}"
 
 
-def _learning(lowered: Lowered, settings: UpdateSettings) -> dict[str, Operand]:
+def _find_trainable(lowered: Lowered, settings: UpdateSettings) -> dict[str, Operand]:
     """Return the parameters that are not frozen. Raises `DataError` NNM605 if there are none."""
-    found = {n: lowered.parameters[n] for n, m in settings.multipliers.items() if m > 0}
-    if not found:
+    trainable = {n: lowered.parameters[n] for n, m in settings.multipliers.items() if m > 0}
+    if not trainable:
         raise DataError(
             "NNM605",
             "the model has no trainable parameters",
             hint="name one, as in matmul(w), or freeze fewer of them",
         )
-    return found
+    return trainable
 
 
-def _gradients(
+def _compute_gradients(
     b: GraphBuilder,
     network: Network,
     loss: Operand,
@@ -185,21 +186,21 @@ def _gradients(
 
     Raises `ModelError` NNM606 for a parameter that the loss does not depend on.
     """
-    found: dict[str, Operand] = {}
+    gradients: dict[str, Operand] = {}
     scaled = backward(loss, list(targets.values()), scale)
     for name, g in zip(targets, scaled, strict=True):
         if g is None:
-            raise _unreached(network, name)
+            raise _no_gradient_error(network, name)
         factor = unscale
         if scale is not None and unscale is None:
             factor = b.reciprocal(scale)
-        found[name] = g if factor is None else g * factor
-    return found
+        gradients[name] = g if factor is None else g * factor
+    return gradients
 
 
 def _clip(
     b: GraphBuilder,
-    learning: Mapping[str, Operand],
+    trainable: Mapping[str, Operand],
     gradients: dict[str, Operand],
     norm: Operand,
     settings: UpdateSettings,
@@ -213,17 +214,17 @@ def _clip(
     if s.clipping == "global":
         statistics = {name: b.input(name, "float32", []) for name in CLIP_STATE}
         clipped = clip_globally(b, norm, statistics, s.clip_alpha, s.clip_epsilon)
-        for name in learning:
+        for name in trainable:
             gradients[name] = gradients[name] * clipped.factor
         state |= clipped.state
         return {"clipped": clipped.clipped}, {"threshold": clipped.threshold}
     if s.clipping == "agc":
-        some = b.constant(0, "float32")
+        clipped_units = b.constant(0, "float32")
         for name, units in s.units.items():
-            w, g = learning[name], gradients[name]
+            w, g = trainable[name], gradients[name]
             gradients[name], above = clip_units(b, w, g, units, s.agc_lambda)
-            some = some + above
-        return {"clipped": b.min(some, b.constant(1, "float32"))}, {}
+            clipped_units = clipped_units + above
+        return {"clipped": b.min(clipped_units, b.constant(1, "float32"))}, {}
     return {}, {}
 
 
@@ -241,7 +242,7 @@ def _optimize(
     s = settings
     clocks = _advance_clocks(b, optimizer, s, state)
 
-    def move(
+    def update_one(
         name: str, w: Operand, g: Operand, multiplier: Operand | float, decay: Operand | float
     ) -> None:
         slots = {
@@ -262,15 +263,15 @@ def _optimize(
     for name, w in targets.items():
         if vector is None or name not in vector.shapes:
             with b.place(f"update of {name}"):
-                move(name, w, gradients[name], multipliers[name], decays[name])
+                update_one(name, w, gradients[name], multipliers[name], decays[name])
     if vector is not None:
         with b.place(f"update of {', '.join(vector.shapes)}"):
-            move(
+            update_one(
                 VECTOR,
                 b.inputs[VECTOR],
-                vector.joined(b, gradients),
-                vector.each(b, multipliers),
-                vector.each(b, decays),
+                vector.concatenate(b, gradients),
+                vector.spread(b, multipliers),
+                vector.spread(b, decays),
             )
 
 
@@ -286,32 +287,32 @@ def _advance_clocks(
     return clocks
 
 
-def _accumulated(
+def _accumulate(
     gradients: Mapping[str, Operand], valid: Operand, due: Operand, state: dict[str, Operand]
 ) -> dict[str, Operand]:
     """Return the mean gradient over the rows since the last update; sums are kept in `state`."""
     b = valid.builder
-    over = b.greater(due, b.constant(0, "float32"))
+    is_due = b.greater(due, b.constant(0, "float32"))
     rows = b.input(f"{SUM}rows", "float32", []) + valid
-    state[f"{SUM}rows"] = b.where(over, b.constant(0, "float32"), rows)
-    found: dict[str, Operand] = {}
+    state[f"{SUM}rows"] = b.where(is_due, b.constant(0, "float32"), rows)
+    means: dict[str, Operand] = {}
     for name, g in gradients.items():
         total = b.input(SUM + name, *g.type) + g * valid
         zero = b.expand(b.constant(0, "float32"), new_shape=g.shape)
-        state[SUM + name] = b.where(over, zero, total)
-        found[name] = total / rows
-    return found
+        state[SUM + name] = b.where(is_due, zero, total)
+        means[name] = total / rows
+    return means
 
 
-def _when(
+def _apply_if(
     lowered: Lowered, state: dict[str, Operand], clean: Operand | None, due: Operand | None
 ) -> dict[str, Operand]:
     """Change states only in clean batches, and only when an update is due."""
     b = lowered.builder
     condition = clean
     if due is not None:
-        now = b.greater(due, b.constant(0, "float32"))
-        condition = now if condition is None else b.logical_and(condition, now)
+        is_due = b.greater(due, b.constant(0, "float32"))
+        condition = is_due if condition is None else b.logical_and(condition, is_due)
     if condition is None:
         return state
     return {
@@ -320,7 +321,7 @@ def _when(
     }
 
 
-def _next_scaling(
+def _advance_scale(
     lowered: Lowered,
     scaling: Mapping[str, Operand],
     clean: Operand,
@@ -328,14 +329,14 @@ def _next_scaling(
     growth_interval: int,
 ) -> dict[str, Operand]:
     b = lowered.builder
-    moved = next_scale(b, scaling, clean, growth_interval)
+    next_state = next_scale(b, scaling, clean, growth_interval)
     if due is None:
-        return moved
-    now = b.greater(due, b.constant(0, "float32"))
-    return {name: b.where(now, value, scaling[name]) for name, value in moved.items()}
+        return next_state
+    is_due = b.greater(due, b.constant(0, "float32"))
+    return {name: b.where(is_due, value, scaling[name]) for name, value in next_state.items()}
 
 
-def _unreached(network: Network, name: str) -> WebNNMError:
+def _no_gradient_error(network: Network, name: str) -> WebNNMError:
     parameter = next(p for p in network.parameters if p.name == name)
     return network.outline.error(
         "NNM606",

@@ -9,13 +9,13 @@ from webnnm.core.shapes import Shape, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 
-MOST_ELEMENTS = 1024
+MAX_ELEMENTS = 1024
 """Larger parameters stay separate: copying them costs more than additional operators."""
 
 
-def vector_of(shapes: Mapping[str, Shape]) -> Vector | None:
+def make_vector(shapes: Mapping[str, Shape]) -> Vector | None:
     """Return the vector of the small ones of these tensors, None if there are fewer than two."""
-    small = {name: shape for name, shape in shapes.items() if count(shape) <= MOST_ELEMENTS}
+    small = {name: shape for name, shape in shapes.items() if count(shape) <= MAX_ELEMENTS}
     return Vector(small) if len(small) > 1 else None
 
 
@@ -25,8 +25,9 @@ class Vector:
 
     >>> b = GraphBuilder()
     >>> vector = Vector({"w": (2, 3), "b": (3,)})
-    >>> both = vector.joined(b, {"w": b.input("w", "float32", [2, 3]), "b": b.constant([1.0] * 3)})
-    >>> both, vector.parts(b, both)
+    >>> w, bias = b.input("w", "float32", [2, 3]), b.constant([1.0] * 3)
+    >>> both = vector.concatenate(b, {"w": w, "b": bias})
+    >>> both, vector.split(b, both)
     (float32[9], {'w': float32[2, 3], 'b': float32[3]})
     """
 
@@ -37,22 +38,22 @@ class Vector:
         """The number of elements."""
         return sum(map(count, self.shapes.values()))
 
-    def joined(self, b: GraphBuilder, values: Mapping[str, Operand]) -> Operand:
+    def concatenate(self, b: GraphBuilder, values: Mapping[str, Operand]) -> Operand:
         """Return the vector of tensors."""
         flat = [b.reshape(values[n], new_shape=[count(s)]) for n, s in self.shapes.items()]
         return b.concat(flat, 0)
 
-    def parts(self, b: GraphBuilder, vector: Operand) -> dict[str, Operand]:
+    def split(self, b: GraphBuilder, vector: Operand) -> dict[str, Operand]:
         """Return the tensors of a vector."""
-        found: dict[str, Operand] = {}
+        tensors: dict[str, Operand] = {}
         start = 0
         for name, shape in self.shapes.items():
             part = b.slice(vector, starts=[start], sizes=[count(shape)])
-            found[name] = b.reshape(part, new_shape=shape)
+            tensors[name] = b.reshape(part, new_shape=shape)
             start += count(shape)
-        return found
+        return tensors
 
-    def each(self, b: GraphBuilder, numbers: Mapping[str, float]) -> Operand | float:
+    def spread(self, b: GraphBuilder, numbers: Mapping[str, float]) -> Operand | float:
         """Return a number per tensor as a number per element, or the one that they share."""
         values = [numbers[name] for name in self.shapes]
         if len({*values}) == 1:

@@ -29,7 +29,7 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
 from webnnm.notation import parse
 from webnnm.ops.declare.operator import Looped
-from webnnm.training.batch_step import COUNT, RATE, UNSCALE, batch_loss, batch_step
+from webnnm.training.batch_step import COUNT, RATE, UNSCALE, build_batch_loss, build_batch_step
 from webnnm.training.step_settings import (
     DUE,
     StepSettings,
@@ -124,13 +124,13 @@ def _graphs(
     try:
         losses = suggested(network, lengths)
         settings = step_settings(network, losses, optimizer="adam")
-        loss = batch_loss(network, losses, batch=batch, sequence=lengths)
+        loss = build_batch_loss(network, losses, batch=batch, sequence=lengths)
     except DataError:  # this one has nothing that could be trained
         return
     yield "loss", loss, lambda b, s, **k: loss_text(network, losses, b, s, **k)
     made = _at(settings, batch, lengths)
     try:
-        step = batch_step(network, made)
+        step = build_batch_step(network, made)
     except WebNNMError as error:
         if error.code not in ("NNM605", "NNM606"):
             raise

@@ -14,7 +14,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.random import Stream
 from webnnm.data.binding.label_facts import measure_labels
 from webnnm.data.field import Field, Kind
-from webnnm.training.loss_choice import LabelFacts, choose, settle
+from webnnm.training.loss_choice import LabelFacts, choose_loss, choose_loss_settings
 
 
 def facts(
@@ -79,7 +79,7 @@ def test_decisions_that_exclude_one_another_are_counted_by_class() -> None:
     rows = [[float(i % 20 == c) for c in range(20)] for i in range(40)]
     found = facts(rows, "multilabel", classes=20)
     assert found.class_counts == (2,) * 20
-    assert choose("softmax", (20,), None, found).loss.name == "CCE"
+    assert choose_loss("softmax", (20,), None, found).loss.name == "CCE"
 
 
 def test_rare_yes_among_many_decisions_is_unbalanced() -> None:
@@ -87,10 +87,13 @@ def test_rare_yes_among_many_decisions_is_unbalanced() -> None:
     found = facts(rows, "multilabel", classes=19)
     assert found.several and found.share > 0.9
     assert (
-        settle(choose("sigmoid", (19,), "FOL"), "sigmoid", (19,), labels=found).alpha == found.share
+        choose_loss_settings(
+            choose_loss("sigmoid", (19,), "FOL"), "sigmoid", (19,), labels=found
+        ).alpha
+        == found.share
     )
     with pytest.raises(DataError, match=r"NNM604.*more than one 1"):
-        choose("softmax", (19,), None, found)
+        choose_loss("softmax", (19,), None, found)
 
 
 def test_distributions() -> None:
@@ -226,4 +229,4 @@ def test_datasets_and_the_losses_that_they_ask_for(
     )
     values = data.arrays("training")[1]["model"]
     found = measure_labels(values, data.outputs["model"])
-    assert choose(activation, (scores,), None, found).loss.name == loss
+    assert choose_loss(activation, (scores,), None, found).loss.name == loss

@@ -29,7 +29,7 @@ from tests.unit.expert.cases import (
 from webnnm import Dataset, TableDataset, TextDataset
 from webnnm.core.arrays import HostArray
 from webnnm.expert.rules.registry import RULES
-from webnnm.training.loss_choice import LabelFacts, choose
+from webnnm.training.loss_choice import LabelFacts, choose_loss
 
 LINEAR = "matmul(w)"
 SKEWED = replace(EXACT, class_counts=(95, 5, 0))
@@ -368,7 +368,7 @@ def test_rule_is_silent(id: str, known: Facts) -> None:
 
 
 def test_a_loss_that_was_chosen_is_reported_as_it_was_chosen() -> None:
-    choice = choose("softmax", (3,), None, EXACT)
+    choice = choose_loss("softmax", (3,), None, EXACT)
     known = output(choice.loss.name, EXACT, written=False, reason=choice.reason)
     hit = RULES["E101"].test(known)
     assert hit is not None

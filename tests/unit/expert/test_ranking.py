@@ -16,7 +16,7 @@ from tests.unit.expert.test_training_rules import CASES as TRAINING_CASES
 from webnnm.core.finding import Finding
 from webnnm.expert.review import consistent, review
 from webnnm.expert.rules.registry import LATER, RULES
-from webnnm.trainer.review import SHOWN, Review, brief
+from webnnm.trainer.review import MAX_SHOWN, Review, summarize_findings
 from webnnm.training.settings import HYPERPARAMETERS, Settings
 
 if TYPE_CHECKING:
@@ -47,16 +47,18 @@ def test_the_most_serious_and_surest_findings_come_first() -> None:
 
 def test_three_findings_are_shown_and_the_others_are_named() -> None:
     ids = ["E303", "E305", "E308", "E404", "E405"]
-    lines = brief([*map(found, ids), found("E111", "info")])
+    lines = summarize_findings([*map(found, ids), found("E111", "info")])
     assert lines == [
-        *(f"warning {id}: {id}" for id in ids[:SHOWN]),
+        *(f"warning {id}: {id}" for id in ids[:MAX_SHOWN]),
         "more E404, E405; notes E111: see review()",
     ]
 
 
 def test_errors_are_shown_however_many_there_are() -> None:
     ids = ["E103", "E207", "E311", "E605", "E803"]
-    assert brief(found(id, "error") for id in ids) == [f"error {id}: {id}" for id in ids]
+    assert summarize_findings(found(id, "error") for id in ids) == [
+        f"error {id}: {id}" for id in ids
+    ]
 
 
 def test_a_finding_says_what_a_training_would_be_given() -> None:

@@ -33,7 +33,7 @@ from webnnm.expert.review import review
 from webnnm.expert.rules.registry import LATER, MODULES, RULES
 from webnnm.expert.rules.rule import join_names
 from webnnm.trainer.review import Review
-from webnnm.training.automatic import AUTOMATIC
+from webnnm.training.automatic import OFF_VALUES
 from webnnm.training.settings import Settings
 
 
@@ -61,10 +61,10 @@ def test_a_rule_says_what_to_do_in_one_sentence(id: str) -> None:
 def test_what_no_rule_turns_on_is_off() -> None:
     found = review(facts(IRIS))
     assert not found.findings
-    assert {name: getattr(found.settings, name) for name in AUTOMATIC} == AUTOMATIC
+    assert {name: getattr(found.settings, name) for name in OFF_VALUES} == OFF_VALUES
     values = found.settings.to_dict()
     assert {name for name in values if values[name] == "auto"} == {"micro_steps", "progress"}
-    assert {found.origins[name] for name in AUTOMATIC} == {"default"}
+    assert {found.origins[name] for name in OFF_VALUES} == {"default"}
 
 
 @pytest.mark.parametrize(
@@ -238,16 +238,16 @@ def test_a_review_is_json() -> None:
 def test_a_second_review_tells_what_is_new() -> None:
     first = review(facts(DEEP))
     second = review(facts(DEEP, scouting=ScoutingFacts(dead={"relu1": 0.9})))
-    assert [finding.id for finding in second.news(first)] == ["E310"]
+    assert [finding.id for finding in second.new_findings(first)] == ["E310"]
 
 
-def test_what_was_told_before_is_left_out_of_the_brief_alone() -> None:
+def test_findings_logged_before_are_left_out_of_the_summary_only() -> None:
     found = review(facts(DEEP))
     (deep,) = [finding for finding in found.findings if finding.id == "E304"]
-    told = replace(found, told=[str(deep)])
-    assert "E304" in "".join(found.brief())
-    assert "E304" not in "".join(told.brief())
-    assert "E304" in str(told) and deep in told.findings
+    later = replace(found, logged=[str(deep)])
+    assert "E304" in "".join(found.summary())
+    assert "E304" not in "".join(later.summary())
+    assert "E304" in str(later) and deep in later.findings
 
 
 def test_rewrites_are_counted_and_one_is_named() -> None:

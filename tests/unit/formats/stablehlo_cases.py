@@ -13,7 +13,7 @@ from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.notation import parse
 from webnnm.runtime.testing.objectives import objectives
-from webnnm.trainer.decisions import loss_weights, update_settings
+from webnnm.trainer.decisions import make_update_settings, resolve_loss_weights
 from webnnm.training.forward import OutputLoss
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import parse_settings
@@ -124,8 +124,8 @@ def step_settings(found: Network, chosen: Mapping[str, OutputLoss], **given: Any
         sequence={},
         losses=chosen,
         optimizer=OPTIMIZERS[settings.optimizer],
-        weights=loss_weights(settings),
-        update=update_settings(found, settings),
+        weights=resolve_loss_weights(settings),
+        update=make_update_settings(found, settings),
     )
 
 

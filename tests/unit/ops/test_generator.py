@@ -7,7 +7,7 @@ import pytest
 from webnnm import GraphBuilder
 from webnnm.backends.reference import evaluate
 from webnnm.ops.declare.generator import MODULI, MULTIPLIERS, advance
-from webnnm.training.initialisation import generator_bytes, generator_graph
+from webnnm.training.initialisation import build_generator_graph, draw_generator_bytes
 
 np = pytest.importorskip("numpy")
 
@@ -37,9 +37,9 @@ def test_numbers_are_uniform() -> None:
     b = GraphBuilder()
     shapes = dict.fromkeys(STATES, (40, 50))
     generators = {"dropout1": STATES}
-    drawn = generator_bytes(3, generators, shapes)
+    drawn = draw_generator_bytes(3, generators, shapes)
     start = evaluate(
-        generator_graph(generators, shapes),
+        build_generator_graph(generators, shapes),
         {name: array.values() for name, array in drawn.items()},
     )
     for name, modulus in zip(STATES, MODULI, strict=True):
@@ -58,7 +58,7 @@ def test_numbers_are_uniform() -> None:
 
 def test_layers_and_seeds_have_streams_of_their_own() -> None:
     shapes = {"a/0": (4,), "b/0": (4,)}
-    one = generator_bytes(0, {"a": ("a/0",), "b": ("b/0",)}, shapes)
-    two = generator_bytes(1, {"a": ("a/0",)}, shapes)
+    one = draw_generator_bytes(0, {"a": ("a/0",), "b": ("b/0",)}, shapes)
+    two = draw_generator_bytes(1, {"a": ("a/0",)}, shapes)
     assert one["a/0"].tolist() != one["b/0"].tolist()
     assert one["a/0"].tolist() != two["a/0"].tolist()

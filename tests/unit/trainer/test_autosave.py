@@ -46,7 +46,7 @@ async def test_the_first_saving_comes_soon_whatever_the_others_do(
             enough.set()
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(autosave, "next_turn", turn)
+    monkeypatch.setattr(autosave, "wait_for_next_save", turn)
     for given, wanted in ((30.0, [2.0, 30.0, 30.0]), (0.5, [0.5, 0.5, 0.5])):
         model, told = await create([]), list[Exception | None]()
         waits.clear()

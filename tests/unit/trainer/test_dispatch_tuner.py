@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webnnm.backends.budget import Budget
-from webnnm.trainer.tuner import GROWTH, MOST_MICRO_STEPS, DispatchTuner
+from webnnm.trainer.tuner import GROWTH, MAX_MICRO_STEPS, DispatchTuner
 
 BUDGET = Budget(first_steps=8, call_steps=4096, call_seconds=0.25)
 COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
@@ -70,36 +70,36 @@ def test_epochs_fill_the_slice() -> None:
 @pytest.mark.parametrize(
     ("step_seconds", "least", "most"),
     [
-        (0.9e-4, 20, MOST_MICRO_STEPS),
+        (0.9e-4, 20, MAX_MICRO_STEPS),
         (2e-4, 5, 10),
         (5e-4, 1, 2),
         (1.3e-3, 1, 1),
     ],
 )
 def test_short_steps_share_a_dispatch(step_seconds: float, least: int, most: int) -> None:
-    found = tuned(step_seconds).micro_steps(epoch=1000, left=10**6, **COSTS)
+    found = tuned(step_seconds).micro_steps(epoch=1000, remaining=10**6, **COSTS)
     assert least <= found <= most
 
 
 def test_a_short_training_does_not_pay_for_another_graph() -> None:
     tuner = tuned(1e-4)
-    assert tuner.micro_steps(epoch=7, left=140, **COSTS) == 1
-    few = tuner.micro_steps(epoch=7, left=2_000, **COSTS)
-    many = tuner.micro_steps(epoch=7, left=200_000, **COSTS)
+    assert tuner.micro_steps(epoch=7, remaining=140, **COSTS) == 1
+    few = tuner.micro_steps(epoch=7, remaining=2_000, **COSTS)
+    many = tuner.micro_steps(epoch=7, remaining=200_000, **COSTS)
     assert 1 < few < many
 
 
 def test_more_steps_join_where_the_first_guess_was_low() -> None:
-    settings = {**COSTS, "epoch": 1000, "left": 10**6}
+    settings = {**COSTS, "epoch": 1000, "remaining": 10**6}
     # A disturbed machine: a step seemed to take 0.23 ms, and takes 0.03 ms with five of them.
     assert tuned(2.3e-4).micro_steps(**settings) == 5
-    assert tuned(3e-5).micro_steps(present=5, **settings) >= 10
-    assert tuned(1.2e-4).micro_steps(present=5, **settings) == 5
+    assert tuned(3e-5).micro_steps(current=5, **settings) >= 10
+    assert tuned(1.2e-4).micro_steps(current=5, **settings) == 5
 
 
 def test_a_backend_without_overhead_has_nothing_to_share() -> None:
     costs = {**COSTS, "dispatch": 0.0, "device_build": 0.0}
-    assert tuned(1e-5).micro_steps(epoch=7, left=10**9, **costs) == 1
+    assert tuned(1e-5).micro_steps(epoch=7, remaining=10**9, **costs) == 1
 
 
 def test_only_a_long_crossing_is_trusted_and_never_the_first() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm.trainer.tuner import TRIALS, DispatchTuner
+from webnnm.trainer.tuner import MIN_CALLS, DispatchTuner
 
 COSTS: dict[str, Any] = {"dispatch": 80e-6, "device_build": 0.004, "build": 0.02}
 
@@ -26,7 +26,7 @@ class Calls:
             steps.append(self.micro_steps)
             self.tuner.record(1000, 1000 * self.seconds[self.micro_steps])
             self.micro_steps = self.tuner.next_micro_steps(
-                present=self.micro_steps, epoch=100, left=10**6, **COSTS
+                current=self.micro_steps, epoch=100, remaining=10**6, **COSTS
             )
         return steps
 
@@ -42,13 +42,13 @@ def test_more_steps_are_tried_as_long_as_they_pay() -> None:
 def test_more_steps_that_do_not_pay_undo_no_fewer_ones(more: float, stay: int) -> None:
     """What ten steps had gained is not lost because twenty gain nothing further."""
     calls = Calls({1: 130e-6, 10: 40e-6, 20: more})
-    calls.run(4 + 1 + TRIALS)
+    calls.run(4 + 1 + MIN_CALLS)
     assert calls.run(3) == [stay] * 3
 
 
 def test_a_device_on_which_they_do_not_pay_takes_one_step_at_a_time() -> None:
     calls = Calls({1: 130e-6, 10: 140e-6})
-    assert calls.run(20) == [1, 1, *[10] * (1 + TRIALS), *[1] * (17 - TRIALS)]
+    assert calls.run(20) == [1, 1, *[10] * (1 + MIN_CALLS), *[1] * (17 - MIN_CALLS)]
 
 
 def test_a_call_that_was_held_up_changes_nothing() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from webnnm import DataError, Dataset, NNModel, cross_validate
-from webnnm.training.automatic import AUTOMATIC
+from webnnm.training.automatic import OFF_VALUES
 
 pytest.importorskip("numpy")
 
@@ -38,7 +38,7 @@ async def test_nothing_is_reported() -> None:
 async def test_what_is_automatic_is_off() -> None:
     model, _ = await created(review=False)
     history = await model.train(epochs=2, optimizer="adamw", progress="off")
-    assert {name: history.settings[name] for name in AUTOMATIC} == AUTOMATIC
+    assert {name: history.settings[name] for name in OFF_VALUES} == OFF_VALUES
     assert history.settings["batch_size"] == 6
     assert (history.chosen["epochs"], history.chosen["lr"]) == ("given", "default of adamw")
     assert history.chosen["batch_size"] == "default of the dataset"

@@ -12,7 +12,7 @@ from webnnm.backends.reference import evaluate
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph, Operand
 from webnnm.training.losses import LOSSES, LossSettings
-from webnnm.training.output_activation import activation_of
+from webnnm.training.output_activation import find_activation
 
 np = pytest.importorskip("numpy")
 
@@ -71,13 +71,13 @@ def graph_of(
     integers = np.asarray(y).dtype.kind == "i"
     logits = b.input("z", "float32", np.shape(z))
     target = b.input("y", "int32" if integers else "float32", np.shape(y))
-    found = activation_of(ACTIVATIONS[activation](b, logits))
+    found = find_activation(ACTIVATIONS[activation](b, logits))
     found = LOSSES[loss].rows(b, found, target, settings or LossSettings(), sequence)
     outputs = {"l": found.values}
     total = found.values
-    if found.counted is not None:
-        assert found.counted.type == found.values.type
-        outputs["c"] = found.counted
-        total = total * found.counted
+    if found.mask is not None:
+        assert found.mask.type == found.values.type
+        outputs["c"] = found.mask
+        total = total * found.mask
     (outputs["g"],) = gradients(b.reduce_sum(total), [logits])
     return b.build(outputs), {"z": z, "y": y}

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from webnnm.training.automatic import by_rows
+from webnnm.training.automatic import complete_settings
 from webnnm.training.settings import Settings, parse_settings
 
 
 def chosen(rows: int, parameters: int = 100, **hyperparameters: Any) -> Settings:
     settings = parse_settings(hyperparameters).resolve()
-    return by_rows(settings, rows=rows, batch_size=20, parameters=parameters)
+    return complete_settings(settings, rows=rows, batch_size=20, parameters=parameters)
 
 
 @pytest.mark.parametrize(

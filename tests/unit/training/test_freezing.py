@@ -11,10 +11,10 @@ from tests.unit.training.trained import PLAIN, classes, create, network, values
 from webnnm.core.errors import DataError
 from webnnm.graph.elaboration.annotate import parameter_depths
 from webnnm.training.forward import OutputLoss
-from webnnm.training.freezing import bucket, multipliers, nearest_bucket
+from webnnm.training.freezing import bucket, compute_multipliers, nearest_bucket
 from webnnm.training.losses import LOSSES
 from webnnm.training.optimizers import OPTIMIZERS
-from webnnm.training.step import StepGraph, training_step
+from webnnm.training.step import StepGraph, build_training_step
 from webnnm.training.step_settings import StepSettings
 from webnnm.training.update import UpdateSettings
 
@@ -57,7 +57,7 @@ def test_path_ratios_of_the_iris_model() -> None:
     ],
 )
 def test_iris_model(freeze: float, expected: list[float]) -> None:
-    assert list(multipliers(network(PLAIN_IRIS), freeze).values()) == expected
+    assert list(compute_multipliers(network(PLAIN_IRIS), freeze).values()) == expected
 
 
 @pytest.mark.parametrize("freeze", [0.01, 0.1, 0.25, 0.5, 0.9, 0.99])
@@ -97,26 +97,26 @@ def test_freeze_at_its_ends() -> None:
 def test_what_is_written_wins() -> None:
     text = IRIS.format(", lrm=0.3", "", ", lrm=0", ", lrm=2")
     expected = {"w1": 0.3, "b1": 0.0, "w2": 0.0, "b2": 2.0}
-    assert multipliers(network(text), 1.0) == expected
-    assert multipliers(network(text), 0.0) == {**expected, "b1": 1.0}
+    assert compute_multipliers(network(text), 1.0) == expected
+    assert compute_multipliers(network(text), 0.0) == {**expected, "b1": 1.0}
 
 
 def test_declarations_may_say_it_too() -> None:
     text = "m:input shape=[4]; m:output shape=[3]; q:param w shape=[4, 3] lrm=0.7;"
     text += "m:layers matmul(w), softmax();"
-    assert multipliers(network(text), 0.9) == {"w": 0.7}
+    assert compute_multipliers(network(text), 0.9) == {"w": 0.7}
 
 
 def test_parameters_that_are_not_trainable_have_none() -> None:
     text = IRIS.format(", trainable=false", "", "", "")
-    assert set(multipliers(network(text))) == {"b1", "w2", "b2"}
+    assert set(compute_multipliers(network(text))) == {"b1", "w2", "b2"}
 
 
 def step(text: str, optimizer: str, freeze: float) -> StepGraph:
     from webnnm.ops.declare.tensors import TensorType
 
     found = network(text)
-    rates = multipliers(found, freeze)
+    rates = compute_multipliers(found, freeze)
     settings = StepSettings(
         batch=4,
         rows=8,
@@ -132,7 +132,7 @@ def step(text: str, optimizer: str, freeze: float) -> StepGraph:
             clipping="global",
         ),
     )
-    return training_step(found, {"m": TensorType("float32", (8, 3))}, settings)
+    return build_training_step(found, {"m": TensorType("float32", (8, 3))}, settings)
 
 
 @pytest.mark.parametrize(("optimizer", "slots"), [("rlion", 1), ("adam", 2)])
@@ -141,7 +141,7 @@ def test_frozen_parameters_are_not_state_of_the_step(
     freeze: float, optimizer: str, slots: int
 ) -> None:
     found = step(PLAIN_IRIS, optimizer, freeze)
-    learning = {n for n, m in multipliers(network(PLAIN_IRIS), freeze).items() if m > 0}
+    learning = {n for n, m in compute_multipliers(network(PLAIN_IRIS), freeze).items() if m > 0}
     for name in RATIOS:
         mine = [key for key in found.state if key.split("/")[-1] == name]
         assert len(mine) == (1 + slots if name in learning else 0)

@@ -9,7 +9,7 @@ import pytest
 
 from webnnm.graph.elaboration.initialise import Initialiser
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.training.initialisation import initial_bytes, initial_graph
+from webnnm.training.initialisation import build_initial_graph, draw_initial_bytes
 
 np = pytest.importorskip("numpy")
 
@@ -19,9 +19,9 @@ def start(initialiser: Initialiser, shape: tuple[int, ...], seed: int = 0) -> ob
     from webnnm.backends.reference import evaluate
 
     types, chosen = {"w1": TensorType("float32", shape)}, {"w1": initialiser}
-    drawn = initial_bytes(seed, types, chosen)
+    drawn = draw_initial_bytes(seed, types, chosen)
     feeds = {name: np.frombuffer(array.data, "uint8") for name, array in drawn.items()}
-    return evaluate(initial_graph(types, chosen), feeds)["w1"]
+    return evaluate(build_initial_graph(types, chosen), feeds)["w1"]
 
 
 def uniforms(seed: int, n: int) -> list[float]:
@@ -75,17 +75,20 @@ def test_every_parameter_has_a_stream_of_its_own() -> None:
     one = {"a": TensorType("float32", (4,))}
     two = {"z": TensorType("float32", (9,)), **one}
     init = dict.fromkeys(two, Initialiser("uniform", 0, 1))
-    assert initial_bytes(0, one, init)["a"].tolist() == initial_bytes(0, two, init)["a"].tolist()
+    assert (
+        draw_initial_bytes(0, one, init)["a"].tolist()
+        == draw_initial_bytes(0, two, init)["a"].tolist()
+    )
 
 
 def test_constants_draw_nothing() -> None:
     types = {"w1": TensorType("float32", (4,))}
-    assert initial_bytes(0, types, {"w1": Initialiser("constant", 1)}) == {}
+    assert draw_initial_bytes(0, types, {"w1": Initialiser("constant", 1)}) == {}
 
 
 def test_type_of_the_parameter() -> None:
     from webnnm.backends.reference import evaluate
 
     types = {"n": TensorType("int32", (2,))}
-    found = evaluate(initial_graph(types, {"n": Initialiser("constant", 3)}), {})["n"]
+    found = evaluate(build_initial_graph(types, {"n": Initialiser("constant", 3)}), {})["n"]
     assert (found.dtype.name, found.tolist()) == ("int32", [3, 3])

@@ -12,7 +12,12 @@ from webnnm import parse
 from webnnm.core.errors import DataError, ModelError
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.loss_words import loss_numbers
-from webnnm.training.loss_choice import LabelFacts, choose, reference_loss, settle
+from webnnm.training.loss_choice import (
+    LabelFacts,
+    choose_loss,
+    choose_loss_settings,
+    compute_reference_loss,
+)
 from webnnm.training.losses import LOSSES
 
 if TYPE_CHECKING:
@@ -68,17 +73,20 @@ COUNTS = LabelFacts(kind="continuous", minimum=0, maximum=2, whole=True)
 def test_the_first_loss_that_fits_is_chosen(
     activation: OutputActivation, scores: int, labels: LabelFacts | None, loss: str, reason: str
 ) -> None:
-    choice = choose(activation, (scores,), None, labels)
+    choice = choose_loss(activation, (scores,), None, labels)
     assert (choice.loss.name, choice.reason) == (loss, reason)
     assert choice.conversion is None
 
 
 def test_a_share_of_nine_tenths_is_not_yet_unbalanced() -> None:
-    assert choose("softmax", (2,), None, replace(ONE_HOT, class_counts=(90, 10))).loss.name == "CCE"
+    assert (
+        choose_loss("softmax", (2,), None, replace(ONE_HOT, class_counts=(90, 10))).loss.name
+        == "CCE"
+    )
 
 
 def test_a_written_loss_wins() -> None:
-    choice = choose("softmax", (3,), "meanSquaredError", RARE)
+    choice = choose_loss("softmax", (3,), "meanSquaredError", RARE)
     assert (choice.loss.name, choice.reason, choice.labels) == ("MSE", "as written", "same")
 
 
@@ -109,15 +117,15 @@ def test_a_written_loss_wins() -> None:
 def test_labels_are_brought_into_the_form_of_the_loss(
     word: str, activation: OutputActivation, labels: LabelFacts, form: str, conversion: str | None
 ) -> None:
-    choice = choose(activation, (3,), word, labels)
+    choice = choose_loss(activation, (3,), word, labels)
     assert (choice.labels, choice.conversion) == (form, conversion)
 
 
 def test_yes_and_no_of_a_single_score_become_signs() -> None:
     for labels in (YES_NO, replace(NUMBERS, classes=2, maximum=1, binary=True)):
-        assert choose("linear", (1,), "HIL", labels).conversion == "signs"
-        assert choose("linear", (), "HIL", labels).conversion == "signs"
-    assert choose("sigmoid", (1,), "BCE", YES_NO).conversion is None
+        assert choose_loss("linear", (1,), "HIL", labels).conversion == "signs"
+        assert choose_loss("linear", (), "HIL", labels).conversion == "signs"
+    assert choose_loss("sigmoid", (1,), "BCE", YES_NO).conversion is None
 
 
 @pytest.mark.parametrize(
@@ -149,7 +157,7 @@ def test_impossible_losses_are_refused_in_words(
     words: list[str],
 ) -> None:
     with pytest.raises(DataError) as caught:
-        choose(activation, (scores,), word, labels, 'output "m"')
+        choose_loss(activation, (scores,), word, labels, 'output "m"')
     assert caught.value.code == "NNM604"
     assert caught.value.hint
     for expected in (*words, 'output "m"'):
@@ -163,49 +171,49 @@ def test_impossible_without_labels_too() -> None:
         (None, "softmax", 1),
     ):
         with pytest.raises(DataError, match="NNM604"):
-            choose(activation, (scores,), word)  # type: ignore[arg-type]
+            choose_loss(activation, (scores,), word)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("word", ["SCE", "CCE", "MSE", None])
 def test_a_class_without_score_is_refused(word: str | None) -> None:
     with pytest.raises(DataError, match=r"NNM706.*labels up to 3.*0 … 2"):
-        choose("softmax", (3,), word, replace(NUMBERS, maximum=3))
+        choose_loss("softmax", (3,), word, replace(NUMBERS, maximum=3))
 
 
 @pytest.mark.parametrize(
     ("median", "delta"), [(2.0, 1.345 * 1.4826 * 0.5), (0.0, 1), (math.nan, 1), (math.inf, 1)]
 )
 def test_automatic_delta(median: float, delta: float) -> None:
-    choice = choose("linear", (1,), "HUL")
+    choice = choose_loss("linear", (1,), "HUL")
     labels = replace(FAR, median_deviation=median)
-    assert settle(choice, "linear", (1,), labels=labels).delta == pytest.approx(delta)
-    assert settle(choice, "linear", (1,), {"delta": 0.5}, labels).delta == 0.5
-    assert settle(choice, "linear", (1,)).delta == 1
+    assert choose_loss_settings(choice, "linear", (1,), labels=labels).delta == pytest.approx(delta)
+    assert choose_loss_settings(choice, "linear", (1,), {"delta": 0.5}, labels).delta == 0.5
+    assert choose_loss_settings(choice, "linear", (1,)).delta == 1
 
 
 def test_automatic_focal_numbers_of_decisions() -> None:
-    choice = choose("sigmoid", (1,), "FOL")
-    found = settle(choice, "sigmoid", (1,), smoothing=0.1)
+    choice = choose_loss("sigmoid", (1,), "FOL")
+    found = choose_loss_settings(choice, "sigmoid", (1,), smoothing=0.1)
     assert (found.gamma, found.alpha, found.smoothing) == (2, 0.25, 0.1)
     rare = replace(YES_NO, class_counts=(19, 1))
-    assert settle(choice, "sigmoid", (1,), labels=rare).alpha == pytest.approx(0.95)
+    assert choose_loss_settings(choice, "sigmoid", (1,), labels=rare).alpha == pytest.approx(0.95)
     never = replace(YES_NO, class_counts=(20, 0))
-    assert settle(choice, "sigmoid", (1,), labels=never).alpha == 0.25
+    assert choose_loss_settings(choice, "sigmoid", (1,), labels=never).alpha == 0.25
 
 
 def test_automatic_focal_weights_favour_rare_classes() -> None:
-    choice = choose("softmax", (4,), "FOL")
+    choice = choose_loss("softmax", (4,), "FOL")
     labels = replace(ONE_HOT, class_counts=(60, 30, 0, 10))
-    alpha = settle(choice, "softmax", (4,), labels=labels).alpha
+    alpha = choose_loss_settings(choice, "softmax", (4,), labels=labels).alpha
     assert alpha == pytest.approx((1 / 3, 2 / 3, 1, 2))
-    assert settle(choice, "softmax", (4,)).alpha is None
+    assert choose_loss_settings(choice, "softmax", (4,)).alpha is None
 
 
 def test_written_focal_numbers_stay() -> None:
-    choice = choose("softmax", (3,), "FOL")
-    found = settle(choice, "softmax", (3,), {"gamma": 0, "alpha": (1, 2, 3)}, ONE_HOT)
+    choice = choose_loss("softmax", (3,), "FOL")
+    found = choose_loss_settings(choice, "softmax", (3,), {"gamma": 0, "alpha": (1, 2, 3)}, ONE_HOT)
     assert (found.gamma, found.alpha) == (0, (1, 2, 3))
-    assert settle(choice, "softmax", (3,), {"alpha": 2}, ONE_HOT).alpha == 2
+    assert choose_loss_settings(choice, "softmax", (3,), {"alpha": 2}, ONE_HOT).alpha == 2
 
 
 @pytest.mark.parametrize(
@@ -222,9 +230,9 @@ def test_written_focal_numbers_stay() -> None:
 def test_numbers_of_another_loss_or_size_are_refused(
     word: str | None, activation: OutputActivation, scores: int, written: dict[str, Any], text: str
 ) -> None:
-    choice = choose(activation, (scores,), word)
+    choice = choose_loss(activation, (scores,), word)
     with pytest.raises(DataError, match=f"NNM603.*{text}"):
-        settle(choice, activation, (scores,), written)
+        choose_loss_settings(choice, activation, (scores,), written)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +251,7 @@ def test_numbers_of_another_loss_or_size_are_refused(
 def test_reference_losses(
     loss: str, activation: OutputActivation, labels: LabelFacts | None, expected: float
 ) -> None:
-    assert reference_loss(LOSSES[loss], activation, (3,), labels) == pytest.approx(expected)
+    assert compute_reference_loss(LOSSES[loss], activation, (3,), labels) == pytest.approx(expected)
 
 
 MODEL = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"

@@ -23,7 +23,7 @@ from tests.unit.training.losses import (
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.loss_words import LOSSES as WORDS
 from webnnm.training.losses import LOSSES, LossSettings, default_loss, is_fused
-from webnnm.training.output_activation import activation_of
+from webnnm.training.output_activation import find_activation
 
 Formula = Callable[[Any, Any], Any]
 
@@ -233,7 +233,7 @@ def test_activations_and_their_default_losses(activation: str, loss: str) -> Non
         "sigmoid": b.sigmoid(z),
         "linear": z + z,
     }
-    found = activation_of(b.cast(outputs[activation], type="float32"))
+    found = find_activation(b.cast(outputs[activation], type="float32"))
     assert found.kind == activation
     assert (found.output.dtype, found.logits.dtype) == ("float32", "float32")
     assert default_loss(found).name == loss
@@ -243,7 +243,7 @@ def test_activations_and_their_default_losses(activation: str, loss: str) -> Non
 def test_softmax_over_another_axis_is_not_a_head() -> None:
     b = GraphBuilder()
     z = b.input("z", "float32", [2, 3, 4])
-    assert activation_of(b.softmax(z, axis=1)).kind == "linear"
+    assert find_activation(b.softmax(z, axis=1)).kind == "linear"
 
 
 def test_every_word_has_its_loss() -> None:

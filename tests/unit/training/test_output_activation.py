@@ -12,7 +12,7 @@ from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
-from webnnm.training.output_activation import activation_of
+from webnnm.training.output_activation import find_activation
 
 np = pytest.importorskip("numpy")
 
@@ -40,7 +40,7 @@ def test_activations_are_seen_through_other_orders_of_their_elements(kind: str, 
         "logSoftmax": lambda x: b.log_softmax(x, axis=3),
         "sigmoid": b.sigmoid,
     }[kind]
-    found = activation_of(MOVES[move](b, made(z)))
+    found = find_activation(MOVES[move](b, made(z)))
     assert (found.kind, found.elsewhere) == (kind, False)
     assert found.logits.shape == found.output.shape
     again = b.sigmoid(found.logits) if kind == "sigmoid" else b.softmax(found.logits, axis=-1)
@@ -62,14 +62,14 @@ def test_a_softmax_elsewhere_is_not_a_head(
     finish: Callable[[GraphBuilder, Operand], Operand],
 ) -> None:
     b = GraphBuilder()
-    found = activation_of(finish(b, b.softmax(b.input("z", "float32", SHAPE), axis=1)))
+    found = find_activation(finish(b, b.softmax(b.input("z", "float32", SHAPE), axis=1)))
     assert (found.kind, found.elsewhere) == ("linear", True)
 
 
 def test_classes_may_become_last() -> None:
     b = GraphBuilder()
     p = b.softmax(b.input("z", "float32", SHAPE), axis=1)
-    found = activation_of(b.transpose(p, permutation=[0, 2, 3, 1]))
+    found = find_activation(b.transpose(p, permutation=[0, 2, 3, 1]))
     assert found.kind == "softmax"
     assert found.logits.shape == (2, 4, 5, 3)
 
@@ -77,7 +77,7 @@ def test_classes_may_become_last() -> None:
 def test_classes_that_lie_flat_with_others_are_not_classes() -> None:
     b = GraphBuilder()
     p = b.softmax(b.input("z", "float32", SHAPE), axis=3)
-    assert activation_of(b.reshape(p, new_shape=[2, 60])).elsewhere
+    assert find_activation(b.reshape(p, new_shape=[2, 60])).elsewhere
 
 
 PIXELS = """

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.training.trained import PLAIN, built, create, points, regression, run, values
 from webnnm.graph.builder import GraphBuilder
 from webnnm.model.nnmodel import NNModel
-from webnnm.training.regularisation import penalty, regularised
+from webnnm.training.regularisation import add_penalty_gradient, compute_penalty
 
 np = pytest.importorskip("numpy")
 
@@ -24,7 +24,10 @@ LINEAR += "m:layers matmul(w), add(b);"
 def test_gradient_is_that_of_the_penalty(l1: float, l2: float) -> None:
     def make(b: GraphBuilder) -> dict[str, Any]:
         w, g = b.input("w", "float32", [2, 3]), b.input("g", "float32", [2, 3])
-        return {"g": regularised(b, w, g, l1, l2), "penalty": penalty(b, [w, w], l1, l2)}
+        return {
+            "g": add_penalty_gradient(b, w, g, l1, l2),
+            "penalty": compute_penalty(b, [w, w], l1, l2),
+        }
 
     found = run(built(make), {"w": W, "g": G})
     w, g = np.array(W), np.array(G)

@@ -17,7 +17,7 @@ from webnnm.trainer.scout import (
     PILOT_ROWS,
     TRIAL_PARAMETERS,
     Candidate,
-    pilot_rows,
+    sample_pilot_rows,
     seeds_within_budget,
 )
 
@@ -300,13 +300,13 @@ def test_pilot_rows_are_stratified() -> None:
     which = [0] * 200 + [1] * 100 + [2] * 20
     data = Dataset([[float(k)] * 4 for k in range(320)], np.eye(3)[which].tolist(), split=(1, 0, 0))
     binding = bind(network(IRIS), data)
-    rows = pilot_rows(binding, 0)
+    rows = sample_pilot_rows(binding, 0)
     _, outputs = data.arrays("training")
     labels = np.array(next(iter(outputs.values())).tolist()).argmax(axis=1)
     counts = np.bincount(labels[rows], minlength=3)
     assert len(set(rows)) == len(rows) == 64
     assert counts.tolist() == [40, 20, 4]
-    assert pilot_rows(binding, 0) == rows != pilot_rows(binding, 1)
+    assert sample_pilot_rows(binding, 0) == rows != sample_pilot_rows(binding, 1)
 
 
 async def test_losses_of_several_outputs_are_made_alike() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.training.trained import network
-from webnnm.training.units import before_heads, clipped_units, unit_axes
+from webnnm.training.units import find_clipped_units, find_head_parameters, find_unit_axes
 
 CONVOLVED = "m:input shape=[2, 6, 6]; m:output shape=[3, 4, 4]; m:layers "
 GROWN = "m:input shape=[2, 4, 4]; m:output shape=[3, 6, 6];"
@@ -27,7 +27,7 @@ UNITS = [
 @pytest.mark.parametrize(("text", "axis"), UNITS)
 def test_where_the_units_are(text: str, axis: int) -> None:
     (weight,) = network(text).parameters
-    assert unit_axes(weight) == (axis,)
+    assert find_unit_axes(weight) == (axis,)
     # The channels that go out are the only size 3 besides the kernel's.
     assert weight.features[0].sizes()[axis] == 3
 
@@ -52,24 +52,24 @@ def test_units_of_recurrent_weights_are_rows_of_gates(
     ):
         sizes = weight.features[0].sizes()
         assert sizes == (directions, gates * 2, columns)
-        assert [sizes[axis] for axis in unit_axes(weight)] == [directions, gates * 2]
+        assert [sizes[axis] for axis in find_unit_axes(weight)] == [directions, gates * 2]
 
 
 def test_units_of_cells_are_rows_of_gates() -> None:
     text = "m:input shape=[5]; h:input shape=[2]; m:output shape=[2]; m:layers gruCell(w, r, h);"
-    found = [unit_axes(p) for p in network(text).parameters]
+    found = [find_unit_axes(p) for p in network(text).parameters]
     assert found == [(0,), (0,)]
 
 
 def test_units_of_stacked_products_are_columns_of_each() -> None:
     text = "m:input shape=[2, 3, 4]; m:output shape=[2, 3, 5]; m:param w shape=[2, 4, 5];"
     (weight,) = network(text + "m:layers matmul(w);").parameters
-    assert unit_axes(weight) == (0, 2)
+    assert find_unit_axes(weight) == (0, 2)
 
 
 def test_vectors_have_no_units() -> None:
     found = network("m:input shape=[4]; m:output shape=[4]; m:layers add(b);").parameters
-    assert [unit_axes(p) for p in found] == [()]
+    assert [find_unit_axes(p) for p in found] == [()]
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_vectors_have_no_units() -> None:
 )
 def test_what_stands_before_a_head(layers: str, expected: set[str]) -> None:
     text = f"m:input shape=[4]; m:output shape=[3]; m:layers {layers};"
-    assert before_heads(network(text)) == expected
+    assert find_head_parameters(network(text)) == expected
 
 
 def test_weights_and_vectors_before_the_last_weights_are_clipped() -> None:
     text = "m:input shape=[4]; m:output shape=[3];"
     text += "m:layers matmul(w, shape=[5]), add(b), layerNormalization(), prelu(a), matmul(w, "
     text += "shape=[6], trainable=false), relu(), matmul(w), add(b);"
-    found = clipped_units(network(text))
+    found = find_clipped_units(network(text))
     assert found["w1"] == (1,)
     assert found["b1"] == ()
     assert not {"w2", "w3", "b2"} & found.keys()
@@ -100,5 +100,5 @@ def test_weights_and_vectors_before_the_last_weights_are_clipped() -> None:
 def test_biases_of_recurrent_layers_are_clipped_by_direction(layer: str) -> None:
     text = f"m:input shape=[5] sequence=true; m:output shape=[3]; m:layers {layer}, matmul(v);"
     text = text.replace(", c", ", c, hiddenSize=4")
-    found = clipped_units(network(text))
+    found = find_clipped_units(network(text))
     assert {name: found[name] for name in ("b1", "c1")} == {"b1": (0,), "c1": (0,)}

@@ -53,7 +53,7 @@ class Sketch:
 
     >>> sketch = Sketch()
     >>> sketch.reduceMax(sketch.tensor([1.0, 2.0]), axes=[0])
-    Drawn(number=1)
+    SketchTensor(number=1)
     >>> sketch.operators[0]["op"], sketch.operators[0]["options"]
     ('reduceMax', {'axes': [0]})
 

@@ -26,8 +26,8 @@ from webnnm.expert.facts.facts import (
 )
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.testing.objectives import Objective
-from webnnm.training.freezing import multipliers
-from webnnm.training.losses import own_loss
+from webnnm.training.freezing import compute_multipliers
+from webnnm.training.losses import name_loss_function
 from webnnm.training.settings import Settings
 
 
@@ -48,8 +48,8 @@ def gather_facts(
     `backend` is None if nothing runs the model yet; `data` are the facts of the dataset if they
     were gathered before, because that takes a while.
     """
-    learning = multipliers(network, settings.freeze)
-    own = {name: own_loss(settings.loss, name) for name in outputs}
+    learning = compute_multipliers(network, settings.freeze)
+    own = {name: name_loss_function(settings.loss, name) for name in outputs}
     return Facts(
         network=network,
         settings=settings,

@@ -11,7 +11,7 @@ from webnnm.core.shapes import show
 from webnnm.expert.facts.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.facts.structure import channels_last, first_layers, looks_up, scales
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
-from webnnm.training.automatic import ENOUGH, HELD_BACK
+from webnnm.training.automatic import MIN_ROWS, VALIDATION_SHARE
 from webnnm.training.loss_choice import LARGE_SHARE
 
 MEAN = 3.0
@@ -328,11 +328,11 @@ def no_validation_rows(facts: Facts) -> Hit | None:
     """
     epochs, rows = facts.settings.epochs or 0, facts.data.training
     curve = sum(map(len, facts.data.features.values())) == 1
-    if rows < ENOUGH or facts.data.sizes.get("validation") or epochs < LONG or curve:
+    if rows < MIN_ROWS or facts.data.sizes.get("validation") or epochs < LONG or curve:
         return None
     message = f"{epochs} epochs without validation: the best one is chosen by the training loss"
     evidence = {"epochs": epochs, "rows": rows}
-    return Hit(message=message, evidence=evidence, fix={"validation_split": HELD_BACK})
+    return Hit(message=message, evidence=evidence, fix={"validation_split": VALIDATION_SHARE})
 
 
 @rule(

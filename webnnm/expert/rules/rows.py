@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
-from webnnm.training.automatic import ENOUGH
+from webnnm.training.automatic import MIN_ROWS
 
 
 def _report(facts: Facts, id: str) -> Hit | None:
@@ -515,7 +515,7 @@ def missing_rows(facts: Facts) -> Hit | None:
     Ignore it where only complete rows are relevant.
     """
     hit = _report(facts, "E633")
-    many = facts.data.training >= ENOUGH
+    many = facts.data.training >= MIN_ROWS
     return replace(hit, severity="advice") if hit and many else hit
 
 

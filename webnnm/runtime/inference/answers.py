@@ -16,7 +16,7 @@ from webnnm.graph.elaboration.loss_words import loss_name
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.training.losses import DEFAULTS
-from webnnm.training.output_activation import OutputActivation, activation_of
+from webnnm.training.output_activation import OutputActivation, find_activation
 
 MAX_PRINTED_ROWS = 10
 """Rows of a prediction that are printed."""
@@ -217,7 +217,7 @@ def scales(
     for output in network.outputs:
         if output.name in answers:
             loss = None if output.block.loss is None else output.block.loss.loss
-            activation = activation_of(lowered.outputs[output.name]).kind
+            activation = find_activation(lowered.outputs[output.name]).kind
             sizes = output.source.features.sizes()
             scores = sizes[-1] if sizes else 1
             result[output.name] = _scale(activation, loss, answers[output.name], scores)

@@ -9,7 +9,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
 from webnnm.data.protocol import load_subset
 from webnnm.training.loss_choice import LabelFacts
-from webnnm.training.losses import is_of_labels
+from webnnm.training.losses import has_several_labels
 
 if TYPE_CHECKING:
     from webnnm.data.binding.binding import DataBinding
@@ -46,7 +46,7 @@ def class_weights(
         raise DataError(
             "NNM704", message, hint="write alpha, or the loss BCE or CCE, in the text of the model"
         )
-    is_multilabel = is_of_labels(loss, features)
+    is_multilabel = has_several_labels(loss, features)
     counts = None if labels is None else _counts(labels, features)
     if counts is None and not is_multilabel:
         message = f"class_weight: {where} has no classes"

@@ -12,7 +12,7 @@ from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.training.forward import OutputLoss
-from webnnm.training.step import evaluation_step
+from webnnm.training.step import build_evaluation_step
 from webnnm.training.step_settings import COUNT, LOSS, MASK, ROWS, TARGET
 
 Arrays = Mapping[str, HostArray]
@@ -60,7 +60,7 @@ class Evaluator:
     ) -> Evaluator:
         """Compile the evaluation for one batch size; `masks` have the shapes of later ones."""
         types = {n: TensorType("float32", (batch, *m.shape[1:])) for n, m in (masks or {}).items()}
-        graph = evaluation_step(network, losses, batch=batch, sequence=sequence, masks=types)
+        graph = build_evaluation_step(network, losses, batch=batch, sequence=sequence, masks=types)
         self = cls(backend, await backend.compile(graph), losses, batch)
         try:
             self._device_batches = [await backend.tensors(self._types)]

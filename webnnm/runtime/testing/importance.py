@@ -17,7 +17,7 @@ from webnnm.evaluation.importance import PermutationImportance
 from webnnm.runtime.state import HasState, ModelState
 from webnnm.runtime.testing.evaluator import PREDICTION_BATCH, Evaluator
 from webnnm.runtime.testing.objectives import assess_all, has_reports
-from webnnm.training.forward import label_forms
+from webnnm.training.forward import get_label_forms
 
 if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
@@ -96,7 +96,7 @@ async def _measure(
     if not is_integer(n_repeats) or n_repeats < 1:
         raise DataError("NNM704", f"n_repeats is {n_repeats!r}", hint="give an integer from 1")
     binding, losses = state.binding(), state.losses()
-    inputs, targets, masks = await binding.whole(subset, label_forms(losses))
+    inputs, targets, masks = await binding.whole(subset, get_label_forms(losses))
     columns = _columns(state, inputs)
     name = _output(state, output)
     rows = _sample(len(next(iter(targets.values()))), max_samples, seed)

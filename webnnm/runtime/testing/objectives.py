@@ -22,12 +22,12 @@ from webnnm.training.loss_choice import (
     Choice,
     LabelFacts,
     check_alpha,
-    choose,
-    reference_loss,
-    settle,
+    choose_loss,
+    choose_loss_settings,
+    compute_reference_loss,
 )
 from webnnm.training.losses import LOSSES, SMOOTHED, Alpha, LossSettings
-from webnnm.training.output_activation import OutputActivation, activation_of
+from webnnm.training.output_activation import OutputActivation, find_activation
 
 if TYPE_CHECKING:
     from webnnm.evaluation.result import Report
@@ -82,8 +82,8 @@ class Objective:
             )
         choice = self.choice
         if name and name != choice.loss.name:
-            choice = choose(self.activation, self.features, name, self.labels, self._where)
-        settings: LossSettings = settle(
+            choice = choose_loss(self.activation, self.features, name, self.labels, self._where)
+        settings: LossSettings = choose_loss_settings(
             choice,
             self.activation,
             self.features,
@@ -97,7 +97,9 @@ class Objective:
             settings=replace(settings, class_weights=class_weights),
             labels=choice.labels,
             sequence=self.sequence,
-            reference=reference_loss(choice.loss, self.activation, self.features, self.labels),
+            reference=compute_reference_loss(
+                choice.loss, self.activation, self.features, self.labels
+            ),
             reason=choice.reason,
         )
 
@@ -149,7 +151,7 @@ def objectives(
     result: dict[str, Objective] = {}
     for output in network.outputs:
         tensor = lowered.outputs[output.name]
-        ending = activation_of(tensor)
+        ending = find_activation(tensor)
         activation = ending.kind
         sequenced = output.source.features.sequence is not None
         features = tensor.shape[1 + sequenced :]
@@ -163,7 +165,7 @@ def objectives(
                 hint=_axis_hint(output, tensor, sequenced),
             )
         try:
-            choice = choose(
+            choice = choose_loss(
                 activation,
                 features,
                 loss.loss if loss is not None else None,

@@ -6,13 +6,13 @@ from webnnm.evaluation.result import TestResult
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.evaluator import PREDICTION_BATCH, Evaluator
 from webnnm.runtime.testing.objectives import assess_all, has_reports
-from webnnm.training.forward import label_forms
+from webnnm.training.forward import get_label_forms
 
 
 async def test(state: ModelState, subset: str) -> TestResult:
     """Evaluate a model on a subset. Raises `DataError` NNM705 if it is empty or unknown."""
     binding, losses = state.binding(), state.losses()
-    inputs, targets, masks = await binding.whole(subset, label_forms(losses))
+    inputs, targets, masks = await binding.whole(subset, get_label_forms(losses))
     rows = len(next(iter(targets.values())))
     reported = has_reports(state.objectives())
     usual = max(PREDICTION_BATCH if reported else 1, binding.dataset.batch_size)

@@ -9,7 +9,7 @@ from webnnm.data.binding.binding import DataBinding
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.evaluator import Arrays, Evaluator
 from webnnm.runtime.testing.objectives import assess_all, has_reports
-from webnnm.training.forward import OutputLoss, label_forms
+from webnnm.training.forward import OutputLoss, get_label_forms
 
 SMALLEST_BATCH = 64
 """The fewest rows of a batch: without gradients, more fit into memory than in training."""
@@ -55,7 +55,7 @@ class Validation:
     async def _take_rows(self, binding: DataBinding) -> tuple[Arrays, Arrays]:
         """Pass the subset to the evaluator, and return the labels and the masks of its rows."""
         state, losses = self._state, self._losses
-        inputs, targets, masks = await binding.whole("validation", label_forms(losses))
+        inputs, targets, masks = await binding.whole("validation", get_label_forms(losses))
         if self._evaluator is None:
             rows = len(next(iter(targets.values())))
             room = SMALLEST_BATCH if has_reports(state.objectives()) else 1
