@@ -284,8 +284,8 @@ def choose_loss_settings(
 
     Raises `DataError` NNM603 for a parameter of another loss, or an α that does not fit the output.
     """
-    settings: dict[str, Any] = dict(written or {})
-    for name in settings.keys() - set(choice.loss.parameters):
+    parameters: dict[str, Any] = dict(written or {})
+    for name in parameters.keys() - set(choice.loss.parameters):
         owner = next(loss.name for loss in LOSSES.values() if name in loss.parameters)
         raise DataError(
             "NNM603",
@@ -296,17 +296,17 @@ def choose_loss_settings(
     if choice.loss.name == "HUL":
         delta = 0.0 if labels is None else REMAINING_ERROR * MAD_TO_STD * labels.median_deviation
         delta *= HUBER_FACTOR
-        settings.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
+        parameters.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
     if choice.loss.name == "FOL":
-        settings.setdefault("gamma", FOCAL_GAMMA)
+        parameters.setdefault("gamma", FOCAL_GAMMA)
         scores = features[-1] if features else 1
-        if "alpha" in settings:
-            check_alpha(settings["alpha"], activation, features, where)
+        if "alpha" in parameters:
+            check_alpha(parameters["alpha"], activation, features, where)
         elif activation == "sigmoid":
-            settings["alpha"] = _balance_alpha(labels)
+            parameters["alpha"] = _balance_alpha(labels)
         elif labels is not None and labels.exclusive and labels.class_counts:
-            settings["alpha"] = _balance_weights(labels.class_counts, scores)
-    return LossSettings(smoothing=smoothing, **settings)
+            parameters["alpha"] = _balance_weights(labels.class_counts, scores)
+    return LossSettings(smoothing=smoothing, **parameters)
 
 
 def _balance_alpha(labels: LabelFacts | None) -> float:
