@@ -16,6 +16,7 @@ from webnnm.data.intake import require_finite
 from webnnm.data.protocol import load_subset
 from webnnm.expert.facts.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.facts.gathering import data_facts, gather_facts
+from webnnm.expert.facts.profile import Profile
 from webnnm.expert.review import consistent, hindsight, soften_refuted
 from webnnm.expert.review import review as apply_rules
 from webnnm.graph.elaboration.elaborate import elaborate
@@ -126,7 +127,7 @@ class Reviewer:
         """Forget what was measured of the dataset, because another one replaces it."""
         self._data = None
 
-    def structure(self, log: Callable[[str], None]) -> None:
+    def log_structure(self, log: Callable[[str], None]) -> None:
         """Log what is wrong with the network itself, whatever the data and hyperparameters (spec
         F).
 
@@ -143,6 +144,10 @@ class Reviewer:
                 self._told.append(str(finding))
                 if finding.id != "E206":
                     log(str(finding))
+
+    def profile(self) -> Profile:
+        """Return the key figures of the model (spec F.1)."""
+        return self.facts(Settings().resolve()).profile
 
     def facts(
         self,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from webnnm.runtime.inference.context import InferenceContext
     from webnnm.runtime.inference.prediction import Predictor
     from webnnm.snapshots.name_map import Names
+    from webnnm.trainer.reviewer import Reviewer
     from webnnm.trainer.scout import Scouting
     from webnnm.trainer.training import Training
 
@@ -106,7 +107,7 @@ class NNModel:
         self._training: Training | None = None
 
     @cached_property
-    def _reviewer(self) -> Any:
+    def _reviewer(self) -> Reviewer:
         return plugin("Reviewer")(self.state)
 
     @cached_property
@@ -186,7 +187,7 @@ class NNModel:
             f"{len(self.state.network.layers)} layers, on {self.backend.description}"
         )
         if self.state.review:
-            self._reviewer.structure(self.state.log)
+            self._reviewer.log_structure(self.state.log)
 
     # What it is.
 
@@ -680,7 +681,7 @@ class NNModel:
 
     def profile(self) -> Any:
         """Return key figures of the model: depth, width, heavy operators and more (spec F.1)."""
-        return self._reviewer.facts(Settings().resolve()).profile
+        return self._reviewer.profile()
 
     async def scout(self, seeds: int = 100, seed: int | None = None) -> Scouting:
         """Try several random seeds for initialisation and keep the best parameters (spec E.4).

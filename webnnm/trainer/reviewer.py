@@ -1,8 +1,8 @@
-"""What a training needs of a reviewer, which the expert system provides."""
+"""What a model and its trainings need of a reviewer, which the expert system provides."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -19,8 +19,22 @@ class Reviewer(Protocol):
         """Forget what was measured of the dataset, because another one replaces it."""
         ...
 
-    def review(self, settings: Settings, scouting: Mapping[str, Any] | None = None) -> Review:
-        """Return findings and resolved settings of a training.
+    def log_structure(self, log: Callable[[str], None]) -> None:
+        """Log what is wrong with the network itself, whatever the data and hyperparameters."""
+        ...
+
+    def profile(self) -> Any:
+        """Return key figures of the model."""
+        ...
+
+    def review(
+        self,
+        settings: Settings,
+        scouting: Mapping[str, Any] | None = None,
+        history: History | None = None,
+    ) -> Review:
+        """Return findings and resolved settings of a training; with its `history`, also on its
+        course.
 
         `scouting` is the table of a seed search, as `Scouting.to_dict` returns it.
         """
