@@ -13,7 +13,7 @@ from tools.imports import MODULES
 from tools.page_parts import LINKS
 from webnnm import ops
 from webnnm.cli.program import COMMANDS, parser
-from webnnm.expert.rules.registry import AFTER, LATER, RULES
+from webnnm.expert.rules.registry import APPLIED_WHEN, RULES, TRAINING_MODULES
 from webnnm.training.losses import LOSSES
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.transformers.architectures import ARCHITECTURES, DIFFUSERS
@@ -35,7 +35,7 @@ def untested(names: Iterable[str], *folders: str) -> list[str]:
 
 
 def test_every_rule_has_a_case() -> None:
-    RULES.load([*LATER, *AFTER])
+    RULES.load([*APPLIED_WHEN, *TRAINING_MODULES])
     assert untested((rule.id for rule in RULES.values()), "unit/expert") == []
 
 

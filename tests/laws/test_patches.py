@@ -17,7 +17,7 @@ ALLOWED = {
     ("tests/tools/test_locks.py", "NUMPY_BUILDS"): "a wheel that the test makes",
     ("tests/unit/cli/test_new.py", "RECORD"): "the file that only wheels of a release contain",
     ("tests/unit/expert/test_failing.py", "DECLARED"): "a rule of the package that fails",
-    ("tests/unit/expert/test_failing.py", "LATER"): "a group of facts that fails",
+    ("tests/unit/expert/test_failing.py", "APPLIED_WHEN"): "a group of facts that fails",
 }
 """File and constant → what of its environment, or which failure, the test stands in for."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from webnnm.cli.common import OK, CommandError, Parsers, command, print_json
 from webnnm.cli.error_meanings import MEANINGS
 from webnnm.core.errors import suggestion
-from webnnm.expert.rules.failing import PARTS, REMEDY
+from webnnm.expert.rules.failing import MEASUREMENTS, REMEDY
 from webnnm.expert.rules.registry import RULES
 from webnnm.expert.rules.rule import Rule
 
@@ -70,8 +70,8 @@ def _run(arguments: argparse.Namespace) -> int:
         meaning, remedy = MEANINGS[code]
         parts = {"id": code, "meaning": meaning, "remedy": remedy}
         text = [f"{code}", meaning, f"→ {remedy}"]
-    elif code in PARTS:
-        part = f"{PARTS[code].capitalize()} failed by a fault of webnnm itself."
+    elif code in MEASUREMENTS:
+        part = f"{MEASUREMENTS[code].capitalize()} failed by a fault of webnnm itself."
         remedy = REMEDY.format(silence="")
         parts = {"id": code, "meaning": part, "remedy": remedy}
         text = [code, part, f"→ {remedy}"]

@@ -25,7 +25,7 @@ from webnnm.cli.common import (
 from webnnm.cli.option_hints import as_options, options_of
 from webnnm.core.errors import DataError
 from webnnm.core.finding import SEVERITIES, Finding
-from webnnm.expert.reviewer import NON_FINITE, Draft, review
+from webnnm.expert.reviewer import NON_FINITE_ERROR, Draft, review
 from webnnm.graph.elaboration.elaborate import elaborate
 
 
@@ -51,7 +51,7 @@ def _review(arguments: argparse.Namespace) -> int:
             network, table(arguments) if arguments.data else None, length=arguments.length
         )
     except DataError as error:
-        if error.code != NON_FINITE:
+        if error.code != NON_FINITE_ERROR:
             raise
         draft = Draft(network, wrong=error)
     result = review(

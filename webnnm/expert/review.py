@@ -16,7 +16,7 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.trainer.review import Review, find_origins
 from webnnm.training.automatic import default_strengths, turn_off_auto
 
-PROVEN = 0.95
+PROVEN_SKILL = 0.95
 """A skill on other rows that leaves nothing to learn."""
 
 
@@ -153,7 +153,7 @@ def soften_refuted(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
 
     skills = [skill(finding) for finding in facts.history.held_out.values()]
     if not skills or any(
-        skill_of_output is None or skill_of_output < PROVEN for skill_of_output in skills
+        skill_of_output is None or skill_of_output < PROVEN_SKILL for skill_of_output in skills
     ):
         return [*findings]
     return [

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation.history import History
 
-IMPOSSIBLE = ("NNM604", "NNM706")
+LABEL_ERRORS = ("NNM604", "NNM706")
 """Errors that a review reports as E103."""
 
-LENGTH = 16
+DEFAULT_LENGTH = 16
 """The length of sequences in a review of a text without a dataset, if none is given."""
 
-NON_FINITE = "NNM707"
+NON_FINITE_ERROR = "NNM707"
 """The error that a review reports as E605."""
 
 Aims = tuple[dict[str, Objective], dict[str, WebNNMError]]
@@ -121,7 +121,7 @@ class Reviewer:
         self._refused = refused or {}
         self._data: DataFacts | None = None
         self._reviewed: Facts | None = None
-        self._told: list[str] = []
+        self._logged: list[str] = []
 
     def forget(self) -> None:
         """Forget what was measured of the dataset, because another one replaces it."""
@@ -137,11 +137,11 @@ class Reviewer:
         aims: Aims = ({}, {})
         # At this point, findings about an output concern written losses only.
         if any(output.block.loss for output in network.outputs):
-            aims = _aims(network, sequence, None, lambda: objectives(network, sequence, None))
+            aims = _find_aims(network, sequence, None, lambda: objectives(network, sequence, None))
         facts = gather_facts(network, None, None, aims[0], settings=Settings())
         for finding in apply_rules(_with_refused(facts, sequence, aims[1])).findings:
             if finding.severity in ("error", "warning"):
-                self._told.append(str(finding))
+                self._logged.append(str(finding))
                 if finding.id != "E206":
                     log(str(finding))
 
@@ -160,18 +160,18 @@ class Reviewer:
         binding = model.binding() if model.has_dataset else None
         if self._data is None:
             refused = self._refused.get("")
-            wrong = refused.message if refused else _non_finite(binding)
-            self._data = data_facts(binding, wrong)
+            error_text = refused.message if refused else _non_finite(binding)
+            self._data = data_facts(binding, error_text)
         network = network or model.network
         if binding is not None:
             network = with_targets(network, binding.dataset)
-        possible, problems = _aims(network, model.sequence, binding, model.objectives)
+        aims, problems = _find_aims(network, model.sequence, binding, model.objectives)
         problems |= {name: error for name, error in self._refused.items() if name}
         facts = gather_facts(
             network,
             model.backend,
             binding,
-            {name: aim for name, aim in possible.items() if name not in problems},
+            {name: aim for name, aim in aims.items() if name not in problems},
             settings=settings,
             data=self._data,
             scouting=scouting,
@@ -201,19 +201,19 @@ class Reviewer:
             from webnnm.expert.facts.hindsight import scouting_facts
 
             measured = scouting_facts(table)
-        review = apply_rules(self._of(history, settings, measured), off=off)
+        review = apply_rules(self._gather(history, settings, measured), off=off)
         if review.settings.compute_type == "float16":
             half = half_network(self._model.network)
-            review = apply_rules(self._of(history, settings, measured, half), off=off)
+            review = apply_rules(self._gather(history, settings, measured, half), off=off)
         if history is not None:
             # Findings reported then may not apply to a model that is trained now.
             ids = {*off, *(finding.id for finding in review.findings)}
             earlier = [finding for finding in history.findings if finding.id not in ids]
             both = sorted([*review.findings, *earlier], key=lambda finding: finding.id)
             review = replace(review, findings=consistent(both))
-        return replace(review, logged=self._told)
+        return replace(review, logged=self._logged)
 
-    def _of(self, history: History | None, *about: Any) -> Facts:
+    def _gather(self, history: History | None, *about: Any) -> Facts:
         """Return all facts, with those of a training that has ended, and remember them."""
         self._reviewed = self.facts(*about)
         return self._reviewed if history is None else with_history(self._reviewed, history)
@@ -283,9 +283,9 @@ class Draft:
         try:
             return bind(self.network, dataset)
         except DataError as error:
-            if error.code not in IMPOSSIBLE:
+            if error.code not in LABEL_ERRORS:
                 raise
-        fitting, self.refused = _split_outputs(self.network, lambda one: bind(one, dataset))
+        fitting, self.refused = _split_outputs(self.network, lambda part: bind(part, dataset))
         return bind(fitting, dataset)
 
     @property
@@ -294,7 +294,9 @@ class Draft:
         if self._binding is not None:
             return self._binding.sequence
         names = {v.features[0].sequence: v.length for v in self.network.inputs}
-        return {n: own or self._length or LENGTH for n, own in names.items() if n is not None}
+        return {
+            n: own or self._length or DEFAULT_LENGTH for n, own in names.items() if n is not None
+        }
 
     @property
     def has_dataset(self) -> bool:
@@ -377,17 +379,17 @@ def review(
     return reviewer.review(settings, history=history)
 
 
-def _aims(
+def _find_aims(
     network: Network,
     sequence: Mapping[str, int],
     binding: DataBinding | None,
-    every: Callable[[], Mapping[str, Objective]],
+    find_all: Callable[[], Mapping[str, Objective]],
 ) -> Aims:
-    """Return what the outputs are trained for: `every`, or if that fails, each one separately."""
+    """Return the objectives of all outputs, or if that fails, of each one separately."""
     try:
-        return dict(every()), {}
+        return dict(find_all()), {}
     except WebNNMError as error:
-        if error.code not in IMPOSSIBLE:
+        if error.code not in LABEL_ERRORS:
             raise
     possible, problems = _split_outputs(network, lambda one: objectives(one, sequence, binding))
     return objectives(possible, sequence, binding), problems
@@ -402,7 +404,7 @@ def _split_outputs(
         try:
             attempt(replace(network, outputs=[output]))
         except WebNNMError as error:
-            if error.code not in IMPOSSIBLE:
+            if error.code not in LABEL_ERRORS:
                 raise
             problems[output.name] = error
     return replace(

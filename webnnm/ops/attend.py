@@ -77,17 +77,17 @@ def _read_share(value: Value) -> float:
 # The notation: operands that are parameters project; all others are already projected.
 
 
-def _implicit(options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[TensorSlot]:
+def _implicit(options: Mapping[str, Any], names: Mapping[str, str]) -> Sequence[TensorSlot]:
     """Return a bias for each projection that has one."""
     return [
         # The activation that follows the layer follows the last projection.
         TensorSlot(
             name=f"{slot}_bias",
-            word=f"{words[slot]}_b",
+            word=f"{names[slot]}_b",
             parameter="additive" if slot == "o" else "zeros",
         )
         for slot in (*PROJECTED, "o")
-        if slot in options["bias"] and words.get(slot)
+        if slot in options["bias"] and names.get(slot)
     ]
 
 

@@ -84,9 +84,9 @@ def _earlier(
 # The notation.
 
 
-def _implicit(_options: Mapping[str, Any], words: Mapping[str, str]) -> Sequence[TensorSlot]:
+def _implicit(_options: Mapping[str, Any], names: Mapping[str, str]) -> Sequence[TensorSlot]:
     """Return the running statistics, which the layer owns unless others are given."""
-    return [slot for slot in STATES if slot.name not in words]
+    return [slot for slot in STATES if slot.name not in names]
 
 
 def _channel(layer: ShapeView | BuildView, names: Sequence[str | None]) -> int:

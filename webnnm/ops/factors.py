@@ -19,7 +19,7 @@ from webnnm.ops.declare.matrices import (
     symmetric,
     total,
     transpose_matrices,
-    unit,
+    unit_column,
 )
 from webnnm.ops.declare.operator import Composite, Option, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -46,7 +46,7 @@ def _qr(b: Builder, x: Tensor, *, complete: bool) -> tuple[Tensor, Tensor]:
         head = slice_axis(b, column, end - 1, k, 1)
         length = b.sqrt(total(b, below * below, -2) + head * head)
         pole = head + b.where(b.lesser(head, 0.0), -length, length)
-        v = b.where(unit(b, m, k), pole, below)
+        v = b.where(unit_column(b, m, k), pole, below)
         squares = total(b, v * v, -2)
         # A column that is already finished is not reflected.
         done = b.equal(total(b, b.abs(below), -2), 0.0)
@@ -124,7 +124,7 @@ def _rounds(n: int) -> list[list[int]]:
 
 
 def _angles(
-    b: Builder, own: Tensor, between: Tensor, partners: Sequence[int], places: Tensor
+    b: Builder, own: Tensor, between: Tensor, partners: Sequence[int], pairs: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the cosines and sines by which rows are rotated with their partners.
 
@@ -132,9 +132,9 @@ def _angles(
     of both vanish. Equal rows rotate by 45°; rows without a partner stay.
     """
     n, axis = len(partners), own.rank - 2
-    others = b.gather(own, places, axis=axis)
+    others = b.gather(own, pairs, axis=axis)
     # Rounded apart, partners would turn by two angles: backends add up rows in orders of their own.
-    between = (between + b.gather(between, places, axis=axis)) * 0.5
+    between = (between + b.gather(between, pairs, axis=axis)) * 0.5
     first = b.constant([1.0 if k > i else -1.0 for i, k in enumerate(partners)], "float32", (n, 1))
     paired = b.constant([float(k != i) for i, k in enumerate(partners)], "float32", (n, 1))
     apart = others - own

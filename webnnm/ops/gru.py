@@ -183,8 +183,8 @@ def _stablehlo(
     *weights, hidden = operands
     rules = {"reset_after": reset_after, "layout": layout, "activations": activations}
 
-    def step(b: Builder, x: Tensor, *given: Any) -> Tensor:
-        weight, recurrent, bias, recurrent_bias, state = given
+    def step(b: Builder, x: Tensor, *inputs: Any) -> Tensor:
+        weight, recurrent, bias, recurrent_bias, state = inputs
         rest = {"bias": bias, "recurrent_bias": recurrent_bias, "hidden_size": None}
         return b.gru_cell(x, weight, recurrent, state, **rest, **rules)
 

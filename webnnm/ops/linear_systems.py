@@ -21,7 +21,7 @@ from webnnm.ops.declare.matrices import (
     symmetric,
     total,
     transpose_matrices,
-    unit,
+    unit_column,
 )
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
@@ -59,7 +59,7 @@ def _eliminate(b: Builder, x: Tensor, right: Tensor, what: str) -> _Elimination:
         exchanged.append(b.not_equal(pivot_row, k))
         # A pivot of 0 would make the determinant NaN; solutions are infinite by its row.
         scaled = row / pivot if what != "determinant" else row / _not_zero(b, pivot)
-        rest = b.where(unit(b, n, k), scaled, rest - slice_axis(b, rest, end, 0, 1) * scaled)
+        rest = b.where(unit_column(b, n, k), scaled, rest - slice_axis(b, rest, end, 0, 1) * scaled)
         rest = slice_axis(b, rest, end, 1, rest.shape[-1] - 1)
     return _Elimination(rest, pivots, exchanged)
 

@@ -169,8 +169,8 @@ def _stablehlo(
     del steps
     *weights, hidden, cell = operands
 
-    def step(b: Builder, x: Tensor, *given: Any) -> tuple[Tensor, Tensor]:
-        weight, recurrent, bias, recurrent_bias, peephole, *states = given
+    def step(b: Builder, x: Tensor, *inputs: Any) -> tuple[Tensor, Tensor]:
+        weight, recurrent, bias, recurrent_bias, peephole, *states = inputs
         rest = {"bias": bias, "recurrent_bias": recurrent_bias, "peephole_weight": peephole}
         options = {"hidden_size": None, "layout": layout, "activations": activations}
         return b.lstm_cell(x, weight, recurrent, *states, **rest, **options)

@@ -97,7 +97,7 @@ def _align_to_axes(
 
 # The notation.
 
-GIVEN = (
+STATISTICS = (
     TensorSlot(name="mean", optional=True, option=True),
     TensorSlot(name="variance", optional=True, option=True),
 )
@@ -108,25 +108,27 @@ def _shape(layer: ShapeView) -> None:
     if "mean" in layer.tensors and "variance" not in layer.tensors:
         message = '"meanVarianceNormalization" needs variance= beside mean='
         layer.fail("NNM304", message, at="mean", hint="give both statistics, or neither of them")
-    for slot in GIVEN:
+    for slot in STATISTICS:
         tensor = layer.tensors.get(slot.name)
         if tensor is not None and tensor.known and layer.input.known:
             _check_broadcast(layer, slot.name, tensor)
 
 
-def _check_broadcast(layer: ShapeView, name: str, given: Features) -> None:
+def _check_broadcast(layer: ShapeView, name: str, statistic: Features) -> None:
     """Raise NNM401 unless a given statistic broadcasts to the input."""
     source = layer.input.sizes()
     among = layer.input.names
-    if len(given.names) <= len(among):
-        sizes = [source[axis] for axis in places(given.names, among)]
-        if all(own in (1, size) for own, size in zip(given.sizes(), sizes, strict=True)):
+    if len(statistic.names) <= len(among):
+        sizes = [source[axis] for axis in places(statistic.names, among)]
+        if all(own in (1, size) for own, size in zip(statistic.sizes(), sizes, strict=True)):
             return
-    layer.fail("NNM401", f"{name} {given} and {layer.input}", hint="the shapes do not broadcast")
+    layer.fail(
+        "NNM401", f"{name} {statistic} and {layer.input}", hint="the shapes do not broadcast"
+    )
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    names_given = [slot.name for slot in GIVEN if slot.name in layer.tensors]
+    names_given = [slot.name for slot in STATISTICS if slot.name in layer.tensors]
     value = [layer.operands[0], *(layer.tensors[name] for name in names_given)]
     names = [layer.features[0].names, *(layer.tensor_names(name) for name in names_given)]
     (x, *given_tensors), layout, sequence = broadcast_operands(layer, value, names)
@@ -156,7 +158,7 @@ mean_variance_normalization = Composite(
     options={"axes": Option(None, all_but_first), "epsilon": Option(1e-5, checks.number)},
     decompose=_decompose,
     layer=LayerRules(
-        slots=(*SCALE_AND_BIAS, *GIVEN),
+        slots=(*SCALE_AND_BIAS, *STATISTICS),
         options={
             "axes": ValueOption(read=values.axis_names, aliases=("axis",)),
             "epsilon": ValueOption(read=values.number, default=1e-5),

@@ -106,10 +106,10 @@ def axes(layout: str) -> Pair:
     return layout.index("h"), layout.index("w")
 
 
-def _infer(x: TensorType, **given: Any) -> TensorType:
-    rows, columns = pool_windows(x.shape, **given)
-    sizes = {**sizes_by_letter(given["layout"], x.shape), "h": rows.count, "w": columns.count}
-    return TensorType(x.dtype, tuple(sizes[letter] for letter in given["layout"]))
+def _infer(x: TensorType, **options: Any) -> TensorType:
+    rows, columns = pool_windows(x.shape, **options)
+    sizes = {**sizes_by_letter(options["layout"], x.shape), "h": rows.count, "w": columns.count}
+    return TensorType(x.dtype, tuple(sizes[letter] for letter in options["layout"]))
 
 
 def real_cells(
@@ -145,35 +145,35 @@ def _spread(b: Builder, g: Tensor, x: Tensor, layout: str, windows: Sequence[Win
     return spread_sums(b, spread_sums(b, g, tall, height, windows[0]), x.shape, width, windows[1])
 
 
-def _average_gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, **given: Any) -> list[Tensor]:
-    windows = pool_windows(x.shape, **given)
-    shared = g / real_cells(b, x, given["layout"], *windows)
-    return [_spread(b, shared, x, given["layout"], windows)]
+def _average_gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, **options: Any) -> list[Tensor]:
+    windows = pool_windows(x.shape, **options)
+    shared = g / real_cells(b, x, options["layout"], *windows)
+    return [_spread(b, shared, x, options["layout"], windows)]
 
 
-def _norm_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) -> list[Tensor]:
-    windows = pool_windows(x.shape, **given)
+def _norm_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **options: Any) -> list[Tensor]:
+    windows = pool_windows(x.shape, **options)
     # Where y = 0 all its cells are 0, and so is their gradient: any divisor will do.
     divisor = b.where(b.equal(y, scalar_like(b, 0, y)), scalar_like(b, 1, y), y)
-    return [x * _spread(b, g / divisor, x, given["layout"], windows)]
+    return [x * _spread(b, g / divisor, x, options["layout"], windows)]
 
 
-def _maximum_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **given: Any) -> list[Tensor]:
+def _maximum_gradient(b: Builder, g: Tensor, y: Tensor, x: Tensor, **options: Any) -> list[Tensor]:
     """Search first along the height, among the maxima of the rows, then along the row found."""
-    rows, columns = pool_windows(x.shape, **given)
+    rows, columns = pool_windows(x.shape, **options)
     if rows.length * columns.length <= MAX_CELLS:
         # Channels last, because single elements are slow to separate and interleave.
-        g, y, x = (permute(b, image, given["layout"], "nhwc") for image in (g, y, x))
+        g, y, x = (permute(b, image, options["layout"], "nhwc") for image in (g, y, x))
         gradient = to_first_maximum(b, g, x, y, (rows, columns))
-        return [permute(b, gradient, "nhwc", given["layout"])]
-    height, width = axes(given["layout"])
+        return [permute(b, gradient, "nhwc", options["layout"])]
+    height, width = axes(options["layout"])
     tops = b.max_pool2d(
         x,
         window_dimensions=(1, columns.length),
-        padding=(0, 0, *given["padding"][2:]),
+        padding=(0, 0, *options["padding"][2:]),
         strides=(1, columns.stride),
         dilations=(1, columns.dilation),
-        layout=given["layout"],
+        layout=options["layout"],
         output_sizes=(rows.size, columns.count),
     )
     gradient = first_maximum(b, g, tops, y, height, rows)
@@ -198,55 +198,55 @@ def _sums(b: Builder, x: Tensor, axis: int, windows: Windows) -> Tensor:
     return b.reshape(total, new_shape=_result_shape(x, axis, windows))
 
 
-def _twice(b: Builder, x: Tensor, along: Callable[..., Tensor], given: dict[str, Any]) -> Tensor:
-    windows = pool_windows(x.shape, **given)
-    for axis, part in zip(axes(given["layout"]), windows, strict=True):
+def _twice(b: Builder, x: Tensor, along: Callable[..., Tensor], options: dict[str, Any]) -> Tensor:
+    windows = pool_windows(x.shape, **options)
+    for axis, part in zip(axes(options["layout"]), windows, strict=True):
         x = along(b, x, axis, part)
     return x
 
 
-def _average(b: Builder, x: Tensor, **given: Any) -> Tensor:
-    windows = pool_windows(x.shape, **given)
-    return _twice(b, x, _sums, given) / real_cells(b, x, given["layout"], *windows)
+def _average(b: Builder, x: Tensor, **options: Any) -> Tensor:
+    windows = pool_windows(x.shape, **options)
+    return _twice(b, x, _sums, options) / real_cells(b, x, options["layout"], *windows)
 
 
-def _norm(b: Builder, x: Tensor, **given: Any) -> Tensor:
-    return b.sqrt(_twice(b, x * x, _sums, given))
+def _norm(b: Builder, x: Tensor, **options: Any) -> Tensor:
+    return b.sqrt(_twice(b, x * x, _sums, options))
 
 
-def _maximum(b: Builder, x: Tensor, **given: Any) -> Tensor:
-    return _twice(b, x, _maxima, given)
+def _maximum(b: Builder, x: Tensor, **options: Any) -> Tensor:
+    return _twice(b, x, _maxima, options)
 
 
 def _kernel(reduce: Callable[[Any, Any, Any], Any], padding: float | None) -> Reference:
     """Return a kernel that reduces the windows `[n, c, rows, kh, columns, kw]` of an image."""
 
-    def apply(np: Any, x: Any, **given: Any) -> Any:
-        windows = pool_windows(x.shape, **given)
-        image = np.permute_dims(x, order(given["layout"], "nchw"))
+    def apply(np: Any, x: Any, **options: Any) -> Any:
+        windows = pool_windows(x.shape, **options)
+        image = np.permute_dims(x, order(options["layout"], "nchw"))
         # Squares and sums of float16 overflow where the result does not.
         wide = np.astype(image, np.float32) if x.dtype == np.float16 else image
         rows, columns = (np.asarray(w.real_counts) for w in windows)
         counts = np.astype(rows[:, None] * columns, wide.dtype)
         result = reduce(np, unfold_array(np, wide, *windows, padding), counts)
-        return np.astype(np.permute_dims(result, order("nchw", given["layout"])), x.dtype)
+        return np.astype(np.permute_dims(result, order("nchw", options["layout"])), x.dtype)
 
     return apply
 
 
-def _lower(kind: str, h: Any, x: Any, **given: Any) -> Any:
+def _lower(kind: str, h: Any, x: Any, **options: Any) -> Any:
     """Combine the real cells of each window in StableHLO."""
-    places = axes(given["layout"])
-    if given["window_dimensions"] is None and not any(given["padding"]):
+    places = axes(options["layout"])
+    if options["window_dimensions"] is None and not any(options["padding"]):
         return h.reduce(kind, x, places, keep=True)
     window, strides, dilations, padding = [1] * 4, [1] * 4, [1] * 4, [(0, 0)] * 4
     for k, axis in enumerate(places):
         size, length = (
             x.shape[axis],
-            (given["window_dimensions"] or [x.shape[n] for n in places])[k],
+            (options["window_dimensions"] or [x.shape[n] for n in places])[k],
         )
-        stride, dilation = given["strides"][k], given["dilations"][k]
-        before, after = given["padding"][2 * k : 2 * k + 2]
+        stride, dilation = options["strides"][k], options["dilations"][k]
+        before, after = options["padding"][2 * k : 2 * k + 2]
         span = reach(length, dilation)
         if (size + before + after - span) // stride + 1 != h.shape[axis]:
             after = (h.shape[axis] - 1) * stride + span - before - size
@@ -255,16 +255,16 @@ def _lower(kind: str, h: Any, x: Any, **given: Any) -> Any:
     return h.reduce_window(kind, x, window, strides=strides, padding=padding, dilations=dilations)
 
 
-def _lower_average(h: Any, x: Any, **given: Any) -> Any:
+def _lower_average(h: Any, x: Any, **options: Any) -> Any:
     wide = h.wide(x)
-    one = [n if k in axes(given["layout"]) else 1 for k, n in enumerate(x.shape)]
-    counts = _lower("add", h, h.constant(1, wide.dtype, tuple(one)), **given)
-    return h.convert(h.divide(_lower("add", h, wide, **given), counts), x.dtype)
+    one = [n if k in axes(options["layout"]) else 1 for k, n in enumerate(x.shape)]
+    counts = _lower("add", h, h.constant(1, wide.dtype, tuple(one)), **options)
+    return h.convert(h.divide(_lower("add", h, wide, **options), counts), x.dtype)
 
 
-def _lower_norm(h: Any, x: Any, **given: Any) -> Any:
+def _lower_norm(h: Any, x: Any, **options: Any) -> Any:
     wide = h.wide(x)
-    return h.convert(h.sqrt(_lower("add", h, h.multiply(wide, wide), **given)), x.dtype)
+    return h.convert(h.sqrt(_lower("add", h, h.multiply(wide, wide), **options)), x.dtype)
 
 
 def _earlier(

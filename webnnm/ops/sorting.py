@@ -33,31 +33,31 @@ def _highest(dtype: DataType) -> float:
 
 
 def _sort_rows(b: Builder, x: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
-    """Return sorted rows, and the former place of each element; equal ones keep their order."""
+    """Return sorted rows, and the former position of each element; equal ones keep their order."""
     lines, n = x.shape
     key = _key(b, x, descending)
-    places = b.expand(b.constant([*range(n)], "int32", (1, n)), new_shape=x.shape)
+    positions = b.expand(b.constant([*range(n)], "int32", (1, n)), new_shape=x.shape)
     if is_float(x.dtype):  # NaN after infinity
-        unknown = b.not_equal(key, key)
-        key = b.where(unknown, math.inf, key)
-        places = b.where(unknown, places + n, places)
+        is_nan = b.not_equal(key, key)
+        key = b.where(is_nan, math.inf, key)
+        positions = b.where(is_nan, positions + n, positions)
     if lines * n * n <= MAX_COMPARED:
-        places = _order_by_counting(b, key, places)
-        return b.gather_elements(x, places, axis=1), places
-    key, places = _network(b, key, places)
+        positions = _order_by_counting(b, key, positions)
+        return b.gather_elements(x, positions, axis=1), positions
+    key, positions = _network(b, key, positions)
     if is_float(x.dtype):
-        unknown = b.greater_or_equal(places, n)
-        key = b.where(unknown, math.nan, key)
-        places = b.where(unknown, places - n, places)
-    return _key(b, key, descending), places
+        is_nan = b.greater_or_equal(positions, n)
+        key = b.where(is_nan, math.nan, key)
+        positions = b.where(is_nan, positions - n, positions)
+    return _key(b, key, descending), positions
 
 
-def _order_by_counting(b: Builder, key: Tensor, places: Tensor) -> Tensor:
+def _order_by_counting(b: Builder, key: Tensor, positions: Tensor) -> Tensor:
     """Return the order by counting, for each element, how many come before it."""
     lines, n = key.shape
     columns, rows = (lines, n, 1), (lines, 1, n)
     of_key, of_place = (
-        [b.reshape(x, new_shape=shape) for shape in (columns, rows)] for x in (key, places)
+        [b.reshape(x, new_shape=shape) for shape in (columns, rows)] for x in (key, positions)
     )
     tie = b.logical_and(b.equal(*of_key), b.greater(*of_place))
     before = b.logical_or(b.greater(*of_key), tie)
@@ -67,8 +67,8 @@ def _order_by_counting(b: Builder, key: Tensor, places: Tensor) -> Tensor:
     return b.reduce_sum(b.where(is_at_rank, b.reshape(numbers, new_shape=(1, n, 1)), 0), axes=[1])
 
 
-def _network(b: Builder, key: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
-    """Return sorted rows and their former places, by a network of comparisons.
+def _network(b: Builder, key: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return sorted rows and their former positions, by a network of comparisons.
 
     K. E. Batcher, Sorting networks and their applications (1968): bitonic sorting.
     """
@@ -80,15 +80,15 @@ def _network(b: Builder, key: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
         last = b.constant(_highest(key.dtype), key.dtype)
         behind = b.constant([2 * n + i for i in range(size - n)], "int32", (1, size - n))
         key = b.concat([key, b.expand(last, new_shape=rest)], axis=1)
-        places = b.concat([places, b.expand(behind, new_shape=rest)], axis=1)
+        positions = b.concat([positions, b.expand(behind, new_shape=rest)], axis=1)
     for level in range(1, levels + 1):
         for step in reversed(range(level)):
-            key, places = _compare_exchange(b, key, places, level, 2**step)
-    return slice_axis(b, key, 1, 0, n), slice_axis(b, places, 1, 0, n)
+            key, positions = _compare_exchange(b, key, positions, level, 2**step)
+    return slice_axis(b, key, 1, 0, n), slice_axis(b, positions, 1, 0, n)
 
 
 def _compare_exchange(
-    b: Builder, key: Tensor, places: Tensor, level: int, step: int
+    b: Builder, key: Tensor, positions: Tensor, level: int, step: int
 ) -> tuple[Tensor, Tensor]:
     """Sort pairs of elements `step` apart, every other block of a level in descending order."""
     lines, size = key.shape
@@ -96,7 +96,7 @@ def _compare_exchange(
     view = (lines, blocks, 2, step)
     (a, c), (p, q) = (
         [slice_axis(b, b.reshape(x, new_shape=view), 2, half, 1) for half in (0, 1)]
-        for x in (key, places)
+        for x in (key, positions)
     )
     swap = b.logical_or(b.greater(a, c), b.logical_and(b.equal(a, c), b.greater(p, q)))
     downwards = [(block * 2 * step >> level) & 1 for block in range(blocks)]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.expert.layer_texts import texts
 from webnnm import Dataset, NNModel, WebNNMError, ops, parse, plot_model, review
-from webnnm.expert.reviewer import LENGTH
+from webnnm.expert.reviewer import DEFAULT_LENGTH
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import Network
 
@@ -43,7 +43,7 @@ def rows(network: Network) -> Dataset:
     """Return four rows that fit a network."""
     (start,), (end,) = network.inputs, network.outputs
     shapes = [
-        (LENGTH, *features.sizes()) if features.sequence else features.sizes()
+        (DEFAULT_LENGTH, *features.sizes()) if features.sequence else features.sizes()
         for features in (start.features[0], end.source.features)
     ]
     inputs, targets = ([values(shape, row) for row in range(4)] for shape in shapes)

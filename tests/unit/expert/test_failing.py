@@ -23,8 +23,8 @@ from webnnm.core.finding import Finding
 from webnnm.expert.examination import examination
 from webnnm.expert.facts import gathering
 from webnnm.expert.review import consistent, review
-from webnnm.expert.rules.failing import STRICT
-from webnnm.expert.rules.registry import AFTER, LATER, RULES
+from webnnm.expert.rules.failing import STRICT_VARIABLE
+from webnnm.expert.rules.registry import APPLIED_WHEN, RULES, TRAINING_MODULES
 from webnnm.expert.rules.rule import DECLARED
 from webnnm.trainer import outcome
 
@@ -48,7 +48,7 @@ def fail(*_: Any, **__: Any) -> Any:
 @pytest.fixture
 def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
     """As for users: failures of the expert system are findings."""
-    monkeypatch.delenv(STRICT, raising=False)
+    monkeypatch.delenv(STRICT_VARIABLE, raising=False)
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, *ids: str) -> None:
@@ -103,7 +103,7 @@ def test_in_tests_a_rule_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("lenient")
 def test_a_condition_that_fails_is_told_by_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LATER, "layers", fail)  # pyrefly: ignore[bad-argument-type]
+    monkeypatch.setitem(APPLIED_WHEN, "layers", fail)  # pyrefly: ignore[bad-argument-type]
     assert review_text(POOL).findings == review_text(POOL).findings
 
 
@@ -167,7 +167,7 @@ def test_rules_that_are_not_asked_would_find_nothing(case: Case) -> None:
 def test_rules_imported_for_another_model_are_not_asked() -> None:
     plain = facts("matmul(w), softmax()")
     first = [rule.id for rule in RULES.about(plain)]
-    RULES.load([*LATER, *AFTER])
+    RULES.load([*APPLIED_WHEN, *TRAINING_MODULES])
     assert [rule.id for rule in RULES.about(plain)] == first
     assert review(plain).findings == review(plain).findings
 

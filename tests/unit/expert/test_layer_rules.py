@@ -19,7 +19,7 @@ from tests.unit.expert.cases import (
 )
 from webnnm import Dataset
 from webnnm.expert.facts.facts import FeatureFacts, OutputFacts, Suspicion
-from webnnm.expert.rules.registry import LATER, RULES
+from webnnm.expert.rules.registry import APPLIED_WHEN, RULES
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.notation import parse
 from webnnm.training.loss_choice import LabelFacts
@@ -336,7 +336,7 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
 def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
     rule = RULES[case.id]
     module = rule.test.__module__.rpartition(".")[2]
-    assert LATER[module](case.before)
+    assert APPLIED_WHEN[module](case.before)
 
 
 @pytest.mark.parametrize(("id", "known"), QUIET)

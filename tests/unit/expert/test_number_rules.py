@@ -11,7 +11,7 @@ from webnnm import Dataset, TextDataset, review
 from webnnm.core.errors import DataError
 from webnnm.expert.examination.examination import examine
 from webnnm.expert.facts.facts import OutputFacts
-from webnnm.expert.rules.registry import LATER, RULES
+from webnnm.expert.rules.registry import APPLIED_WHEN, RULES
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.initialise import initialisers
 from webnnm.notation import parse
@@ -64,7 +64,7 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
     hit = rule.test(case.before)
     assert hit is not None and case.words in hit.message
     assert rule.test(case.after) is None
-    assert LATER[rule.test.__module__.rpartition(".")[2]](case.before)
+    assert APPLIED_WHEN[rule.test.__module__.rpartition(".")[2]](case.before)
 
 
 def test_uneven_classes_that_weights_leave_less_uneven_are_not_a_mistake() -> None:

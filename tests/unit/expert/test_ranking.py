@@ -15,7 +15,7 @@ from tests.unit.expert.test_structure_rules import Case
 from tests.unit.expert.test_training_rules import CASES as TRAINING_CASES
 from webnnm.core.finding import Finding
 from webnnm.expert.review import consistent, review
-from webnnm.expert.rules.registry import LATER, RULES
+from webnnm.expert.rules.registry import APPLIED_WHEN, RULES
 from webnnm.trainer.review import MAX_SHOWN, Review, summarize_findings
 from webnnm.training.settings import HYPERPARAMETERS, Settings
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CASES = [*STRUCTURE_CASES, *DATA_CASES, *TRAINING_CASES]
 OPPOSED = [pair for pair in permutations(RULES, 2) if RULES[pair[0]].contradicts(RULES[pair[1]])]
 DECIDES = " to decide yourself."
-LAZY = [case for case in CASES if RULES[case.id].test.__module__.rpartition(".")[2] in LATER]
+LAZY = [case for case in CASES if RULES[case.id].test.__module__.rpartition(".")[2] in APPLIED_WHEN]
 
 
 def found(id: str, severity: Severity = "warning", confidence: float = 0.9) -> Finding:
@@ -121,4 +121,4 @@ def test_losses_that_differ_are_told_without_weights_as_with_fixed_ones() -> Non
 @pytest.mark.parametrize("case", LAZY, ids=[case.id for case in LAZY])
 def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
     module = RULES[case.id].test.__module__.rpartition(".")[2]
-    assert LATER[module](case.before)
+    assert APPLIED_WHEN[module](case.before)

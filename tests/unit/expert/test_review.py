@@ -30,7 +30,7 @@ from tests.unit.expert.cases import (
 from webnnm.core.errors import DataError
 from webnnm.core.finding import AREAS, SEVERITIES, Finding
 from webnnm.expert.review import review
-from webnnm.expert.rules.registry import LATER, MODULES, RULES
+from webnnm.expert.rules.registry import ALWAYS_APPLIED, APPLIED_WHEN, RULES
 from webnnm.expert.rules.rule import join_names
 from webnnm.trainer.review import Review
 from webnnm.training.automatic import OFF_VALUES
@@ -43,7 +43,9 @@ def ids(found: Review) -> list[str]:
 
 
 def test_rules_are_numbered_without_gaps_in_every_area() -> None:
-    assert len({*MODULES}) == len(MODULES) and len(MODULES) + len(LATER) >= len(AREAS)
+    assert len({*ALWAYS_APPLIED}) == len(ALWAYS_APPLIED) and len(ALWAYS_APPLIED) + len(
+        APPLIED_WHEN
+    ) >= len(AREAS)
     for area, number in zip(AREAS, range(1, 10), strict=False):
         own = [rule.id for rule in RULES.values() if rule.area == area]
         assert own == [f"E{number}{n:02}" for n in range(1, len(own) + 1)] != []

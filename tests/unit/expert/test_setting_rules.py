@@ -20,7 +20,7 @@ from tests.unit.expert.cases import (
     facts,
 )
 from webnnm.expert.review import review
-from webnnm.expert.rules.registry import LATER, RULES
+from webnnm.expert.rules.registry import APPLIED_WHEN, RULES
 from webnnm.training.settings import parse_settings
 
 ROWS = {"training": 105, "validation": 20, "testing": 45}
@@ -200,7 +200,7 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_a_rule_that_speaks_is_among_those_that_are_asked(case: Case) -> None:
-    assert LATER["settings"](case.before)
+    assert APPLIED_WHEN["settings"](case.before)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
@@ -229,5 +229,5 @@ def test_rule_is_silent(id: str, known: Facts) -> None:
 
 def test_usual_settings_need_no_more_rules() -> None:
     usual = trained(epochs=100, optimizer="adam", seed=1)
-    assert not [name for name, needed in LATER.items() if needed(usual)]
+    assert not [name for name, needed in APPLIED_WHEN.items() if needed(usual)]
     assert not [one.id for one in review(usual).findings if one.severity != "info"]

@@ -21,7 +21,7 @@ from webnnm.expert.facts.facts import (
     ScoutingFacts,
     Suspicion,
 )
-from webnnm.expert.facts.paths import pools_without_order, pools_without_places
+from webnnm.expert.facts.paths import pools_without_order, pools_without_positions
 from webnnm.expert.review import hindsight, review
 from webnnm.expert.rules.registry import RULES as EVERY
 from webnnm.graph.elaboration.elaborate import elaborate
@@ -427,7 +427,7 @@ def test_an_order_that_is_lost_is_what_is_told() -> None:
 )
 def test_places_are_lost_where_all_are_pooled(layers: str, pools: list[str]) -> None:
     network = elaborate(parse(PICTURE.format(CONVOLVED + layers)))
-    assert pools_without_places(network) == pools
+    assert pools_without_positions(network) == pools
 
 
 @pytest.mark.parametrize("joined", ["grid", "other"])
@@ -442,14 +442,14 @@ def test_a_grid_of_places_that_is_joined_tells_where(joined: str) -> None:
             "conv2d(g, filters=4, kernel=1), globalAveragePool(), matmul(w), softmax();"
         )
     )
-    assert bool(pools_without_places(network)) is (joined == "other")
+    assert bool(pools_without_positions(network)) is (joined == "other")
 
 
 def test_places_are_lost_in_signals_too() -> None:
     signal = "m:input shape=[1] sequence=true; m:output shape=[2]; m:layers {}, {}softmax();"
     ways = ("conv1d(f, filters=4, kernel=3, padding=same), relu(), ", "relu(), ")
     found = [
-        pools_without_places(
+        pools_without_positions(
             elaborate(parse(signal.format(way + "reduceMean(axes=[sequence])", "matmul(w), ")))
         )
         for way in ways

@@ -9,23 +9,23 @@ from collections.abc import Sequence
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.expert.examination.neighbours import WORK
+from webnnm.expert.examination.neighbours import MAX_VALUES
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
 
-TRIED, KNOWN = 100, 600
+AUGMENTED_ROWS, COMPARED_ROWS = 100, 600
 """The number of rows that are augmented, and compared with as many unchanged rows."""
 
-FEWEST = 40
-NEARER = 0.9
+MIN_ROWS = 40
+MAX_DISTANCE_RATIO = 0.9
 """A row looks like another class if a row of that class is nearer by this factor than any of its
 own."""
 
-LIKE = 1.2
+MAX_DISTANCE = 1.2
 """And as near as rows usually are to others of their own class, times this: rows that noise or a
 shift moves away from all classes look like none."""
 
-SHARE, TIMES = 0.12, 3
+MIN_SHARE, MIN_FACTOR = 0.12, 3
 """This share of the augmented rows looks like another class, and this many times as many as without
 augmentation: mirroring with probability one half turns a quarter, if half of the classes have a
 mirror image among the classes."""
@@ -39,12 +39,12 @@ def find_class_changes(rows: Rows) -> Suspicion | None:
     if rows.augmented is None or labels is None or not rows.classes or others:
         return None
     size = count(values.shape[1:])
-    if not is_float(values.dtype) or len(rows.training) < FEWEST or not size:
+    if not is_float(values.dtype) or len(rows.training) < MIN_ROWS or not size:
         return None
-    limit = max(1, min(KNOWN, WORK // (2 * TRIED * size)))
+    limit = max(1, min(COMPARED_ROWS, MAX_VALUES // (2 * AUGMENTED_ROWS * size)))
     compared = rows.training[:: -(-len(rows.training) // limit)]
-    examined = compared[:: -(-len(compared) // TRIED)]
-    if len(compared) < FEWEST:
+    examined = compared[:: -(-len(compared) // AUGMENTED_ROWS)]
+    if len(compared) < MIN_ROWS:
         return None
     inputs, outputs = rows.augmented(examined)
     targets_by_output = {name: targets.rows(examined) for name, targets in rows.outputs.items()}
@@ -70,11 +70,11 @@ def find_class_changes(rows: Rows) -> Suspicion | None:
         [
             (labels[row], other_class)
             for row, (own, other, other_class) in zip(examined, distances, strict=True)
-            if other < NEARER * own and other <= LIKE * usual
+            if other < MAX_DISTANCE_RATIO * own and other <= MAX_DISTANCE * usual
         ]
         for distances in (before, after)
     )
-    if len(alike_after) < max(SHARE * len(examined), TIMES * (len(alike_before) + 1)):
+    if len(alike_after) < max(MIN_SHARE * len(examined), MIN_FACTOR * (len(alike_before) + 1)):
         return None
     (label, other), times = Counter(alike_after).most_common(1)[0]
     return Suspicion(

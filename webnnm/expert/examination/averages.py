@@ -7,25 +7,25 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.columns import SURE
+from webnnm.expert.examination.columns import MIN_ROWS
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.facts.facts import Suspicion
 
-VALUES = 10
+MIN_VALUES = 10
 """Fewer values may be the means of their rows by chance."""
 
-GROUPED, MEANS = 0.5, 0.95
+MIN_REPEATED_SHARE, MIN_MEAN_SHARE = 0.5, 0.95
 """Shares: of rows that share their value with others, and of these, of rows whose value is the
 mean."""
 
-NEAR = 0.01
+TOLERANCE = 0.01
 """The rounding error of a mean, in deviations of the column."""
 
-VARIED = 0.1
+MIN_DEVIATION = 0.1
 """Deviation of the target within groups, relative to all; below it the column gives the target
 away."""
 
-APART = (
+REMEDY = (
     "Compute it from training rows only, for each of them without itself; or leave it out, and "
     "pass the group as a category."
 )
@@ -34,7 +34,7 @@ APART = (
 def find_target_means(rows: Rows) -> Suspicion | None:
     """Find columns whose value is the mean of the target of all rows that have this value."""
     target = _numbers(rows)
-    if target is None or len(rows.training) < SURE:
+    if target is None or len(rows.training) < MIN_ROWS:
         return None
     texts: list[str] = []
     for column in rows.columns:
@@ -47,7 +47,7 @@ def find_target_means(rows: Rows) -> Suspicion | None:
                     f"value, for {groups} values"
                 )
                 break
-    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, APART) if texts else None
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, REMEDY) if texts else None
 
 
 def _numbers(rows: Rows) -> Sequence[float] | None:
@@ -62,22 +62,23 @@ def _numbers(rows: Rows) -> Sequence[float] | None:
 def _means(column: Column, target: Sequence[float], numbers: Sequence[int]) -> int:
     """Return how many groups of rows have the mean of their targets for a value, 0 if few do."""
     values = column.of(numbers)
-    if len({*values}) > (1 - GROUPED / 2) * len(values):
+    if len({*values}) > (1 - MIN_REPEATED_SHARE / 2) * len(values):
         return 0
     groups: dict[float, list[float]] = defaultdict(list)
     for row, value in zip(numbers, values, strict=True):
         groups[value].append(target[row])
     several = {value: some for value, some in groups.items() if len(some) > 1}
     grouped = sum(map(len, several.values()))
-    if len(several) < VALUES or grouped < GROUPED * len(numbers):
+    if len(several) < MIN_VALUES or grouped < MIN_REPEATED_SHARE * len(numbers):
         return 0
-    near = NEAR * compute_moments(values)[1] * column.scale
+    near = TOLERANCE * compute_moments(values)[1] * column.scale
     means = within = 0.0
     for value, some in several.items():
         mean, std = compute_moments(some)
         within += len(some) * std**2
         means += len(some) * (abs(mean - column.raw(value)) <= near)
     varied = (
-        math.sqrt(within / grouped) > VARIED * compute_moments([target[row] for row in numbers])[1]
+        math.sqrt(within / grouped)
+        > MIN_DEVIATION * compute_moments([target[row] for row in numbers])[1]
     )
-    return len(several) if varied and means >= MEANS * grouped else 0
+    return len(several) if varied and means >= MIN_MEAN_SHARE * grouped else 0

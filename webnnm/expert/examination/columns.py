@@ -14,62 +14,62 @@ from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import DEPENDENT, combination, correlation, unit
 from webnnm.expert.facts.facts import Suspicion
 
-SURE = 50
+MIN_ROWS = 50
 """With fewer rows a column may predict the label by chance."""
-FEWEST = 30
+MIN_CELLS = 30
 """Among fewer cells none counts as far from the others."""
 
-APART = 2.0
+MIN_CODE_DISTANCE = 2.0
 """A repeated value is a code if its distance from all others is this many of their ranges."""
 
-MOST_APART = 1.0
+MIN_DISTANCE_OF_ZERO = 1.0
 """0 and −1 may be a measurement: a code only if as far off as nine tenths of the others spread."""
 
-REPEATED = 0.005
+MIN_CODE_SHARE = 0.005
 """At least this share of the rows has a code for missing values; fewer are cells gone wrong."""
 
-STRAY = 100
+MIN_STRAY_DISTANCE = 100
 """Cells gone wrong lie this many spreads of nine tenths of the rows away: a heavy tail does not."""
 
-RESOLVED = 50
+MIN_FLOAT32_STEPS = 50
 """A deviation of fewer steps of float32 than this loses what the column says."""
 
-COMPARED = 64
-COMPARED_ROWS = 400
+MAX_COMPARED_COLUMNS = 64
+MAX_COMPARED_ROWS = 400
 """Columns and rows whose linear dependence is looked for: 0.1 s."""
 
-MOSTLY_ONE = 0.9
+MAX_SHARE_OF_ONE_VALUE = 0.9
 """Columns of which more rows have one value are too sparse to call them dependent."""
 
-MOST_CLASSES = 10
-AMONG = 16
+MAX_CLASSES = 10
+MAX_COLUMNS = 16
 """The most classes examined one by one, in tables with at most this many columns: it takes time."""
 
-WORDS = (5, 12)
+MIN_WORD_COLUMNS_AND_IDS = (5, 12)
 """At least this many columns of whole numbers up to this or more may be words, if they are
 alike."""
 
-SPREAD = 1 / 6
+MIN_WORD_DEVIATION = 1 / 6
 """Numbers of words spread over their range: evenly drawn ones by 0.29 of it, counts by less."""
 
-RELATED = 0.2
+MAX_WORD_CORRELATION = 0.2
 """Mean correlation of words that stand next to each other; pixels have 0.5 and more."""
 
-LOOKED_UP = (
+EMBEDDING_HINT = (
     "If these are ids of words or categories, look them up: int32 input, embedding(table, size={})"
 )
 
-LEVELS = (5, 50)
-EXPLAINED = 0.2
+CATEGORY_VALUES = (5, 50)
+MIN_EXPLAINED = 0.2
 """A category as a number: so many values, whose means explain this much more than a line."""
 
-BY_HAND = 0.05
+SCALE_TOLERANCE = 0.05
 """How far at most means and deviations of scaled columns are from 0 and 1."""
 
-NUMERALS = 0.8
+MIN_NUMERIC_SHARE = 0.8
 """More than this share of the categories are numbers: a measurement, with a word or two."""
 
-SCARCE = 10
+MIN_ROWS_PER_CATEGORY = 10
 """Training rows per category; names of things that look like numbers occur more often."""
 
 IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)")
@@ -127,8 +127,8 @@ def find_numeric_categories(rows: Rows) -> Suspicion | None:
     for name, categories in rows.categories.items():
         words = [category for category in categories if as_number(category) is None]
         numeric = len(categories) - len(words)
-        many = numeric >= max(LEVELS[0], NUMERALS * len(categories))
-        if many and len(rows.training) < SCARCE * len(categories):
+        many = numeric >= max(CATEGORY_VALUES[0], MIN_NUMERIC_SHARE * len(categories))
+        if many and len(rows.training) < MIN_ROWS_PER_CATEGORY * len(categories):
             others = f", the others {', '.join(words[:3])}" if words else ""
             texts.append(
                 f"{name}: {numeric} of {len(categories)} categories are numbers{others}; each has "
@@ -143,7 +143,7 @@ def find_far_cells(rows: Rows) -> Suspicion | None:
     unsure = True
     for column in rows.columns:
         ordered = sorted(column.values)
-        if len(ordered) >= FEWEST:
+        if len(ordered) >= MIN_CELLS:
             for values, sign in ((ordered, 1), ([-v for v in reversed(ordered)], -1)):
                 report = _describe_far_cells(values, column, sign)
                 if report:
@@ -167,14 +167,18 @@ def _describe_far_cells(values: list[float], column: Column, sign: int) -> tuple
     raw = column.raw(sign * low)
     lows, highs = (column.raw(sign * value) for value in (rest[0], rest[-1]))
     others = f"the others lie from {min(lows, highs):.4g} to {max(lows, highs):.4g}"
-    if times >= max(2, REPEATED * size) and gap > APART * (rest[-1] - rest[0]):
+    if times >= max(2, MIN_CODE_SHARE * size) and gap > MIN_CODE_DISTANCE * (rest[-1] - rest[0]):
         return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
     close = 1e-5 * max(abs(lows), abs(highs))
     coded = sign > 0 and (abs(raw) <= close or abs(raw + 1) <= close)
-    common = times >= max(2, 2 * REPEATED * size) and len(set(rest)) >= 20
-    if coded and common and inner[0] - low > MOST_APART * spread and gap > 0.2 * spread:
+    common = times >= max(2, 2 * MIN_CODE_SHARE * size) and len(set(rest)) >= 20
+    if coded and common and inner[0] - low > MIN_DISTANCE_OF_ZERO * spread and gap > 0.2 * spread:
         return f"{times} cells of {column.name} are {raw:.2g}, {others}", False
-    if spread > 0 and gap + inner[0] - rest[0] > STRAY * spread and gap > (rest[-1] - rest[0]) / 2:
+    if (
+        spread > 0
+        and gap + inner[0] - rest[0] > MIN_STRAY_DISTANCE * spread
+        and gap > (rest[-1] - rest[0]) / 2
+    ):
         return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
     return None
 
@@ -199,17 +203,20 @@ def find_rounded_columns(rows: Rows) -> Suspicion | None:
         if not std or not raw:
             continue
         step = 2.0 ** (math.frexp(raw)[1] - 24)
-        if std < RESOLVED * step:
+        if std < MIN_FLOAT32_STEPS * step:
             texts.append(f"{column.name}: numbers around {raw:.6g} have steps of {step:g}")
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
 
 
 def find_redundant_columns(rows: Rows) -> Suspicion | None:
     """Find columns that are the same, up to scale, or combinations of others."""
-    sample = rows.training[:: -(-len(rows.training) // COMPARED_ROWS) or 1]
+    sample = rows.training[:: -(-len(rows.training) // MAX_COMPARED_ROWS) or 1]
     if rows.target is None:  # a model that learns the inputs themselves relies on their dependence
         return None
-    if not 1 < len(rows.columns) <= COMPARED or len(sample) < 2 * len(rows.columns) + 10:
+    if (
+        not 1 < len(rows.columns) <= MAX_COMPARED_COLUMNS
+        or len(sample) < 2 * len(rows.columns) + 10
+    ):
         return None
     texts: list[str] = []
     kept: list[tuple[Column, list[float], list[float]]] = []
@@ -217,7 +224,7 @@ def find_redundant_columns(rows: Rows) -> Suspicion | None:
     for column in rows.columns:
         values = column.of(sample)
         common = Counter(values)
-        if max(common.values()) > MOSTLY_ONE * len(values):
+        if max(common.values()) > MAX_SHARE_OF_ONE_VALUE * len(values):
             continue
         vector = unit(values)
         parts, rest, left = combination(vector, basis)
@@ -273,7 +280,7 @@ def find_categories(rows: Rows) -> Suspicion | None:
     labels = [float(target[row]) for row in rows.sample]
     targets = [labels]
     if rows.classes and len(classes := set(labels)) > 2:
-        if len(classes) > MOST_CLASSES or len(rows.columns) > AMONG:
+        if len(classes) > MAX_CLASSES or len(rows.columns) > MAX_COLUMNS:
             return None
         targets = [[float(label == one) for label in labels] for one in sorted(classes)]
     texts: list[str] = []
@@ -285,7 +292,7 @@ def find_categories(rows: Rows) -> Suspicion | None:
         return None
     remedy = ""
     if words := _vocabulary_size(rows.columns):
-        remedy = f"{LOOKED_UP.format(words)}."
+        remedy = f"{EMBEDDING_HINT.format(words)}."
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
 
 
@@ -294,12 +301,12 @@ def _vocabulary_size(columns: Sequence[Column]) -> int:
     is_whole = all(
         (raw := column.raw(value)) > -0.5 and abs(raw - round(raw)) < 1e-3
         for column in columns
-        for value in islice(column.values, FEWEST)
+        for value in islice(column.values, MIN_CELLS)
     )
-    if len(columns) < WORDS[0] or not is_whole:
+    if len(columns) < MIN_WORD_COLUMNS_AND_IDS[0] or not is_whole:
         return 0
     highest = [column.raw(max(column.values)) for column in columns]
-    alike = min(highest) > max(highest) / 2 >= WORDS[1] / 2
+    alike = min(highest) > max(highest) / 2 >= MIN_WORD_COLUMNS_AND_IDS[1] / 2
     return round(max(highest)) + 1 if alike else 0
 
 
@@ -311,15 +318,21 @@ def find_vocabulary(rows: Rows) -> Suspicion | None:
     size = _vocabulary_size(rows.columns)
     if not size:
         return None
-    some = rows.columns[:: -(-len(rows.columns) // AMONG) or 1]
+    some = rows.columns[:: -(-len(rows.columns) // MAX_COLUMNS) or 1]
     columns = [[column.raw(value) for value in column.of(rows.sample)] for column in some]
     figures = list(map(compute_moments, columns))
     middle = math.fsum(mean for mean, _ in figures) / len(figures)
-    alike = all(std > SPREAD * size and abs(mean - middle) < std / 2 for mean, std in figures)
+    alike = all(
+        std > MIN_WORD_DEVIATION * size and abs(mean - middle) < std / 2 for mean, std in figures
+    )
     is_whole = all(abs(value - round(value)) < 1e-3 for values in columns for value in values)
-    various = min([len({*values}) for values in columns]) >= WORDS[1]
+    various = min([len({*values}) for values in columns]) >= MIN_WORD_COLUMNS_AND_IDS[1]
     related = math.fsum(abs(correlation(*pair)) for pair in pairwise(columns)) / (len(columns) - 1)
-    if not (alike and is_whole and various) or related > RELATED or len(rows.sample) < SURE:
+    if (
+        not (alike and is_whole and various)
+        or related > MAX_WORD_CORRELATION
+        or len(rows.sample) < MIN_ROWS
+    ):
         return None
     return Suspicion("words of one vocabulary", {"size": size})
 
@@ -330,7 +343,7 @@ def _describe_ups_and_downs(rows: Rows, column: Column, labels: Sequence[float])
     groups: dict[float, list[float]] = {}
     for value, label in zip(values, labels, strict=True):
         groups.setdefault(value, []).append(label)
-    if not LEVELS[0] <= len(groups) <= LEVELS[1] or len(groups) > len(values) / 5:
+    if not CATEGORY_VALUES[0] <= len(groups) <= CATEGORY_VALUES[1] or len(groups) > len(values) / 5:
         return ""
     if any(abs(column.raw(v) - round(column.raw(v))) > 1e-3 for v in groups):
         return ""
@@ -340,7 +353,7 @@ def _describe_ups_and_downs(rows: Rows, column: Column, labels: Sequence[float])
     turns = sum(a * b < 0 for a, b in pairwise(steps))
     explained = _between(groups) - correlation(values, labels) ** 2
     many = turns >= min(3, max(2, (len(means) - 2) / 2)) and 2 * turns >= len(steps)
-    if not many or explained <= EXPLAINED:
+    if not many or explained <= MIN_EXPLAINED:
         return ""
     times = f"{turns + 1} times"
     return f"{column.name}: {len(groups)} whole numbers, whose targets go up and down {times}"
@@ -364,7 +377,7 @@ def is_standardised_by_hand(rows: Rows) -> bool:
     scaled = 0
     for column in rows.columns:
         mean, std = compute_moments(column.of(rows.training))
-        scaled += abs(mean) < BY_HAND and abs(std - 1) < BY_HAND
+        scaled += abs(mean) < SCALE_TOLERANCE and abs(std - 1) < SCALE_TOLERANCE
     return scaled > len(rows.columns) / 2
 
 

@@ -8,7 +8,7 @@ from datetime import date
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.facts.facts import Suspicion
 
-DIFFERENT = 12
+MIN_DATES = 12
 """The least number of dates: one in 27 eight-digit numbers is a date, one in eight six-digit
 numbers ends in a month."""
 
@@ -28,7 +28,7 @@ def find_dates(rows: Rows) -> Suspicion | None:
 def date_format(column: Column, rows: Rows) -> tuple[str, str] | None:
     """Return how the dates of a column are written, and where they jump; None if it has none."""
     values = {column.raw(value) for value in column.of(rows.sample)}
-    if len(values) < DIFFERENT or min(values) < 1:
+    if len(values) < MIN_DATES or min(values) < 1:
         return None
     # float32 has steps of 2 beyond 2^24, and of a ten-millionth of what scales the column.
     slack = (max(values) > 2**24) + 5e-7 * abs(column.scale)

@@ -81,7 +81,7 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
 }
 """Facts that rules compare with the network, or with the result of the training."""
 
-SPOILED = {
+CONSEQUENCES = {
     "E614": ("E617", "E622", "E631"),
     "E615": ("E632",),
     "E625": ("E617", "E626"),
@@ -129,7 +129,7 @@ def examine(
         suspicions["E620"] = suspicions["E620"] or check(
             "E620", lambda: find_order_effect(suspicions["E922"], rows)
         )
-    for first, others in SPOILED.items():
+    for first, others in CONSEQUENCES.items():
         if suspicions[first]:
             suspicions |= dict.fromkeys(others)
     return {id: suspicion for id, suspicion in suspicions.items() if suspicion is not None}

@@ -9,7 +9,7 @@ from operator import add, mul, sub
 from typing import NamedTuple
 
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.columns import SURE, find_identifiers
+from webnnm.expert.examination.columns import MIN_ROWS, find_identifiers
 from webnnm.expert.examination.neighbours import shift_of_windows
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import (
@@ -21,27 +21,28 @@ from webnnm.expert.examination.statistics import (
 )
 from webnnm.expert.facts.facts import Suspicion
 
-EXACT = 1e-3
+MAX_RESIDUAL = 1e-3
 """A formula leaves at most this share of the variance: computed and rounded values leave less,
 measured values more."""
 
-ALONE = 2e-3
+MIN_RESIDUAL_OF_PARTS = 2e-3
 """Each column alone, and for a product or quotient their best linear combination, leaves at least
-this share, and `TIMES` as much as the formula: otherwise the formula explains nothing more."""
+this share, and `MIN_RESIDUAL_RATIO` times as much as the formula, which otherwise explains nothing
+more."""
 
-TIMES = 20
-MOST = 24
-"""This many columns are examined in pairs, first on `FEW` rows: 0.1 s."""
+MIN_RESIDUAL_RATIO = 20
+MAX_COLUMNS = 24
+"""This many columns are examined in pairs, first on `FIRST_ROWS` rows: 0.1 s."""
 
-FEW, NEARLY = 24, 0.03
-"""On few rows a formula may leave more than `EXACT`, where the target hardly varies on them."""
+FIRST_ROWS, MAX_RESIDUAL_OF_FIRST = 24, 0.03
+"""On the first rows a formula may leave more, where the target hardly varies on them."""
 
-PART, EQUAL = 0.02, 1.03
+MIN_PART, MAX_WEIGHT_RATIO = 0.02, 1.03
 """In a total all parts have the same weight, within 3 %; a column with less than a fiftieth of the
 deviation of the whole is not a part."""
 
-COMPARED = 400
-VALUES = 8
+MAX_ROWS = 400
+MIN_VALUES = 8
 """A quantity has at least this many values; yes and no times a price is a choice."""
 
 Formula = Callable[[float, float], float]
@@ -85,26 +86,26 @@ FORMS = (
 def find_formula(rows: Rows) -> Suspicion | None:
     """Find two named columns, or parts of a total, that together give a quantity."""
     target, named = rows.quantity, [*_quantities_with_names(rows)]
-    some = rows.sample[:: -(-len(rows.sample) // COMPARED) or 1]
-    if target is None or not 1 < len(named) <= MOST or len(some) < SURE:
+    some = rows.sample[:: -(-len(rows.sample) // MAX_ROWS) or 1]
+    if target is None or not 1 < len(named) <= MAX_COLUMNS or len(some) < MIN_ROWS:
         return None
     if shift_of_windows(rows) is not None:  # the next value of a smooth series follows from two
         return None
     targets = [target.raw(value) for value in target.of(some)]
     values = [[column.raw(value) for value in column.of(some)] for column in named]
-    step = len(some) // FEW
+    step = len(some) // FIRST_ROWS
     first = targets[::step]
     best: tuple[float, Form, int, int] | None = None
     for one, other in combinations(range(len(named)), 2):
         pair = values[one], values[other]
         fewer = pair[0][::step], pair[1][::step]
         for form in FORMS:
-            if _residual_share(form, *fewer, first) > NEARLY:
+            if _residual_share(form, *fewer, first) > MAX_RESIDUAL_OF_FIRST:
                 continue
             left = _residual_share(form, *pair, targets)
-            is_formula = left <= EXACT and _share_of_simpler_model(form, *pair, targets) >= max(
-                ALONE, TIMES * left
-            )
+            is_formula = left <= MAX_RESIDUAL and _share_of_simpler_model(
+                form, *pair, targets
+            ) >= max(MIN_RESIDUAL_OF_PARTS, MIN_RESIDUAL_RATIO * left)
             if is_formula and (best is None or left < best[0]):
                 best = left, form, one, other
     if best is None:
@@ -125,7 +126,7 @@ def _find_total(
     """Find a quantity that is the sum of three columns and more, some of them with a minus."""
     target = unit(targets)
     left = combination(target, orthonormalise(values))[2] ** 2
-    if len(names) < 3 or left > EXACT:
+    if len(names) < 3 or left > MAX_RESIDUAL:
         return None
     weights: dict[str, float] = {}
     for index, name in enumerate(names):
@@ -134,11 +135,11 @@ def _find_total(
         if length < DEPENDENT:
             return None
         share = math.fsum(map(mul, rest, target)) / length**2
-        if abs(share) > PART:
+        if abs(share) > MIN_PART:
             weights[name] = share / compute_moments(values[index])[1]
     sizes = [abs(weight) for weight in weights.values()]
     first = next(iter(weights.values()), 0.0)
-    if len(sizes) < 3 or max(sizes) > EQUAL * min(sizes):
+    if len(sizes) < 3 or max(sizes) > MAX_WEIGHT_RATIO * min(sizes):
         return None
     signs = ["+" if weight * first > 0 else "−" for weight in weights.values()]
     text = "".join(f" {sign} {name}" for sign, name in zip(signs, weights, strict=True))
@@ -163,7 +164,7 @@ def _quantities_with_names(rows: Rows) -> Iterator[Column]:
     names = {name for about in rows.fields.values() for name in about.features or ()}
     names -= {column.name for column in find_identifiers(rows)}
     for column in rows.columns:
-        if column.name in names and len({*column.of(rows.sample)}) >= VALUES:
+        if column.name in names and len({*column.of(rows.sample)}) >= MIN_VALUES:
             yield column
 
 

@@ -7,32 +7,37 @@ from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 
-from webnnm.expert.examination.neighbours import RANDOM, find_three_nearest, make_points
-from webnnm.expert.examination.order import CHANCE, exceeds_chance, score_neighbours, spread_evenly
+from webnnm.expert.examination.neighbours import RANDOM_METHODS, find_three_nearest, make_points
+from webnnm.expert.examination.order import (
+    EXAMINED_ROWS,
+    exceeds_chance,
+    score_neighbours,
+    spread_evenly,
+)
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
 
-VALUES = 30
+MIN_VALUES = 30
 """Columns with fewer values repeat them by nature, and so do pairs of such columns."""
 
-EACH = 3
+MIN_GROUP_SIZE = 3
 """Rows of a person, by the median; fewer say little about the others."""
 
-RARER = 0.5
+MAX_PAIR_RATIO = 0.5
 """Pairs of values are at most so many of those that the same columns have when one is shuffled."""
 
-COLUMNS = 12
+MAX_COLUMNS = 12
 """This many columns are tried in pairs."""
 
 
 def find_groups(rows: Rows) -> Suspicion | None:
     """Find rows that share two measurements, and predict the target because they do."""
     sample = sorted(rows.sample)
-    if rows.method not in RANDOM or not rows.subsets["testing"] or rows.target is None:
+    if rows.method not in RANDOM_METHODS or not rows.subsets["testing"] or rows.target is None:
         return None
     group_key = _find_group_key(rows, sample)
-    points = make_points(rows, sample, CHANCE) if group_key else None
-    if group_key is None or points is None or len(points) < CHANCE:
+    points = make_points(rows, sample, EXAMINED_ROWS) if group_key else None
+    if group_key is None or points is None or len(points) < EXAMINED_ROWS:
         return None
     names, keys = group_key
     number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
@@ -61,13 +66,13 @@ def _find_group_key(
     fine: list[tuple[str, list[float], list[float]]] = []
     for column in rows.columns:
         values = column.of(sample)
-        if VALUES <= len({*values}) <= len(sample) / EACH:
+        if MIN_VALUES <= len({*values}) <= len(sample) / MIN_GROUP_SIZE:
             fine.append((column.name, values, [values[row] for row in shuffled]))
-    for (one, first, _), (other, second, mixed) in combinations(fine[:COLUMNS], 2):
+    for (one, first, _), (other, second, mixed) in combinations(fine[:MAX_COLUMNS], 2):
         keys = [*zip(first, second, strict=True)]
         groups = Counter(keys)
-        if sorted(groups.values())[len(groups) // 2] < EACH:
+        if sorted(groups.values())[len(groups) // 2] < MIN_GROUP_SIZE:
             continue
-        if len(groups) <= RARER * len({*zip(first, mixed, strict=True)}):
+        if len(groups) <= MAX_PAIR_RATIO * len({*zip(first, mixed, strict=True)}):
             return (one, other), keys
     return None

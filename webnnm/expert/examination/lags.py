@@ -8,14 +8,14 @@ from typing import NamedTuple
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import Rows
 
-TRIED = 60
+MAX_PAIRS = 60
 """This many pairs of consecutive rows show whether the values of a column move into another."""
 
-CONTINUED = 0.9
+MIN_SHARE = 0.9
 """This share of them: a few files may follow each other in a table."""
 
-MOST = 64
-NEAR = 1e-4
+MAX_COLUMNS = 64
+TOLERANCE = 1e-4
 """In deviations; float32 leaves 1e-6 of a value."""
 
 
@@ -31,22 +31,22 @@ class Lags(NamedTuple):
 def find_lags(rows: Rows) -> Lags | None:
     """Return the columns whose value is in another column one row later, in rows of a table."""
     size = len(rows.columns[0].values) if rows.columns else 0
-    if not 1 < len(rows.columns) <= MOST or size < 2 * TRIED:
+    if not 1 < len(rows.columns) <= MAX_COLUMNS or size < 2 * MAX_PAIRS:
         return None
-    numbers = range(0, size - 1, -(-(size - 1) // TRIED))
+    numbers = range(0, size - 1, -(-(size - 1) // MAX_PAIRS))
     here = {column.name: column.original(numbers) for column in rows.columns}
     spreads = {name: compute_moments(values)[1] for name, values in here.items()}
     later = [number + 1 for number in numbers]
     after = {column.name: column.original(later) for column in rows.columns}
     # What hardly changes from row to row is the same as other such columns.
     changing = [
-        name for name, std in spreads.items() if not _same(here[name], after[name], NEAR * std)
+        name for name, std in spreads.items() if not _same(here[name], after[name], TOLERANCE * std)
     ]
     moves = {
         one: [
             two
             for two in changing
-            if one != two and _same(here[one], after[two], NEAR * spreads[one])
+            if one != two and _same(here[one], after[two], TOLERANCE * spreads[one])
         ]
         for one in changing
     }
@@ -59,14 +59,14 @@ def find_lags(rows: Rows) -> Lags | None:
     latest = sorted(names - reached)
     target = rows.quantity
     continued = target is not None and any(
-        _same(target.original(numbers), after[one], NEAR * spreads[one]) for one in latest
+        _same(target.original(numbers), after[one], TOLERANCE * spreads[one]) for one in latest
     )
     return Lags(frozenset(names), latest[0] if len(latest) == 1 else "", continued)
 
 
 def _same(one: Sequence[float], other: Sequence[float], slack: float) -> bool:
     """Return whether two columns have the same values, but for a few."""
-    allowed = (1 - CONTINUED) * len(one)
+    allowed = (1 - MIN_SHARE) * len(one)
     for a, b in zip(one, other, strict=True):
         if abs(a - b) > slack:
             allowed -= 1

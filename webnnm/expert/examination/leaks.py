@@ -6,47 +6,47 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import eq, ne
 
-from webnnm.expert.examination.columns import SURE, find_identifiers
+from webnnm.expert.examination.columns import MIN_ROWS, find_identifiers
 from webnnm.expert.examination.neighbours import find_three_nearest, make_points, vote_accuracy
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import correlation, ranks, residuals
 from webnnm.expert.facts.facts import Suspicion
 
-TELLING = 0.02
+MAX_ERROR = 0.02
 """A column gives the class away if it is wrong at most this often, relative to guessing by the
 shares of the classes: one row in a hundred of two equal classes. Good features of real tables are
 wrong more often than that."""
 
-SAME_ORDER = 0.9995
+MIN_RANK_CORRELATION = 0.9995
 """A column gives a quantity away if their ranks correlate this much: only a change of units or
 rounding is left."""
 
-EASY = 0.95
+EASY_ACCURACY = 0.95
 """If all other columns predict the class of this share of the rows as well, the task is easy."""
 
-SAME, OTHER = 0.95, 0.1
+MIN_SHARE_IN_CLASS, MAX_SHARE_ELSEWHERE = 0.95, 0.1
 """At least this share of the rows of some classes has the value, and at most this share of the
 others: a few are late, or entered for the wrong row."""
 
-ALWAYS, SELDOM, SURE_OF_IT = 1.0, 0.4, 100
+WHOLE_CLASS, MAX_SHARE_BESIDE_WHOLE, MIN_ROWS_OF_WHOLE = 1.0, 0.4, 100
 """Or all of this many rows of some classes have another value, and at most this share of the
 others: it is recorded whenever the answer is yes, and for other reasons too."""
 
-VALUES = 5
+MIN_VALUES = 5
 """A quantity has so many other values; yes and no may be a feature like any other."""
 
-FEWEST = 10
+MIN_MARKED_ROWS = 10
 """Rows on either side from which on shares are not due to chance."""
 
-WORSE, BEHIND = 3.0, 1.25
+MIN_ERROR_RATIO, MIN_ERROR_RATIO_OF_WHOLE = 3.0, 1.25
 """All other columns together are wrong this many times as often: otherwise the task is easy, and
 the column is one of several good ones. The second number is for columns that are never missing,
 which hardly happens by chance."""
 
-TRIED = 200
+MAX_TRIED_ROWS = 200
 """Rows on which the other columns are tried."""
 
-KNOWN = (
+REMEDY = (
     "Check whether it is known before the target is; leave it out if it is filled in afterwards."
 )
 
@@ -55,7 +55,7 @@ def find_predictors(rows: Rows) -> Suspicion | None:
     """Find columns that alone predict the target; not those that number the rows, even if
     sorted."""
     target, sample = rows.target, rows.sample
-    if target is None or len(rows.columns) < 2 or len(sample) < SURE:
+    if target is None or len(rows.columns) < 2 or len(sample) < MIN_ROWS:
         return None
     labels = [target[row] for row in sample]
     if len(set(labels)) < 2:
@@ -64,8 +64,8 @@ def find_predictors(rows: Rows) -> Suspicion | None:
     columns = [column for column in rows.columns if column.name not in excluded]
     if rows.classes:
         wrong = {column.name: _prediction_error(column.of(sample), labels) for column in columns}
-        leaks = [one for one in columns if wrong[one.name] <= TELLING * _guess_error(labels)]
-        if leaks and _score_of_others(rows, leaks, labels) >= EASY:
+        leaks = [one for one in columns if wrong[one.name] <= MAX_ERROR * _guess_error(labels)]
+        if leaks and _score_of_others(rows, leaks, labels) >= EASY_ACCURACY:
             return None
         messages = [
             f"{one.name} alone predicts the class of {1 - wrong[one.name]:.1%} of the rows"
@@ -77,7 +77,7 @@ def find_predictors(rows: Rows) -> Suspicion | None:
         messages = [
             f"{name} alone gives the target (rank correlation {order:.4f})"
             for name, order in orders.items()
-            if order >= SAME_ORDER
+            if order >= MIN_RANK_CORRELATION
         ]
     if not messages or len(messages) > len(columns) / 2:
         return None
@@ -90,7 +90,7 @@ def find_markers(rows: Rows) -> Suspicion | None:
     An example is the days for which the last bill has been open, 0 for all who did not leave.
     """
     target, sample = rows.target, rows.sample
-    if target is None or not rows.classes or len(rows.columns) < 2 or len(sample) < SURE:
+    if target is None or not rows.classes or len(rows.columns) < 2 or len(sample) < MIN_ROWS:
         return None
     labels = [target[row] for row in sample]
     left_out = {column.name for column in find_identifiers(rows)}
@@ -99,10 +99,13 @@ def find_markers(rows: Rows) -> Suspicion | None:
         values = column.of(sample)
         usual = Counter(values).most_common(1)[0][0]
         marked = [value != usual for value in values]
-        classes, worse = _classes(marked, labels), WORSE
+        classes, worse = _classes(marked, labels), MIN_ERROR_RATIO
         if not classes and usual == min(values):
-            classes, worse = _classes(marked, labels, ALWAYS, SELDOM, SURE_OF_IT), BEHIND
-        if not classes or column.name in left_out or len({*values}) <= VALUES:
+            classes, worse = (
+                _classes(marked, labels, WHOLE_CLASS, MAX_SHARE_BESIDE_WHOLE, MIN_ROWS_OF_WHOLE),
+                MIN_ERROR_RATIO_OF_WHOLE,
+            )
+        if not classes or column.name in left_out or len({*values}) <= MIN_VALUES:
             continue
         targets = [float(label in classes) for label in labels]
         right = sum(map(eq, marked, targets)) / len(targets)
@@ -114,15 +117,15 @@ def find_markers(rows: Rows) -> Suspicion | None:
             f"{column.name} is {column.raw(usual):.6g} or not, and that alone predicts {kind} in "
             f"{right:.0%} of the rows, all other columns together in {others:.0%}"
         )
-    return Suspicion("; ".join(texts), {"marks": len(texts)}, KNOWN) if texts else None
+    return Suspicion("; ".join(texts), {"marks": len(texts)}, REMEDY) if texts else None
 
 
 def _classes(
     marked: Sequence[bool],
     labels: Sequence[float],
-    high: float = 1 - OTHER,
-    low: float = 1 - SAME,
-    rows: int = FEWEST,
+    high: float = 1 - MAX_SHARE_ELSEWHERE,
+    low: float = 1 - MIN_SHARE_IN_CLASS,
+    rows: int = MIN_MARKED_ROWS,
 ) -> set[float]:
     """Return the classes with enough marked rows, if all others have few enough."""
     total, some = Counter(labels), Counter[float]()
@@ -157,7 +160,7 @@ def _score_of_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[fl
     """Return the share of rows whose class the other columns predict, by nearest rows, or for two
     classes by a line; 0 if there are too many."""
     sample = rows.sample
-    points = make_points(rows, sample, TRIED)
+    points = make_points(rows, sample, MAX_TRIED_ROWS)
     indices = [index for index, column in enumerate(rows.columns) if column not in left_out]
     if points is None or len(points[0]) != len(rows.columns) or 2 * len(indices) > len(labels):
         return 0.0
@@ -167,6 +170,6 @@ def _score_of_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[fl
         left = residuals(labels, others, len(labels))
         by_line = sum([abs(value) < 0.5 for value in left]) / len(left)
     rest = [[point[index] for index in indices] for point in points]
-    tried = range(0, len(rest), -(-len(rest) // TRIED))
+    tried = range(0, len(rest), -(-len(rest) // MAX_TRIED_ROWS))
     near, _ = find_three_nearest(rest, tried)
     return max(by_line, vote_accuracy(tried, near, labels))

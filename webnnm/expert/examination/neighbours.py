@@ -15,25 +15,25 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.preparation.quality import FEW, NARROW, make_row_keys
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.rows import SAMPLE, Rows
+from webnnm.expert.examination.rows import MAX_SAMPLE, Rows
 from webnnm.expert.facts.facts import Suspicion
 
-WORK = 3 * 10**7
+MAX_VALUES = 3 * 10**7
 """The number of values compared to find neighbours: about a second in a page."""
 
-LOOKED_AT = 40
+MAX_TESTED = 40
 """Testing rows whose neighbours are looked for."""
 
-NEAREST = 24
-JUMP = 3.0
+NEIGHBOURS = 24
+MIN_JUMP = 3.0
 """Rows of one origin are a few neighbours that are this many times nearer than the next one. In a
 cloud of any shape the next neighbour is as far off in a few of a hundred rows, at most in a sixth
 of those along a curve."""
 
-CLUSTERED = 0.5
+MIN_COPIED_SHARE = 0.5
 """Rows were copied, or are of groups, where more than this share have such neighbours."""
 
-FEW_OF_CLASS, OF_CLASS = 8, 0.7
+MIN_ROWS_OF_CLASS, MIN_COPIED_SHARE_OF_CLASS = 8, 0.7
 """A class was copied where so many rows are looked at, and more than this share have them."""
 
 COPY_LATER = (
@@ -41,12 +41,12 @@ COPY_LATER = (
     "more weight, class_weight='balanced'."
 )
 
-ENOUGH = 20
+MIN_ROWS = 20
 """With fewer testing rows the mean is not evidence."""
 
-RANDOM = ("random", "stratified")
+RANDOM_METHODS = ("random", "stratified")
 
-OVERLAP = 0.95
+MIN_CONTINUING_SHARE = 0.95
 """Of windows over one series this share continues the row before."""
 
 WHOLE_SERIES = (
@@ -54,38 +54,38 @@ WHOLE_SERIES = (
     "rows of others)."
 )
 
-AFTER = "Take the value after the window as the target: this one lies within it."
+LATER_TARGET = "Take the value after the window as the target: this one lies within it."
 
 
 def find_copies(rows: Rows) -> Suspicion | None:
     """Find testing rows with a few training rows much nearer than all others."""
     tested = rows.subsets["testing"]
-    tested = tested[:: -(-len(tested) // LOOKED_AT) or 1]
+    tested = tested[:: -(-len(tested) // MAX_TESTED) or 1]
     points = make_points(rows, rows.training, len(tested))
-    if points is None or len(tested) < ENOUGH or len(points) < 2 * NEAREST:
+    if points is None or len(tested) < MIN_ROWS or len(points) < 2 * NEIGHBOURS:
         return None
     others = make_points(rows, tested, len(points)) or []
     groups: list[int] = []
     hits: list[bool] = []
     for point in others:
-        near = nsmallest(NEAREST, (math.dist(point, other) for other in points))
+        near = nsmallest(NEIGHBOURS, (math.dist(point, other) for other in points))
         near = [distance for distance in near if distance > 1e-6 * near[-1]]
-        jumps = [index for index, (a, b) in enumerate(pairwise(near), 1) if b > JUMP * a]
-        hits.append(bool(jumps) and (jumps[0] > 1 or near[1] > JUMP**2 * near[0]))
+        jumps = [index for index, (a, b) in enumerate(pairwise(near), 1) if b > MIN_JUMP * a]
+        hits.append(bool(jumps) and (jumps[0] > 1 or near[1] > MIN_JUMP**2 * near[0]))
         groups += jumps[:1] if hits[-1] else []
     share = len(groups) / max(1, len(others))
-    usual = sorted(groups)[len(groups) // 2] if groups else 0
-    if share <= CLUSTERED:
-        return _find_copied_class(rows, tested, hits, usual)
+    usual_copies = sorted(groups)[len(groups) // 2] if groups else 0
+    if share <= MIN_COPIED_SHARE:
+        return _find_copied_class(rows, tested, hits, usual_copies)
     return Suspicion(
-        f"{share:.0%} of the testing rows have {usual} training rows that are much nearer than all "
-        "others: copies, or rows of the same person or thing",
-        {"share": share, "rows": usual},
+        f"{share:.0%} of the testing rows have {usual_copies} training rows that are much nearer "
+        "than all others: copies, or rows of the same person or thing",
+        {"share": share, "rows": usual_copies},
     )
 
 
 def _find_copied_class(
-    rows: Rows, tested: Sequence[int], hits: Sequence[bool], usual: int
+    rows: Rows, tested: Sequence[int], hits: Sequence[bool], usual_copies: int
 ) -> Suspicion | None:
     """Find a class most of whose rows have copies, such as a rare class that was oversampled."""
     if rows.target is None or not rows.classes:
@@ -93,23 +93,23 @@ def _find_copied_class(
     by_class: dict[float, list[bool]] = defaultdict(list)
     for row, hit in zip(tested, hits, strict=True):
         by_class[rows.target[row]].append(hit)
-    for label, some in sorted(by_class.items()):
-        share = sum(some) / len(some)
-        if len(some) >= FEW_OF_CLASS and share > OF_CLASS:
+    for label, hits_of_class in sorted(by_class.items()):
+        share = sum(hits_of_class) / len(hits_of_class)
+        if len(hits_of_class) >= MIN_ROWS_OF_CLASS and share > MIN_COPIED_SHARE_OF_CLASS:
             return Suspicion(
-                f"{share:.0%} of the testing rows of class {label:g} have {usual} training rows "
-                "that are much nearer than all others: copies with a little noise",
-                {"share": share, "rows": usual},
+                f"{share:.0%} of the testing rows of class {label:g} have {usual_copies} training "
+                "rows that are much nearer than all others: copies with a little noise",
+                {"share": share, "rows": usual_copies},
                 COPY_LATER,
             )
     return None
 
 
-def adapt_to_windows(told: Suspicion | None, rows: Rows) -> Suspicion | None:
+def adapt_to_windows(suspicion: Suspicion | None, rows: Rows) -> Suspicion | None:
     """Adapt the remedy for a column that predicts the target, if rows are windows over a series."""
-    if told is None or shift_of_windows(rows) is None:
-        return told
-    return replace(told, remedy=AFTER)
+    if suspicion is None or shift_of_windows(rows) is None:
+        return suspicion
+    return replace(suspicion, remedy=LATER_TARGET)
 
 
 def make_points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
@@ -120,7 +120,7 @@ def make_points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[fl
         if is_float(values.dtype) and rows.fields[block].kind == "continuous"
     ]
     width = sum(count(values.shape[1:]) for values in arrays)
-    if len(arrays) < len(rows.inputs) or not 0 < width * len(numbers) * max(1, times) <= WORK:
+    if len(arrays) < len(rows.inputs) or not 0 < width * len(numbers) * max(1, times) <= MAX_VALUES:
         return None
     points: list[tuple[float, ...]] = [()] * len(numbers)
     for values in arrays:
@@ -129,16 +129,18 @@ def make_points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[fl
         units = [1.0] * size
         if rows.columns:
             for index in range(size):
-                own = [flat[row * size + index] for row in rows.sample]
-                mean, std = compute_moments(own)
+                numbers_of_column = [flat[row * size + index] for row in rows.sample]
+                mean, std = compute_moments(numbers_of_column)
                 units[index] = 1 / std if std > 1e-6 * (abs(mean) + 1e-30) else 0.0
-                if std and len({*own}) == 2:
+                if std and len({*numbers_of_column}) == 2:
                     # Another category is as far as one deviation, however rare: rows of one
                     # category are not copies of each other.
-                    units[index] = 1 / (max(own) - min(own))
+                    units[index] = 1 / (max(numbers_of_column) - min(numbers_of_column))
         for index, row in enumerate(numbers):
-            own = flat[row * size : (row + 1) * size]
-            points[index] += tuple([value * scale for value, scale in zip(own, units, strict=True)])
+            numbers_of_column = flat[row * size : (row + 1) * size]
+            points[index] += tuple(
+                [value * scale for value, scale in zip(numbers_of_column, units, strict=True)]
+            )
     return points
 
 
@@ -149,19 +151,19 @@ def find_three_nearest(
     beside: float = 0.0,
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return the three points nearest to each examined one, and the three nearest of those more
-    than `beside` away in the order, none if there are no places.
+    than `beside` away in the order, none if there are no positions.
 
     >>> find_three_nearest([[0.0], [1.0], [2.0], [9.0]], [0])
     ([[1, 2, 3]], [])
     """
     near: list[list[int]] = []
     far: list[list[int]] = []
-    for one in examined:
-        distances = [math.dist(points[one], point) for point in points]
+    for row in examined:
+        distances = [math.dist(points[row], point) for point in points]
         order = nsmallest(4, range(len(points)), key=distances.__getitem__)
-        near.append([n for n in order if n != one][:3])
+        near.append([n for n in order if n != row][:3])
         if positions is not None:
-            here = positions[one]
+            here = positions[row]
             others = (n for n, position in enumerate(positions) if abs(position - here) > beside)
             far.append(nsmallest(3, others, key=distances.__getitem__))
     return near, far
@@ -172,7 +174,7 @@ def vote_accuracy(
 ) -> float:
     """Return the share of rows whose class most of their neighbours have."""
     votes = [Counter(labels[n] for n in neighbours).most_common(1)[0][0] for neighbours in near]
-    return sum([labels[one] == label for one, label in zip(examined, votes, strict=True)]) / len(
+    return sum([labels[row] == label for row, label in zip(examined, votes, strict=True)]) / len(
         examined
     )
 
@@ -182,37 +184,41 @@ def find_contradictions(rows: Rows) -> Suspicion | None:
     if rows.target is None or not rows.classes:
         return None
     rows_by_key: dict[bytes, list[int]] = defaultdict(list)
-    for row, mark in enumerate(make_row_keys(rows.inputs)):
-        rows_by_key[mark].append(row)
+    for row, key in enumerate(make_row_keys(rows.inputs)):
+        rows_by_key[key].append(row)
     narrow = 0 < len(rows.columns) <= NARROW
     if narrow and all(len({*column.values}) < FEW * len(rows_by_key) for column in rows.columns):
         return None
     target = rows.target
-    conflicts = [some for some in rows_by_key.values() if len({target[row] for row in some}) > 1]
+    conflicts = [
+        equal_rows
+        for equal_rows in rows_by_key.values()
+        if len({target[row] for row in equal_rows}) > 1
+    ]
     share = sum(map(len, conflicts)) / len(rows.target)
     if share <= 0.01:
         return None
-    one = ", ".join(map(str, conflicts[0][:3]))
+    example = ", ".join(map(str, conflicts[0][:3]))
     return Suspicion(
-        f"{share:.1%} of the rows are equal to a row of another class, such as rows {one}",
+        f"{share:.1%} of the rows are equal to a row of another class, such as rows {example}",
         {"share": share},
     )
 
 
 def find_windows(rows: Rows) -> Suspicion | None:
     """Find rows that are windows over one series, divided at random."""
-    if rows.method not in RANDOM or not rows.subsets["testing"]:
+    if rows.method not in RANDOM_METHODS or not rows.subsets["testing"]:
         return None
     window_and_shift = _find_window(rows)
     if window_and_shift is None:
         return None
     window, shift = window_and_shift
     breaks = _count_breaks(window, shift)
-    several = f" of {breaks + 1} series" if breaks else " over one series"
+    text = f" of {breaks + 1} series" if breaks else " over one series"
     return Suspicion(
         f"every row continues the one before, {shift} further"
         + f", but for {breaks}" * (breaks > 0)
-        + f": windows{several}, which testing shares with training",
+        + f": windows{text}, which testing shares with training",
         {"shift": shift, "breaks": breaks},
         WHOLE_SERIES if breaks else "",
     )
@@ -231,7 +237,7 @@ def _find_window(rows: Rows) -> tuple[_Window, int] | None:
         steps = range(0, number - 1, -(-number // 200))
         for shift in range(1, min(8, window.size // window.unit // 2) + 1):
             breaks = (row for row in steps if not _continues(window, row, shift))
-            allowed = int((1 - OVERLAP) * len(steps))
+            allowed = int((1 - MIN_CONTINUING_SHARE) * len(steps))
             if len(list(islice(breaks, allowed + 1))) <= allowed:
                 return window, shift
     return None
@@ -239,7 +245,7 @@ def _find_window(rows: Rows) -> tuple[_Window, int] | None:
 
 def _count_breaks(window: _Window, shift: int) -> int:
     """Return how many rows do not continue the one before, as the first ones of further series."""
-    limit = min(SAMPLE, WORK // 30 // window.size, len(window.flat) // window.size)
+    limit = min(MAX_SAMPLE, MAX_VALUES // 30 // window.size, len(window.flat) // window.size)
     return sum(not _continues(window, row, shift) for row in range(limit - 1))
 
 
@@ -260,7 +266,7 @@ def _windows(rows: Rows) -> Iterator[_Window]:
         steps = about.sequence or len(about.shape) == 2
         unit = count(about.shape[1:]) if steps else 1
         table = len(about.shape) == 1 and len(rows.columns) == size
-        if not is_float(values.dtype) or len(values) < ENOUGH or not (steps or table):
+        if not is_float(values.dtype) or len(values) < MIN_ROWS or not (steps or table):
             continue
         yield _Window(values.values(), size, unit, rows.units(block))
 
@@ -271,20 +277,28 @@ def _continues(window: _Window, row: int, shift: int) -> bool:
     Values may be relative to one of them, as to the last one: then all differ by one number.
     """
     flat, size, unit, scales = window
-    one = [v * a + b for v, (a, b) in zip(flat[row * size : (row + 1) * size], scales, strict=True)]
+    row_values = [
+        v * a + b for v, (a, b) in zip(flat[row * size : (row + 1) * size], scales, strict=True)
+    ]
     first = (row + 1) * size
-    two = [v * a + b for v, (a, b) in zip(flat[first : first + size], scales, strict=True)]
-    near = 1e-4 * (max(one) - min(one))
-    if not near or _is_equal_but_offset(one, two, unit, near):
+    next_values = [v * a + b for v, (a, b) in zip(flat[first : first + size], scales, strict=True)]
+    tolerance = 1e-4 * (max(row_values) - min(row_values))
+    if not tolerance or _is_equal_but_offset(row_values, next_values, unit, tolerance):
         return False
-    slopes = list(map(sub, one[unit:], one))
-    straight = _is_equal_but_offset(slopes[unit:], slopes, 1, near)
-    return not straight and _is_equal_but_offset(one[shift * unit :], two, unit, near)
+    slopes = list(map(sub, row_values[unit:], row_values))
+    straight = _is_equal_but_offset(slopes[unit:], slopes, 1, tolerance)
+    return not straight and _is_equal_but_offset(
+        row_values[shift * unit :], next_values, unit, tolerance
+    )
 
 
 def _is_equal_but_offset(
-    one: Sequence[float], two: Sequence[float], unit: int, near: float
+    first: Sequence[float], second: Sequence[float], unit: int, near: float
 ) -> bool:
     """Return whether values are the same as far as both go, but for one offset in each unit."""
-    apart = list(map(sub, one, two))
-    return all(max(own) - min(own) <= 2 * near for n in range(unit) if (own := apart[n::unit]))
+    differences = list(map(sub, first, second))
+    return all(
+        max(differences_of_unit) - min(differences_of_unit) <= 2 * near
+        for n in range(unit)
+        if (differences_of_unit := differences[n::unit])
+    )

@@ -14,10 +14,10 @@ from webnnm.expert.facts.facts import Suspicion
 KINDS = (4, 20)
 """Three kinds have three distances, which may have any order by chance."""
 
-EACH = 10
+MIN_ROWS_PER_KIND = 10
 """Rows of a kind from which on its mean shows where it is."""
 
-ORDERED = 0.3
+MIN_CORRELATION = 0.3
 """Rank correlation of the distance of two kinds with the difference of their numbers: 0.8 and more
 of grades, 0 ± 0.3 of six kinds that were numbered by chance."""
 
@@ -31,7 +31,7 @@ def find_unordered_kinds(rows: Rows) -> Suspicion | None:
     kinds: dict[float, list[int]] = defaultdict(list)
     for row, number in zip(rows.sample, numbers, strict=True):
         kinds[number].append(row)
-    some = {number: own for number, own in kinds.items() if len(own) >= EACH}
+    some = {number: own for number, own in kinds.items() if len(own) >= MIN_ROWS_PER_KIND}
     if not KINDS[0] <= len(some) <= KINDS[1] or any(number % 1 for number in kinds):
         return None
     units = [1 / (compute_moments(column.of(rows.sample))[1] or 1.0) for column in rows.columns]
@@ -45,7 +45,7 @@ def find_unordered_kinds(rows: Rows) -> Suspicion | None:
     pairs = list(combinations(sorted(centres), 2))
     apart = [math.dist(centres[a], centres[b]) for a, b in pairs]
     related = correlation(ranks([b - a for a, b in pairs]), ranks(apart))
-    if related >= ORDERED:
+    if related >= MIN_CORRELATION:
         return None
     return Suspicion(
         "kinds with neighbouring numbers are no more similar than others (rank correlation "

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.columns import LOOKED_UP
+from webnnm.expert.examination.columns import EMBEDDING_HINT
 from webnnm.expert.examination.neighbours import (
-    RANDOM,
+    RANDOM_METHODS,
     find_three_nearest,
     make_points,
     vote_accuracy,
@@ -25,38 +25,38 @@ from webnnm.expert.examination.statistics import (
 )
 from webnnm.expert.facts.facts import Suspicion
 
-CHANCE = 200
+EXAMINED_ROWS = 200
 """The number of rows whose nearest neighbours are examined, if there are as many."""
 
-UNRELATED = 1.0
+MIN_ERRORS_ABOVE_CHANCE = 1.0
 """Standard errors above chance with which neighbours at least predict the class."""
 
-BESIDE = 0.2
+NEAR_IN_ORDER = 0.2
 """Rows within a fifth of the data order are left out to see how well the others predict: the rows
 of one of five persons, or of a season."""
 
-HANGING = 0.15
+MIN_LOSS_OF_SCORE = 0.15
 """The share of rows, or of the variance, by which the test is too good: as in E922, beyond
 chance."""
 
 R2_ERROR = 0.1
 """Of R² on 200 rows, roughly."""
 
-SPACIOUS = 4
+MIN_COLUMNS = 4
 """Fewer columns of many values form a curve or a grid, where neighbours are near by nature."""
 
-SORTED = 0.9
+MIN_ORDER_CORRELATION = 0.9
 """Rank correlation of a column with the order of rows that were sorted by it, or follow it."""
 
-KINDS = 10
+MAX_CLASSES = 10
 """This many classes are examined, the most frequent ones."""
 
-WHOLE = (
+SPLIT_HINT = (
     "Keep related rows together: method='sequential' for rows that follow each other in time, "
     "split=(rows of some, [], rows of others) for several rows of one person or thing."
 )
 
-BELONG = "check whether labels still belong to their rows."
+LABEL_HINT = "check whether labels still belong to their rows."
 
 
 class LookUp(NamedTuple):
@@ -73,14 +73,14 @@ def find_nearest(rows: Rows, sample: Sequence[int]) -> LookUp | None:
 
     Rows far away in the order are only needed where a random split may separate rows.
     """
-    points = make_points(rows, sample, CHANCE)
-    if rows.target is None or points is None or len(points) < CHANCE or len(points[0]) > 64:
+    points = make_points(rows, sample, EXAMINED_ROWS)
+    if rows.target is None or points is None or len(points) < EXAMINED_ROWS or len(points[0]) > 64:
         return None
     positions = _positions_in_class(rows, sample) if _is_split_at_random(rows, sample) else None
     if positions is None and not rows.classes:
         return None
     examined = spread_evenly(len(points))
-    return LookUp(examined, *find_three_nearest(points, examined, positions, BESIDE))
+    return LookUp(examined, *find_three_nearest(points, examined, positions, NEAR_IN_ORDER))
 
 
 def spread_evenly(number: int) -> list[int]:
@@ -89,8 +89,8 @@ def spread_evenly(number: int) -> list[int]:
     >>> spread_evenly(400)[:3]
     [0, 2, 4]
     """
-    step = number / CHANCE
-    return [int(index * step) for index in range(CHANCE)]
+    step = number / EXAMINED_ROWS
+    return [int(index * step) for index in range(EXAMINED_ROWS)]
 
 
 def measure_neighbours(rows: Rows) -> Suspicion | None:
@@ -119,16 +119,16 @@ def _is_split_at_random(rows: Rows, sample: Sequence[int]) -> bool:
     Rows along a curve, or on a grid, are next to their neighbours wherever they were drawn, and so
     are those of a table that was sorted by one of its columns.
     """
-    if rows.method not in RANDOM or not rows.subsets["testing"]:
+    if rows.method not in RANDOM_METHODS or not rows.subsets["testing"]:
         return False
-    fine = 0
+    spread_columns = 0
     for column in rows.columns:
         values = column.of(sample)
         if len({*values}) > len(values) / 10:
-            fine += 1
-            if abs(correlation(ranks(values), range(len(values)))) > SORTED:
+            spread_columns += 1
+            if abs(correlation(ranks(values), range(len(values)))) > MIN_ORDER_CORRELATION:
                 return False
-    return fine >= SPACIOUS
+    return spread_columns >= MIN_COLUMNS
 
 
 def _positions_in_class(rows: Rows, sample: Sequence[int]) -> list[float]:
@@ -137,12 +137,12 @@ def _positions_in_class(rows: Rows, sample: Sequence[int]) -> list[float]:
     Thus rows that were sorted by class are as far from each other as in any other order.
     """
     target = rows.target or ()
-    kinds = [target[row] if rows.classes else 0.0 for row in sample]
-    total, before = Counter(kinds), Counter[float]()
+    classes = [target[row] if rows.classes else 0.0 for row in sample]
+    total, count_before = Counter(classes), Counter[float]()
     positions: list[float] = []
-    for kind in kinds:
-        positions.append(before[kind] / total[kind])
-        before[kind] += 1
+    for label in classes:
+        positions.append(count_before[label] / total[label])
+        count_before[label] += 1
     return positions
 
 
@@ -152,7 +152,7 @@ def _r2_of_neighbours(
     """Return R² of the means of neighbours, of one quantity or of several together."""
     errors = spread = 0.0
     for values in columns:
-        targets = [values[one] for one in examined]
+        targets = [values[row] for row in examined]
         means = [sum([values[n] for n in rows]) / len(rows) for rows in near]
         errors += sum([(a - b) ** 2 for a, b in zip(means, targets, strict=True)])
         spread += compute_moments(targets)[1] ** 2 * len(targets)
@@ -163,18 +163,18 @@ def find_order_effect(neighbours: Suspicion | None, rows: Rows) -> Suspicion | N
     """Find that neighbours predict the target because they are next to each other in the data."""
     if neighbours is None or "apart" not in neighbours.evidence:
         return None
-    score, without = neighbours.evidence["found"], max(0.0, neighbours.evidence["apart"])
+    score, score_apart = neighbours.evidence["found"], max(0.0, neighbours.evidence["apart"])
     if "chance" in neighbours.evidence:
-        texts = f"the class of {score:.0%} of the rows", f"{without:.0%}"
+        texts = f"the class of {score:.0%} of the rows", f"{score_apart:.0%}"
     else:
-        texts = f"{score:.0%} of the variance of the target", f"{without:.0%}"
-    if not exceeds_chance(rows, score, without) or not _is_order_telling(rows):
+        texts = f"{score:.0%} of the variance of the target", f"{score_apart:.0%}"
+    if not exceeds_chance(rows, score, score_apart) or not _is_order_telling(rows):
         return None
     return Suspicion(
         f"the three nearest rows predict {texts[0]}, without those near in the order of the data "
         f"{texts[1]}: consecutive rows are alike, and the split separates them",
         neighbours.evidence,
-        WHOLE,
+        SPLIT_HINT,
     )
 
 
@@ -185,12 +185,12 @@ def score_neighbours(
     return (vote_accuracy if rows.classes else _r2_of_neighbours)(examined, near, labels)
 
 
-def exceeds_chance(rows: Rows, score: float, without: float) -> bool:
+def exceeds_chance(rows: Rows, score: float, score_apart: float) -> bool:
     """Return whether neighbours predict much better than without some of them, beyond chance."""
     error = R2_ERROR
     if rows.classes:
-        error = math.sqrt((score * (1 - score) + without * (1 - without)) / CHANCE)
-    return score - without >= HANGING + 1.64 * error
+        error = math.sqrt((score * (1 - score) + score_apart * (1 - score_apart)) / EXAMINED_ROWS)
+    return score - score_apart >= MIN_LOSS_OF_SCORE + 1.64 * error
 
 
 def _is_order_telling(rows: Rows) -> bool:
@@ -204,30 +204,34 @@ def _is_order_telling(rows: Rows) -> bool:
     if nearest is None or rows.target is None:
         return False
     labels = [float(rows.target[row]) for row in sample]
-    kinds = [label for label, _ in Counter(labels).most_common(KINDS)] if rows.classes else []
+    kinds = [label for label, _ in Counter(labels).most_common(MAX_CLASSES)] if rows.classes else []
     targets = [[float(label == kind) for label in labels] for kind in kinds] or [labels]
     basis = orthonormalise(column.of(sample) for column in rows.columns)
     residuals = [combination(unit(values), basis)[1] for values in targets]
     score, far = (
         _r2_of_neighbours(nearest.tried, rows, *residuals) for rows in (nearest.near, nearest.far)
     )
-    return score - max(0.0, far) > HANGING + 1.64 * R2_ERROR
+    return score - max(0.0, far) > MIN_LOSS_OF_SCORE + 1.64 * R2_ERROR
 
 
 def find_unrelated_labels(
-    neighbours: Suspicion | None, words: Suspicion | None
+    neighbours: Suspicion | None, vocabulary: Suspicion | None
 ) -> Suspicion | None:
     """Find that the nearest rows predict the class no better than chance.
 
-    Numbers of `words` have no distances.
+    Numbers of `vocabulary` have no distances.
     """
     if neighbours is None or "chance" not in neighbours.evidence:
         return None
     score, chance = neighbours.evidence["found"], neighbours.evidence["chance"]
-    error = math.sqrt(chance * (1 - chance) / CHANCE)
-    if chance > 0.8 or score > chance + UNRELATED * error:
+    error = math.sqrt(chance * (1 - chance) / EXAMINED_ROWS)
+    if chance > 0.8 or score > chance + MIN_ERRORS_ABOVE_CHANCE * error:
         return None
-    remedy = f"{LOOKED_UP.format(words.evidence['size'])}; if not, {BELONG}" if words else ""
+    remedy = (
+        f"{EMBEDDING_HINT.format(vocabulary.evidence['size'])}; if not, {LABEL_HINT}"
+        if vocabulary
+        else ""
+    )
     return Suspicion(
         f"the nearest training rows predict the class in {score:.0%} of the rows, the most "
         f"frequent class alone in {chance:.0%}",

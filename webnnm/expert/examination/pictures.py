@@ -11,21 +11,21 @@ from webnnm.core.shapes import count
 from webnnm.data.preparation.standardize import compute_moments, find_channel_axis
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
-from webnnm.expert.facts.structure import MOST_CHANNELS
+from webnnm.expert.facts.structure import MAX_CHANNELS
 
-SMALLEST = 8
+MIN_SIDE = 8
 """In smaller pictures the pixels of one channel are too often next to those of another."""
 
-FEWEST, PICTURES = 20, 100
-NUMBERS = 200_000
+MIN_PICTURES, MAX_PICTURES = 20, 100
+MAX_NUMBERS = 200_000
 """The number of pictures, and of their values, that are examined: 0.1 s on a desktop."""
 
-ROUGHER, ACROSS = 1.4, 1.3
+MIN_ROUGHNESS_RATIO, MIN_HORIZONTAL_RATIO = 1.4, 1.3
 """A reshaped picture is at least this many times rougher than in the other order, if its channels
 are related; photographs are two to nine times as rough. Noise is equally rough in either order,
-within 2 %. Horizontal neighbours are not `ACROSS` times as smooth in it."""
+within 2 %. Horizontal neighbours are not `MIN_HORIZONTAL_RATIO` times as smooth in it."""
 
-LINES, CLEARLY = 1.06, 1.5
+MIN_LINE_RATIO, MIN_SUM_RATIO = 1.06, 1.5
 """The right order shows in vertically neighbouring lines, which the wrong order separates: they are
 then at least this much rougher, and this much together with horizontal neighbours, or with the
 channels of a pixel. Figures on noise, and unrelated channels, show it only in this way."""
@@ -49,15 +49,15 @@ def find_wrong_channels(rows: Rows) -> Suspicion | None:
         axis = find_channel_axis(about)
         if about.sequence or about.kind != "continuous" or len(about.shape) != 3:
             continue
-        if axis not in (0, 2) or not 1 < about.shape[axis] <= MOST_CHANNELS:
+        if axis not in (0, 2) or not 1 < about.shape[axis] <= MAX_CHANNELS:
             continue
         sides = about.shape[:axis] + about.shape[axis + 1 :]
-        if min(sides) < SMALLEST or len(rows.sample) < FEWEST:
+        if min(sides) < MIN_SIDE or len(rows.sample) < MIN_PICTURES:
             continue
         size, flat = count(about.shape), values.values()
-        limit = max(FEWEST, min(PICTURES, NUMBERS // size))
-        some = rows.sample[:: -(-len(rows.sample) // limit)]
-        pictures = [flat[row * size : (row + 1) * size] for row in some]
+        limit = max(MIN_PICTURES, min(MAX_PICTURES, MAX_NUMBERS // size))
+        examined = rows.sample[:: -(-len(rows.sample) // limit)]
+        pictures = [flat[row * size : (row + 1) * size] for row in examined]
         first = roughness(pictures, *sides, first=True)
         last = roughness(pictures, *sides, first=False)
         declared, swapped = (first, last) if axis == 0 else (last, first)
@@ -72,14 +72,18 @@ def find_wrong_channels(rows: Rows) -> Suspicion | None:
     return None
 
 
-def _is_other_order_right(given: Roughness, other: Roughness) -> bool:
+def _is_other_order_right(declared: Roughness, swapped: Roughness) -> bool:
     """Return whether the other order is the right one."""
-    across = given.down * given.across > CLEARLY * other.down * other.across
-    between = given.down * given.between > CLEARLY * other.down * other.between
-    if given.down > LINES * other.down and (across or between):
+    across = declared.down * declared.across > MIN_SUM_RATIO * swapped.down * swapped.across
+    between = declared.down * declared.between > MIN_SUM_RATIO * swapped.down * swapped.between
+    if declared.down > MIN_LINE_RATIO * swapped.down and (across or between):
         return True
-    beside = ACROSS * given.across >= other.across
-    return given.down >= other.down and beside and sum(given) > ROUGHER * sum(other)
+    beside = MIN_HORIZONTAL_RATIO * declared.across >= swapped.across
+    return (
+        declared.down >= swapped.down
+        and beside
+        and sum(declared) > MIN_ROUGHNESS_RATIO * sum(swapped)
+    )
 
 
 def roughness(pictures: Sequence[Picture], height: int, width: int, *, first: bool) -> Roughness:
@@ -92,7 +96,7 @@ def roughness(pictures: Sequence[Picture], height: int, width: int, *, first: bo
     plane = height * width
     channels = len(pictures[0]) // plane
     length, step = (width, 1) if first else (width * channels, channels)
-    every = length * max(1, len(pictures) * len(pictures[0]) // NUMBERS)
+    every = length * max(1, len(pictures) * len(pictures[0]) // MAX_NUMBERS)
     across, down, between, seen = list[float](), list[float](), list[float](), list[float]()
     for picture in pictures:
         lines: list[Picture] = []

@@ -9,13 +9,13 @@ from typing import Any
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
 
-MOST_LOST = 0.5
+MAX_LOST_SHARE = 0.5
 """With more rows than this share lacking a feature, it is not a matter of a few cells."""
 
-MAIN = 0.1
+MIN_EMPTY_SHARE = 0.1
 """Columns without a value in this share of the rows are named; others lack a cell now and then."""
 
-LIFTED = 1.5
+MIN_WEIGHT_RATIO = 1.5
 """Rows of other classes weigh this many times those of the largest class, on average: they are
 meant to count more."""
 
@@ -29,12 +29,12 @@ def find_lost_rows(rows: Rows) -> Suspicion | None:
     # Rows without a label have nothing to learn from, whatever is done with the others.
     every = report.rows - label.missing
     lost = report.dropped - label.missing
-    if lost <= MOST_LOST * every:
+    if lost <= MAX_LOST_SHARE * every:
         return None
     empty = sorted(
-        (column for column in features if column.missing), key=lambda each: -each.missing
+        (column for column in features if column.missing), key=lambda column: -column.missing
     )
-    main = [column for column in empty if column.missing > MAIN * report.rows]
+    main = [column for column in empty if column.missing > MIN_EMPTY_SHARE * report.rows]
     rest = sum(column.missing for column in empty if column not in main)
     named = (main or empty)[:5]
     cells = ", ".join(f"{column.name} in {column.missing:,}" for column in named)
@@ -66,6 +66,6 @@ def find_class_weights(rows: Rows) -> Suspicion | None:
     largest, rows_of_largest = number.most_common(1)[0]
     others = math.fsum(weights.values()) - weights[largest]
     usual = weights[largest] / rows_of_largest
-    if others / (number.total() - rows_of_largest) < LIFTED * usual:
+    if others / (number.total() - rows_of_largest) < MIN_WEIGHT_RATIO * usual:
         return None
     return Suspicion("weights of rows that lift other classes", {"share": 1.0})

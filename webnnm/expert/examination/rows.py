@@ -20,12 +20,12 @@ from webnnm.data.preparation.precision import Loss
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.split import PARTS
 from webnnm.data.tables.encoding import OneHotEncoder
-from webnnm.expert.facts.facts import EXAMINED
+from webnnm.expert.facts.facts import MAX_EXAMINED
 
-SAMPLE = 2000
+MAX_SAMPLE = 2000
 """This many rows show how columns are related; more would only take longer."""
 
-MOST_COLUMNS = 256
+MAX_COLUMNS = 256
 """Wider rows are pictures or spectra, whose single columns have no meaning of their own."""
 
 
@@ -105,7 +105,7 @@ class Rows:
     @cached_property
     def sample(self) -> Sequence[int]:
         """Evenly spaced training rows, few enough to compare with each other."""
-        return self.training[:: -(-len(self.training) // SAMPLE) or 1]
+        return self.training[:: -(-len(self.training) // MAX_SAMPLE) or 1]
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -114,7 +114,7 @@ class Rows:
         for block, values in self.inputs.items():
             about, size = self.fields[block], count(values.shape[1:])
             flat = about.kind == "continuous" and not about.sequence and len(about.shape) < 2
-            if not flat or not is_float(values.dtype) or len(columns) + size > MOST_COLUMNS:
+            if not flat or not is_float(values.dtype) or len(columns) + size > MAX_COLUMNS:
                 continue
             for index, units in enumerate(self.units(block)):
                 name = about.features[index] if about.features else f"column {index}"
@@ -145,14 +145,14 @@ def sample_rows(
         rows = dataset.rows(subset)
         if labelled is not None and min(labelled, default=0) < 0:
             rows = [row for row in rows if labelled[row] >= 0]
-        if total > EXAMINED:
+        if total > MAX_EXAMINED:
             draw = Stream(dataset.seed, Purpose.SPLITTING, "examined", subset)
-            size = -(-len(rows) * EXAMINED // total)
+            size = -(-len(rows) * MAX_EXAMINED // total)
             chosen = {draw.below(len(rows)) for _ in range(size)}
             rows = [rows[index] for index in sorted(chosen)]
         sampled[subset] = rows
     several = [row for rows in sampled.values() for row in rows]
-    is_complete = total <= EXAMINED and len(several) == total
+    is_complete = total <= MAX_EXAMINED and len(several) == total
     return sampled | {"full": dataset.rows("full") if is_complete else sorted({*several})}
 
 

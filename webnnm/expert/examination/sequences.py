@@ -12,24 +12,24 @@ from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import correlation
 from webnnm.expert.facts.facts import Suspicion
 
-PADDED = 0.2
+MIN_PADDING = 0.2
 """The share of positions that repeat the last one, if rows were padded manually."""
 
-LOOKED_AT = 1000
+MAX_VALUES = 1000
 """This many values show whether an input has whole numbers."""
 
-LOOKED_AT_COLUMNS = 16
-ENOUGH = 20
-EQUAL = 0.9999
+MAX_COLUMNS = 16
+MIN_ROWS = 20
+MIN_CORRELATION = 0.9999
 """The columns, the least rows, and their correlation if targets are the inputs."""
 
-BAGS, LONGEST, PASSES = 400, 64, 5
+MAX_BAGS, MAX_WORDS, PASSES = 400, 64, 5
 """The rows, words and passes that show whether the order of words matters."""
 
-TOLD = 0.9
+MIN_ACCURACY = 0.9
 """If words without their order predict the class of this share of other rows, order adds little."""
 
-FOLLOWS = 0.95
+MIN_NEXT_SHARE = 0.95
 """The share of targets that equal the next values of the input."""
 
 
@@ -46,7 +46,7 @@ def find_next_values(rows: Rows) -> Suspicion | None:
                 for row in rows.sample
                 for index in range(size - 1)
             ]
-            if sum(pairs) > FOLLOWS * len(pairs) and len(set(next_numbers)) > 1:
+            if sum(pairs) > MIN_NEXT_SHARE * len(pairs) and len(set(next_numbers)) > 1:
                 return Suspicion(f"{output} are the next values of {block}", {block: output})
     return None
 
@@ -57,7 +57,7 @@ def find_reproduction(rows: Rows) -> Suspicion | None:
     for block, values in rows.inputs.items():
         size = count(values.shape[1:])
         for output, targets in rows.outputs.items():
-            if values.shape != targets.shape or size < 2 or len(rows.sample) < ENOUGH:
+            if values.shape != targets.shape or size < 2 or len(rows.sample) < MIN_ROWS:
                 continue
             numbers, target_numbers = values.values(), targets.values()
             columns = (
@@ -65,10 +65,10 @@ def find_reproduction(rows: Rows) -> Suspicion | None:
                     [numbers[row * size + n] for row in rows.sample],
                     [target_numbers[row * size + n] for row in rows.sample],
                 )
-                for n in range(0, size, -(-size // LOOKED_AT_COLUMNS))
+                for n in range(0, size, -(-size // MAX_COLUMNS))
             )
             varied = [pair for pair in columns if len({*pair[0]}) > 1]
-            if varied and all(correlation(*pair) > EQUAL for pair in varied):
+            if varied and all(correlation(*pair) > MIN_CORRELATION for pair in varied):
                 same[block] = output
     return Suspicion("the targets are the inputs", same) if same else None
 
@@ -85,7 +85,7 @@ def find_token_ids(rows: Rows) -> Suspicion | None:
 
 def _are_indices(values: HostArray) -> bool:
     """Return whether the first values look like indices from 0."""
-    return all(value >= 0 and value == int(value) for value in islice(values.values(), LOOKED_AT))
+    return all(value >= 0 and value == int(value) for value in islice(values.values(), MAX_VALUES))
 
 
 def find_bag_of_words(rows: Rows) -> Suspicion | None:
@@ -93,12 +93,12 @@ def find_bag_of_words(rows: Rows) -> Suspicion | None:
     rows that it was not trained on."""
     labels, ((_, values), *others) = rows.target, rows.inputs.items()
     length = count(values.shape[1:])
-    tokens = not others and not is_float(values.dtype) and 1 < length <= LONGEST
+    tokens = not others and not is_float(values.dtype) and 1 < length <= MAX_WORDS
     if not tokens or labels is None or not rows.classes:
         return None
-    some = rows.training[:: -(-len(rows.training) // BAGS)]
+    some = rows.training[:: -(-len(rows.training) // MAX_BAGS)]
     training, held_out = [row for n, row in enumerate(some) if n % 4], some[::4]
-    if len(held_out) < ENOUGH:
+    if len(held_out) < MIN_ROWS:
         return None
     flat = values.values()
     bag = {row: {int(token) for token in flat[row * length : (row + 1) * length]} for row in some}
@@ -114,7 +114,7 @@ def find_bag_of_words(rows: Rows) -> Suspicion | None:
                 scores[answered].subtract(bag[row])
     share = sum(answer(row) == labels[row] for row in held_out) / len(held_out)
     share_of_largest = max(Counter(labels[row] for row in held_out).values()) / len(held_out)
-    if share < TOLD or 1 - share > (1 - share_of_largest) / 3:
+    if share < MIN_ACCURACY or 1 - share > (1 - share_of_largest) / 3:
         return None
     return Suspicion(
         f"words without their order predict the class of {share:.0%}", {"share": share}
@@ -150,7 +150,7 @@ def find_padding(rows: Rows) -> Suspicion | None:
                 tail += 1
             tails.append(tail)
         share = sum(tails) / (len(tails) * length)
-        if share > PADDED and len(set(tails)) > 1:
+        if share > MIN_PADDING and len(set(tails)) > 1:
             what = ", ".join(f"{value:g}" for value in filler[:3])
             return Suspicion(
                 f"{share:.0%} of the positions of {block} are {what} at the end of rows, and are "

@@ -85,9 +85,9 @@ def orthonormalise(columns: Iterable[Sequence[float]]) -> list[list[float]]:
 
 
 def residuals(
-    target: Sequence[float], columns: Iterable[Sequence[float]], known: int
+    target: Sequence[float], columns: Iterable[Sequence[float]], fitted: int
 ) -> list[float]:
-    """Return the residuals of a linear model, fitted on the first `known` rows, in all rows.
+    """Return the residuals of a linear model, fitted on the first `fitted` rows, in all rows.
 
     >>> left = residuals([1.0, 2.0, 3.0, 9.0], [[0.0, 1.0, 2.0, 3.0]], 3)
     >>> [round(value, 3) + 0 for value in left]
@@ -98,19 +98,19 @@ def residuals(
     def remove_axes(vector: Sequence[float]) -> tuple[list[float], float]:
         """Return the remainder of a vector, and its norm in the known rows as a share of the
         vector's."""
-        mean = math.fsum(vector[:known]) / known
+        mean = math.fsum(vector[:fitted]) / fitted
         rest = [value - mean for value in vector]
-        total = math.fsum(map(mul, rest[:known], rest))
+        total = math.fsum(map(mul, rest[:fitted], rest))
         for axis in basis:
-            part = math.fsum(map(mul, rest[:known], axis))
+            part = math.fsum(map(mul, rest[:fitted], axis))
             rest = list(map(sub, rest, [part * value for value in axis]))
-        left = math.fsum(map(mul, rest[:known], rest))
+        left = math.fsum(map(mul, rest[:fitted], rest))
         return rest, math.sqrt(left / total) if total else 0.0
 
     for column in columns:
         rest, share = remove_axes(column)
         if share > DEPENDENT:
-            left = math.sqrt(math.fsum(map(mul, rest[:known], rest)))
+            left = math.sqrt(math.fsum(map(mul, rest[:fitted], rest)))
             basis.append([value / left for value in rest])
     return remove_axes(target)[0]
 

@@ -9,43 +9,47 @@ from operator import mul
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.columns import COMPARED, find_shifts, is_standardised_by_hand
+from webnnm.expert.examination.columns import (
+    MAX_COMPARED_COLUMNS,
+    find_shifts,
+    is_standardised_by_hand,
+)
 from webnnm.expert.examination.dates import date_format
 from webnnm.expert.examination.lags import find_lags
-from webnnm.expert.examination.neighbours import ENOUGH, shift_of_windows
-from webnnm.expert.examination.rows import SAMPLE, Column, Rows
+from webnnm.expert.examination.neighbours import MIN_ROWS, shift_of_windows
+from webnnm.expert.examination.rows import MAX_SAMPLE, Column, Rows
 from webnnm.expert.examination.statistics import effective_size, residuals
 from webnnm.expert.facts.facts import Suspicion
 
-MOVED = 1.0
+MIN_SHIFT = 1.0
 """Deviations between the means of testing and training; a random split of 20 rows stays below."""
 
-LEVELS = 8
+MAX_CHANNELS = 8
 """Up to this many channels of a sequence have their own levels."""
 
-NUMBERS = 300_000
+MAX_NUMBERS = 300_000
 """This many numbers are added up for levels."""
 
-RESCALED = 5.0
+MIN_SCALE_RATIO = 5.0
 """If the deviation of testing rows is this many times that of training rows, or vice versa, they
 have different scales."""
 
-ERRORS = 3.0
+MIN_STANDARD_ERRORS = 3.0
 """The least number of standard errors, of dependent rows, by which a target is off."""
 
-DRIFTS = (
+DRIFT_HINT = (
     "Add the cause of the drift as a column, such as the date or a price index, or learn something "
     "that drifts less: the target divided by that index, or its difference from the previous "
     "value; and validate on the rows just before the testing rows."
 )
 
-CHANGES = (
+CHANGE_HINT = (
     "Learn the change: subtract the last value of each window{0} from the others{1}; where the "
     "series grows by a share, divide by it. Testing windows then look like training windows."
 )
 """What to do with windows over a series that drifts."""
 
-SCALE_ALL = (
+SCALE_HINT = (
     "Scale testing rows by the mean and deviation of the training rows too, or pass all rows "
     "unscaled and set standardize=True."
 )
@@ -53,19 +57,25 @@ SCALE_ALL = (
 
 def find_shift(rows: Rows) -> Suspicion | None:
     """Find columns that differ between testing and training, or else a target that does."""
-    if min(len(rows.subsets["testing"]), len(rows.training)) < ENOUGH:
+    if min(len(rows.subsets["testing"]), len(rows.training)) < MIN_ROWS:
         return None
     columns = rows.columns
     if rows.method == "sequential":  # later rows have later dates
         columns = [column for column in columns if not date_format(column, rows)]
     few = _limit_rows(rows)
-    shifts = find_shifts(rows, MOVED, columns) if columns else find_shifts(few, MOVED, _levels(few))
+    shifts = (
+        find_shifts(rows, MIN_SHIFT, columns)
+        if columns
+        else find_shifts(few, MIN_SHIFT, _levels(few))
+    )
     if not shifts:
         return find_drift(rows)
     scaled = _has_other_scale(few) or (
         2 * len(shifts) > len(columns) and is_standardised_by_hand(rows)
     )
-    remedy = SCALE_ALL if scaled else _remedy_for_windows(rows, {shift[0].name for shift in shifts})
+    remedy = (
+        SCALE_HINT if scaled else _remedy_for_windows(rows, {shift[0].name for shift in shifts})
+    )
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
         f"({apart:.1f} deviations)"
@@ -77,7 +87,7 @@ def find_shift(rows: Rows) -> Suspicion | None:
 def _limit_rows(rows: Rows) -> Rows:
     """Return the rows, limited to as many in training and testing as levels are computed of."""
     size = sum(count(values.shape[1:]) for values in rows.inputs.values())
-    limit = max(ENOUGH, NUMBERS // max(1, size))
+    limit = max(MIN_ROWS, MAX_NUMBERS // max(1, size))
     limited = {
         name: numbers[:: -(-len(numbers) // limit) or 1] for name, numbers in rows.subsets.items()
     }
@@ -95,7 +105,7 @@ def _levels(rows: Rows) -> list[Column]:
         steps = about.sequence or len(about.shape) == 2
         if about.kind != "continuous" or not is_float(values.dtype) or size < 2:
             continue
-        channels = channels if steps and channels <= LEVELS else 1
+        channels = channels if steps and channels <= MAX_CHANNELS else 1
         flat, units = values.values(), rows.units(block)
         for channel in range(channels):
             scales, offsets = zip(*units[channel::channels], strict=True)
@@ -121,7 +131,7 @@ def _has_other_scale(rows: Rows) -> bool:
             )[1]
             for numbers in (rows.training, rows.subsets["testing"])
         )
-        if max(trained, tested) > RESCALED * min(trained, tested) > 0:
+        if max(trained, tested) > MIN_SCALE_RATIO * min(trained, tested) > 0:
             return True
     return False
 
@@ -130,12 +140,12 @@ def _remedy_for_windows(rows: Rows, names: set[str]) -> str:
     """Return what to do where the columns that moved are a window over a series, else ""."""
     lagged = find_lags(rows)
     if lagged is None and not rows.columns and shift_of_windows(rows) is not None:
-        return CHANGES.format("", ", and from the target if it is the next value")
+        return CHANGE_HINT.format("", ", and from the target if it is the next value")
     if lagged is None or not names <= lagged.names:
         return ""
     latest = f", {lagged.latest}," if lagged.latest else ""
     target = " and from the target, and add it to the answer" if lagged.continued else ""
-    return CHANGES.format(latest, target)
+    return CHANGE_HINT.format(latest, target)
 
 
 def find_drift(rows: Rows) -> Suspicion | None:
@@ -147,12 +157,12 @@ def find_drift(rows: Rows) -> Suspicion | None:
     target, tested = rows.quantity, rows.subsets["testing"]
     if target is None or rows.method != "sequential":
         return None
-    step = -(-len(rows.training) // SAMPLE)
+    step = -(-len(rows.training) // MAX_SAMPLE)
     trained, tested = rows.training[::step], tested[::step]
     columns, fitted = rows.columns, len(trained)
-    if not 0 < len(columns) <= COMPARED:
+    if not 0 < len(columns) <= MAX_COMPARED_COLUMNS:
         return None
-    if fitted < 2 * len(columns) + ENOUGH or len(tested) < ENOUGH:
+    if fitted < 2 * len(columns) + MIN_ROWS or len(tested) < MIN_ROWS:
         return None
     every = [*trained, *tested]
     left = residuals(target.of(every), [column.of(every) for column in columns], fitted)
@@ -162,12 +172,12 @@ def find_drift(rows: Rows) -> Suspicion | None:
     spread = compute_moments(before)[1]
     memory = effective_size(before) / fitted
     error = spread * math.sqrt(1 / (memory * fitted) + 1 / max(1.0, memory * len(after)))
-    if abs(off) < max(MOVED * std, ERRORS * error) or not std:
+    if abs(off) < max(MIN_SHIFT * std, MIN_STANDARD_ERRORS * error) or not std:
         return None
     now = math.fsum(target.of(tested)) / len(tested)
     return Suspicion(
         f"the target has mean {target.raw(mean):.4g} in training, {target.raw(now):.4g} in testing "
         f"({abs(now - mean) / std:.1f} deviations), and no column explains it",
         {"deviations": off / std},
-        DRIFTS,
+        DRIFT_HINT,
     )

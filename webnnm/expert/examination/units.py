@@ -29,36 +29,36 @@ FACTORS = {
 }
 """How many of a smaller unit make up a usual larger one."""
 
-FEWEST, ENOUGH = 5, 100
+MIN_CELLS, MIN_ROWS = 5, 100
 """At least this many cells of another unit, and rows, have a distribution to compare."""
 
-MISTAKEN = 0.2
+MAX_MISTAKEN = 0.2
 """A unit that more than a fifth of the rows have is not a slip: these rows may be of a different
 kind, unless columns that correlate with this one in both groups say that it is the same
 quantity."""
 
-RELATED = 4.0
+MIN_RELATION = 4.0
 """Standard errors of no correlation, in both groups, beyond which another column is related to this
 one."""
 
 FAHRENHEIT = 1.8, 32.0
-DEGREES = 0.25
+DEGREE_TOLERANCE = 0.25
 """Deviations of degrees Fahrenheit are 1.8 times those of Celsius, within a quarter of that."""
 
-LEVELS = 20
+MIN_VALUES = 20
 """A quantity has at least this many values, the few cells five; a choice of doses has fewer."""
 
-WIDER = 3.0
+MIN_GAP_RATIO = 3.0
 """The gap between the units is this many times as wide as the widest gap within either."""
 
-ERRORS = 2.0
+MAX_STANDARD_ERRORS = 2.0
 """Standard errors by which the factor may be off: those of two medians."""
 
-SPREADS = 2.0
+MAX_SPREAD_RATIO = 2.0
 """In its own unit the minority spreads as the majority does, but for this factor: its deviation is
 uncertain by a third where there are five cells."""
 
-OF_A_KIND = 3.5
+MAX_DIFFERENCE = 3.5
 """Rows that differ in other columns by so many standard errors are of another kind: trucks among
 cars. Slips come in all rows; of 100 columns of chance one goes beyond that in twenty tables."""
 
@@ -70,7 +70,7 @@ def find_unit_mix(rows: Rows) -> Suspicion | None:
     factors: dict[str, float] = {}
     for column in rows.columns:
         values = [column.raw(value) for value in column.of(rows.sample)]
-        if len(values) < ENOUGH or len({*values}) < LEVELS:
+        if len(values) < MIN_ROWS or len({*values}) < MIN_VALUES:
             continue
         if text := _describe_degrees(rows, column, values):
             factors[column.name] = FAHRENHEIT[0]
@@ -107,8 +107,8 @@ def _describe_degrees(rows: Rows, column: Column, values: Sequence[float]) -> st
     (cold, spread), (warm, wide) = compute_moments(low), compute_moments(high)
     times, zero = FAHRENHEIT
     error = times * spread * math.sqrt(1 / len(low) + 1 / len(high))
-    slack = DEGREES + ERRORS * math.sqrt(0.5 / len(low) + 0.5 / len(high))
-    same = abs(warm - times * cold - zero) <= ERRORS * error < zero / 4
+    slack = DEGREE_TOLERANCE + MAX_STANDARD_ERRORS * math.sqrt(0.5 / len(low) + 0.5 / len(high))
+    same = abs(warm - times * cold - zero) <= MAX_STANDARD_ERRORS * error < zero / 4
     if not spread or not same or abs(math.log(wide / spread / times)) > math.log(1 + slack):
         return ""
     # How far apart both groups would be if they were in one unit.
@@ -130,9 +130,9 @@ def _split_at_gap(logs: Sequence[float]) -> tuple[list[float], list[float], list
     low, high = ordered[:index], ordered[index:]
     number = min(len(low), len(high))
     second = max(gaps[: index - 1] + gaps[index:], default=0.0)
-    if number < FEWEST or widest < WIDER * second:
+    if number < MIN_CELLS or widest < MIN_GAP_RATIO * second:
         return None
-    if min(len({*low}), len({*high})) < FEWEST:
+    if min(len({*low}), len({*high})) < MIN_CELLS:
         return None
     edge, fewer_above = high[0], len(high) == number
     return low, high, [(value >= edge) == fewer_above for value in logs]
@@ -141,14 +141,14 @@ def _split_at_gap(logs: Sequence[float]) -> tuple[list[float], list[float], list
 def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
     """Return the factor by which both are the same quantity, as far as that can be determined."""
     spreads = [compute_moments(values)[1] for values in (low, high)]
-    if min(spreads) * SPREADS < max(spreads):
+    if min(spreads) * MAX_SPREAD_RATIO < max(spreads):
         return None
     off = high[len(high) // 2] - low[len(low) // 2]
     # The standard error of a median is 1.25 times that of a mean.
     error = 1.25 * max(spreads) * math.sqrt(1 / len(low) + 1 / len(high))
     nearest = min(FACTORS, key=lambda factor: abs(math.log(factor) - off))
     # If errors are larger than the difference between factors, none of them is reported.
-    if abs(math.log(nearest) - off) > ERRORS * error or error > math.log(nearest) / 4:
+    if abs(math.log(nearest) - off) > MAX_STANDARD_ERRORS * error or error > math.log(nearest) / 4:
         return None
     return nearest
 
@@ -165,7 +165,7 @@ def _same_quantity(
     others = [*_other_columns(rows, column)]
     if any(_has_other_mean(column, few) for column in others):
         return False
-    large = sum(few) > MISTAKEN * len(few)
+    large = sum(few) > MAX_MISTAKEN * len(few)
     return not large or any(_contradicts(column, values, few, apart) for column in others)
 
 
@@ -183,12 +183,12 @@ def _contradicts(
             compute_moments(one),
             compute_moments(two),
         )
-        if abs(related) * math.sqrt(len(one)) < RELATED or not spread:
+        if abs(related) * math.sqrt(len(one)) < MIN_RELATION or not spread:
             return False
         slopes.append(related * std / spread)
         errors.append(std / math.sqrt(len(one)))
     least = min(map(abs, slopes)) if slopes[0] * slopes[1] > 0 else 0.0
-    return least * apart > 2 * OF_A_KIND * math.hypot(*errors)
+    return least * apart > 2 * MAX_DIFFERENCE * math.hypot(*errors)
 
 
 def _other_columns(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
@@ -204,4 +204,4 @@ def _has_other_mean(values: Sequence[float], few: Sequence[bool]) -> bool:
     rest = [value for value, one in zip(values, few, strict=True) if not one]
     (mean, std), (usual, spread) = compute_moments(some), compute_moments(rest)
     error = math.sqrt(max(std, spread / 2) ** 2 / len(some) + spread**2 / len(rest))
-    return abs(mean - usual) > OF_A_KIND * error
+    return abs(mean - usual) > MAX_DIFFERENCE * error

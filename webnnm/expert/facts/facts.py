@@ -16,7 +16,7 @@ from webnnm.training.loss_choice import Conversion, LabelFacts
 from webnnm.training.output_activation import OutputActivation
 from webnnm.training.settings import FinalSettings, Settings
 
-EXAMINED = 20_000
+MAX_EXAMINED = 20_000
 """Of more rows than this, so many are examined."""
 
 

@@ -15,7 +15,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.examples.iris import IrisDataset
 from webnnm.data.preparation.quality import measure_quality
 from webnnm.expert.facts.facts import (
-    EXAMINED,
+    MAX_EXAMINED,
     DataFacts,
     DeviceFacts,
     Facts,
@@ -153,9 +153,9 @@ def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicio
 def _describe_sample(dataset: Dataset) -> str:
     """Return how many rows are examined, "" for all of them."""
     total = dataset.size("full")
-    if total <= EXAMINED:
+    if total <= MAX_EXAMINED:
         return ""
-    return f"examined {EXAMINED:,} of {total:,} rows, drawn by seed {dataset.seed}"
+    return f"examined {MAX_EXAMINED:,} of {total:,} rows, drawn by seed {dataset.seed}"
 
 
 def _unknown(dataset: Dataset) -> dict[str, float]:

@@ -10,7 +10,7 @@ from webnnm.evaluation.history import History
 from webnnm.expert.facts.facts import HistoryFacts, PredictionFacts, ScoutingFacts
 from webnnm.training.settings import HYPERPARAMETERS, FinalSettings, Settings
 
-PREDICTED = {field.name for field in fields(PredictionFacts)}
+PREDICTION_FIELDS = {field.name for field in fields(PredictionFacts)}
 
 
 def history_facts(history: History) -> HistoryFacts:
@@ -43,7 +43,7 @@ def _settings(history: History) -> FinalSettings:
 
 def _predictions(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, PredictionFacts]:
     return {
-        name: PredictionFacts(**{key: v for key, v in counts.items() if key in PREDICTED})
+        name: PredictionFacts(**{key: v for key, v in counts.items() if key in PREDICTION_FIELDS})
         for name, counts in outputs.items()
     }
 

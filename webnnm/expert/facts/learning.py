@@ -6,33 +6,33 @@ from collections.abc import Mapping
 
 from webnnm.expert.facts.course import chance, doubt, right, skill, updates
 from webnnm.expert.facts.facts import Facts, HistoryFacts, PredictionFacts
-from webnnm.expert.facts.paths import pools_without_order, pools_without_places
+from webnnm.expert.facts.paths import pools_without_order, pools_without_positions
 from webnnm.expert.rules.rule import DECLARED
 
-UNLEARNT = 0.3
+MIN_LOSS_TO_LEARN = 0.3
 """Losses above this, relative to a constant prediction, leave something to learn."""
-CONVERGED = 0.03
+MAX_CONVERGED_LOSS = 0.03
 """Losses below this are as good as 0."""
-FEW_EPOCHS = 3
+MIN_EPOCHS = 3
 """Fewer epochs show no course."""
-FEW_UPDATES = 100
+MIN_UPDATES = 100
 """The defaults make 300 updates for 300 rows."""
-LEARNT = 0.9
+MIN_GOOD_SKILL = 0.9
 """Skill on other rows that leaves little for further epochs."""
-LITTLE = 0.3
+MIN_MEMORISED_SKILL = 0.3
 """Skill on training rows from which it may be memorising."""
-GAP, GAP_RIGHT = 0.2, 0.15
+MIN_SKILL_GAP, MIN_ACCURACY_GAP = 0.2, 0.15
 """Skill on training rows minus skill on other rows, beyond chance; and the same of accuracies."""
-UNLIKE = 5
+MIN_LOSS_RATIO = 5
 """Ratio of validation losses to training losses, from the first epochs on."""
-HINDERING = (
+CAUSES_OF_NO_SKILL = (
     *("E305", "E310", "E313", "E314", "E315", "E316", "E318", "E321", "E322", "E324", "E331"),
     *("E409", "E410", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
 )
 """Rules that explain why a model learns nothing, whether or not its layers know positions."""
-HARDLY = 0.2
+MAX_PREDICTED_SHARE = 0.2
 """A class predicted for a smaller share of its rows is as good as never predicted."""
-RARE = 3
+MIN_ROWS_OF_CLASS = 3
 """With this many rows of a class, at least one would be predicted by chance."""
 
 
@@ -49,7 +49,9 @@ def learnt_nothing(history: HistoryFacts, name: str) -> bool:
     ):
         return False
     by_heart = skill_by_heart(history, name) is not None
-    return not by_heart and not (training_skill > LITTLE and bound >= training_skill / 2)
+    return not by_heart and not (
+        training_skill > MIN_MEMORISED_SKILL and bound >= training_skill / 2
+    )
 
 
 def tokens_hint(facts: Facts) -> str:
@@ -79,15 +81,15 @@ def placeless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
     nothing else is known that would prevent learning."""
     if not _at_chance(facts, history):
         return []
-    pools = pools_without_places(facts.network)
-    hits = (DECLARED[id].test(facts) for id in HINDERING if id in DECLARED)
+    pools = pools_without_positions(facts.network)
+    hits = (DECLARED[id].test(facts) for id in CAUSES_OF_NO_SKILL if id in DECLARED)
     return [] if pools and any(hit and hit.severity != "info" for hit in hits) else pools
 
 
 def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
     """Return whether the only output is at chance on other rows after enough training."""
     ((name, trained), *others) = [*history.predictions.items()] or [("", None)]
-    if trained is None or others or (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES:
+    if trained is None or others or (updates(facts, history) or MIN_UPDATES) < MIN_UPDATES:
         return False
     held = history.held_out.get(name, trained)
     other = skill(held)
@@ -102,11 +104,11 @@ def skill_by_heart(history: HistoryFacts, name: str) -> float | None:
     if held is None:
         return None
     training_skill, held_out_skill = skill(trained), skill(held)
-    if training_skill is None or held_out_skill is None or training_skill < LITTLE:
+    if training_skill is None or held_out_skill is None or training_skill < MIN_MEMORISED_SKILL:
         return None
     gap = (
-        training_skill - held_out_skill - doubt(held) > GAP
-        and right(trained) - right(held) > GAP_RIGHT
+        training_skill - held_out_skill - doubt(held) > MIN_SKILL_GAP
+        and right(trained) - right(held) > MIN_ACCURACY_GAP
     )
     return held_out_skill if gap else None
 
@@ -123,19 +125,21 @@ def scores_of(history: HistoryFacts, name: str) -> str:
     return ", ".join(f"{_score(p)} on {part} rows" for part, p in parts.items() if p and part)
 
 
-def _score(found: PredictionFacts) -> str:
-    if found.r2 is not None:
-        return f"R² {found.r2:.2f}"
-    return f"{sum(found.hits)} of {found.rows} right"
+def _score(predictions: PredictionFacts) -> str:
+    if predictions.r2 is not None:
+        return f"R² {predictions.r2:.2f}"
+    return f"{sum(predictions.hits)} of {predictions.rows} right"
 
 
-def hardly_predicted(known: PredictionFacts) -> list[str]:
+def hardly_predicted(predictions: PredictionFacts) -> list[str]:
     """Return the rare classes that are hardly ever predicted, with their counts."""
-    usual = max(known.support, default=0)
+    usual = max(predictions.support, default=0)
     return [
         f'"{label}" ({times} times, {rows} rows have it)'
-        for label, rows, times in zip(known.labels, known.support, known.predicted, strict=True)
-        if times < HARDLY * rows and RARE <= rows < usual / 2
+        for label, rows, times in zip(
+            predictions.labels, predictions.support, predictions.predicted, strict=True
+        )
+        if times < MAX_PREDICTED_SHARE * rows and MIN_ROWS_OF_CLASS <= rows < usual / 2
     ]
 
 
@@ -144,4 +148,4 @@ def unlike_losses(history: HistoryFacts) -> list[tuple[float, float]]:
     pairs = [(r.loss, r.val_loss) for r in history.epochs if r.val_loss is not None]
     early = pairs[: max(1, len(pairs) // 4)]
     # Losses below 0, as some custom ones are, have no ratio.
-    return early if all(val > UNLIKE * loss > 0 for loss, val in early) else []
+    return early if all(val > MIN_LOSS_RATIO * loss > 0 for loss, val in early) else []

@@ -19,13 +19,13 @@ from webnnm.graph.elaboration.vertices import (
 from webnnm.ops.declare.traits import Trait
 
 
-def keeps_places(layer: LayerVertex) -> bool:
-    """Return whether a layer leaves a number at its place."""
+def keeps_positions(layer: LayerVertex) -> bool:
+    """Return whether a layer leaves a number at its position."""
     return layer.has("passing", "activation", "arithmetic")
 
 
 def _slides_along(layer: LayerVertex) -> bool:
-    """Return whether a layer does the same at every place of a picture, with nearby values."""
+    """Return whether a layer does the same at every position of a picture, with nearby values."""
     return layer.has("windowed") or layer.operator.name == "resample2d"
 
 
@@ -44,7 +44,7 @@ def tail(output: Output) -> list[LayerVertex]:
     """
     layers: list[LayerVertex] = []
     vertex = output.source.vertex
-    while isinstance(vertex, LayerVertex) and keeps_places(vertex):
+    while isinstance(vertex, LayerVertex) and keeps_positions(vertex):
         layers.append(vertex)
         vertex = vertex.operands[0].vertex
     return layers if isinstance(vertex, LayerVertex) and heavy_in(vertex) else []
@@ -149,12 +149,12 @@ def pools_without_order(network: Network) -> list[str]:
         states = {states_by_vertex.get(id(source.vertex), "") for source in layer.sources()} - {""}
         if states == {"each"}:
             pools += [layer.label] * (pooled := _pools(layer))
-            if not pooled and not _alike_everywhere(layer):
+            if not pooled and not _is_same_everywhere(layer):
                 return []
             states_by_vertex[id(layer)] = "pooled" if pooled else "each"
         elif states:
             states_by_vertex[id(layer)] = "pooled" if states == {"pooled"} else "each"
-            if "each" in states and not _alike_everywhere(layer):
+            if "each" in states and not _is_same_everywhere(layer):
                 return []
     ends = {states_by_vertex.get(id(output.source.vertex), "") for output in network.outputs}
     return pools if ends == {"pooled"} else []
@@ -183,7 +183,7 @@ def _pools(layer: LayerVertex) -> bool:
     return axes is not None and 0 in axes
 
 
-def _alike_everywhere(layer: LayerVertex) -> bool:
+def _is_same_everywhere(layer: LayerVertex) -> bool:
     """Return whether a layer does the same at every position."""
     name = layer.operator.name
     if name == "attend":
@@ -197,15 +197,15 @@ def _alike_everywhere(layer: LayerVertex) -> bool:
     # A table that is added has a row for every position, and thus encodes it.
     tables = (s.vertex for s in layer.operands if isinstance(s.vertex, ParameterVertex))
     return _takes_each(layer) and not (
-        keeps_places(layer) and any(_rank(table) > 1 for table in tables)
+        keeps_positions(layer) and any(_rank(table) > 1 for table in tables)
     )
 
 
-def pools_without_places(network: Network) -> list[str]:
-    """Return the layers that pool a picture or a signal over all its places, if nothing else of it
-    reaches an output; none if there is another path, or a layer before them that knows places.
+def pools_without_positions(network: Network) -> list[str]:
+    """Return the layers that pool a picture or a signal over all its positions.
 
-    Convolutions know how things are arranged, not where they are.
+    There are none if something else of it reaches an output, or a layer before them knows
+    positions. Convolutions know how things are arranged, not where they are.
     """
     states_by_vertex: dict[int, str] = {}
     for vertex in network.inputs:
@@ -222,7 +222,7 @@ def pools_without_places(network: Network) -> list[str]:
         pooled = states == {"pooled"}
         if not pooled:
             convolved |= _slides_along(layer) or layer.operator.name == "concat"
-            pooled = states == {"each"} and _everywhere(layer)
+            pooled = states == {"each"} and _pools_all_positions(layer)
             pools += [layer.label] * pooled
             if not pooled and not _slides(layer, states_by_vertex.keys()):
                 return []
@@ -239,8 +239,8 @@ def _channel(vertex: Vertex) -> int:
     return rank - 1 if vertex.features[0].sequence else 0
 
 
-def _everywhere(layer: LayerVertex) -> bool:
-    """Return whether a layer combines all places of a picture, channel by channel."""
+def _pools_all_positions(layer: LayerVertex) -> bool:
+    """Return whether a layer combines all positions of a picture, channel by channel."""
     before = layer.operands[0].vertex
     sizes = before.features[0].sizes()
     if not layer.has("reduction", "pooling"):
@@ -254,17 +254,17 @@ def _everywhere(layer: LayerVertex) -> bool:
     return layer.features[0].sizes() != sizes and numbers(layer) == sizes[_channel(before)]
 
 
-def _slides(layer: LayerVertex, places: Collection[int]) -> bool:
-    """Return whether a layer does the same at every place of a picture.
+def _slides(layer: LayerVertex, picture_ids: Collection[int]) -> bool:
+    """Return whether a layer does the same at every position of a picture.
 
-    `places` are the ids of the vertices that contain the picture; other joined or added values may
-    have a number for every place, like a table of positions.
+    `picture_ids` are the ids of the vertices that contain the picture; other joined or added values
+    may have a number for every position, like a table of positions.
     """
     name = layer.operator.name
     if _slides_along(layer):
         return True
     size = layer.features[0].sizes()[_channel(layer)] if _rank(layer) else 1
-    others = [s.vertex for s in layer.operands if id(s.vertex) not in places]
+    others = [s.vertex for s in layer.operands if id(s.vertex) not in picture_ids]
     if name == "concat":
         return not others
     return _takes_each(layer) and all(

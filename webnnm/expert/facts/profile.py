@@ -11,7 +11,7 @@ from webnnm.core.shapes import count
 from webnnm.graph.elaboration.annotate import depths
 from webnnm.graph.elaboration.vertices import LayerVertex, Network
 
-HIGH = {"depth": 15, "width": 512, "heavy_ops": 8, "parameters_per_sample": 10}
+HIGH_CAPACITY = {"depth": 15, "width": 512, "heavy_ops": 8, "parameters_per_sample": 10}
 """The limits from which on a network has high capacity (spec F.1)."""
 
 
@@ -66,10 +66,10 @@ class Profile:
         """Whether the network could memorise its training rows."""
         rows = self.training_samples
         return (
-            (rows is not None and self.param_count > HIGH["parameters_per_sample"] * rows)
-            or self.heavy_ops >= HIGH["heavy_ops"]
-            or self.depth > HIGH["depth"]
-            or self.width >= HIGH["width"]
+            (rows is not None and self.param_count > HIGH_CAPACITY["parameters_per_sample"] * rows)
+            or self.heavy_ops >= HIGH_CAPACITY["heavy_ops"]
+            or self.depth > HIGH_CAPACITY["depth"]
+            or self.width >= HIGH_CAPACITY["width"]
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -57,17 +57,17 @@ def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
                 yield layer
 
 
-def first_layers(network: Network, wanted: Callable[[LayerVertex], bool]) -> set[str]:
+def first_layers(network: Network, matches: Callable[[LayerVertex], bool]) -> set[str]:
     """Return the inputs whose first layers are all wanted."""
     blocks: set[str] = set()
     for vertex in network.inputs:
-        first = [wanted(layer) for layer in _first_layers(network, vertex)]
+        first = [matches(layer) for layer in _first_layers(network, vertex)]
         if first and all(first):
             blocks.add(vertex.block)
     return blocks
 
 
-MOST_CHANNELS = 4
+MAX_CHANNELS = 4
 """Pictures have 1, 3 or 4 channels, and more rows and columns than that; signals have more steps
 than the square of that."""
 
@@ -86,8 +86,8 @@ def channels_last(network: Network) -> dict[str, tuple[Shape, str]]:
         sizes = features.sizes()
         if features.sequence or "channels" in features.names[1:]:
             continue
-        picture = len(sizes) == 3 and sizes[2] <= MOST_CHANNELS < min(sizes[0], sizes[1])
-        signal = len(sizes) == 2 and sizes[1] <= MOST_CHANNELS < sizes[0] / MOST_CHANNELS
+        picture = len(sizes) == 3 and sizes[2] <= MAX_CHANNELS < min(sizes[0], sizes[1])
+        signal = len(sizes) == 2 and sizes[1] <= MAX_CHANNELS < sizes[0] / MAX_CHANNELS
         if not picture and not signal:
             continue
         for layer in network.layers:

@@ -10,25 +10,25 @@ from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex
 from webnnm.training.automatic import LAMBDA
 from webnnm.training.optimizers import OPTIMIZERS
 
-LEAST_DENSITY = 0.2
-MANY_FEATURES = 5000
-LARGEST_DROPOUT = 0.7
-FEWEST = 3
+MIN_DROPOUT_DENSITY = 0.2
+MAX_FEATURES = 5000
+MAX_DROPOUT = 0.7
+MIN_UNITS = 3
 """Fewer units, on average, say too little about a row."""
 PARAMETERS_PER_LABEL = 100
 """More than this many parameters per training row are too many. 165,000 for 100 rows of two
 overlapping clusters reach 0.80 (median of three seeds), 200 parameters 0.84, no hidden layer
 0.83."""
-LEARNT = {"regularization": "L2", "lambda2": 0.01}
+STRONG_PENALTY = {"regularization": "L2", "lambda2": 0.01}
 """What helps if there are too many parameters: the 165,000 then reach 0.82; λ₂ = 1e-4 or a weight
 decay of 0.1 give no more than none."""
-MOSTLY_FROZEN = 0.95
+MAX_FROZEN = 0.95
 
 
 def _describe_capacity(facts: Facts) -> str:
     """Return the numbers that say why a network should be regularised, "" if it should not."""
     profile = facts.profile
-    if not profile.high_capacity or profile.dropout_density >= LEAST_DENSITY:
+    if not profile.high_capacity or profile.dropout_density >= MIN_DROPOUT_DENSITY:
         return ""
     rows = profile.training_samples
     samples = "" if rows is None else f", {rows:,} training rows"
@@ -102,7 +102,7 @@ def many_features(facts: Facts) -> Hit | None:
     Ignore it where all features matter equally, as pixels do.
     """
     number = facts.profile.input_features
-    if number <= MANY_FEATURES:
+    if number <= MAX_FEATURES:
         return None
     return Hit(
         message=f"{number:,} input features, of which few may matter",
@@ -139,7 +139,7 @@ def penalty_off(facts: Facts) -> Hit | None:
     if not message or not _is_overparameterised(facts) or not turned_off:
         return None
     message += "; without regularization it may memorise its rows"
-    return Hit(message=message, evidence=_capacity(facts), fix=LEARNT)
+    return Hit(message=message, evidence=_capacity(facts), fix=STRONG_PENALTY)
 
 
 @rule("E404", "warning", "Drop 10 to 50 %.", lowers=["regularisation"])
@@ -164,9 +164,9 @@ def strong_dropout(facts: Facts) -> Hit | None:
     few = False
     for layer in _dropouts(facts):
         p, units = layer.options["p"], count(layer.features[0].sizes())
-        if p > LARGEST_DROPOUT:
+        if p > MAX_DROPOUT:
             messages[layer.label] = f"{layer.label} drops {p:.0%}"
-        elif units * (1 - p) < FEWEST and not isinstance(layer.operands[0].vertex, InputVertex):
+        elif units * (1 - p) < MIN_UNITS and not isinstance(layer.operands[0].vertex, InputVertex):
             messages[layer.label] = f"{layer.label} leaves {units * (1 - p):.2g} of {units} units"
             few = True
         else:
@@ -227,7 +227,7 @@ def no_trainable_parameters(facts: Facts) -> Hit | None:
     """
     profile = facts.profile
     learning = profile.trainable_count if facts.learning is None else facts.learning
-    if not profile.param_count or learning >= (1 - MOSTLY_FROZEN) * profile.param_count:
+    if not profile.param_count or learning >= (1 - MAX_FROZEN) * profile.param_count:
         return None
     if learning and facts.trained_before:  # A new head on a pretrained trunk.
         return None

@@ -18,24 +18,24 @@ from webnnm.expert.facts.course import (
     usual_rate,
 )
 from webnnm.expert.facts.facts import Facts, HistoryFacts
-from webnnm.expert.facts.learning import CONVERGED, FEW_EPOCHS, UNLEARNT
+from webnnm.expert.facts.learning import MAX_CONVERGED_LOSS, MIN_EPOCHS, MIN_LOSS_TO_LEARN
 from webnnm.expert.rules.rule import Hit, after
 from webnnm.training.optimizers import OPTIMIZERS
 
-FEW_ROWS = 8
+MIN_BATCH = 8
 """Gradients of fewer rows are noise that a rate for 20 rows does not average out."""
-HEAVY = 0.95
+MAX_MOMENTUM = 0.95
 """Momentum m remembers 1/(1 − m) steps: over 20 steps or more, the loss surface has changed."""
-ABOVE = 1.1
-LEAP, LEAPS = 1.2, 0.15
-"""A loss `LEAP` times that of the epoch before, in a share `LEAPS` of the epochs."""
-LOW_RATE, IDLE = 0.02, 0.4
+MAX_FINAL_RATIO = 1.1
+MIN_LEAP, MAX_LEAP_SHARE = 1.2, 0.15
+"""A loss `MIN_LEAP` times that of the epoch before, in a share `MAX_LEAP_SHARE` of the epochs."""
+LOW_RATE_RATIO, MAX_IDLE_SHARE = 0.02, 0.4
 """A rate below the first share of the highest does little; the second is a share of the epochs."""
-RISING = 0.8
+MAX_RISING_SHARE = 0.8
 """A rate that is highest after this share of the epochs has been warming up all along."""
-HURRIED, IMPATIENT = 0.3, 10
+EARLY_SHARE, MIN_PATIENCE = 0.3, 10
 """Validation losses are noisy: a patience below 10 epochs can end a training by chance."""
-OVERFLOWS = 0.1
+MAX_OVERFLOWS = 0.1
 """Gradient scaling skips a step now and then to find its scale, but not one in ten."""
 
 
@@ -68,16 +68,16 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where the best epoch is kept and good enough.
     """
     losses = course(history)
-    high = UNLEARNT / 2
-    leaps = [k for k, (a, b) in enumerate(pairwise(losses), 2) if b > max(LEAP * a, high)]
-    if len(losses) < FEW_EPOCHS:
+    high = MIN_LOSS_TO_LEARN / 2
+    leaps = [k for k, (a, b) in enumerate(pairwise(losses), 2) if b > max(MIN_LEAP * a, high)]
+    if len(losses) < MIN_EPOCHS:
         return None
-    if len(leaps) >= max(2, LEAPS * len(losses)):
+    if len(leaps) >= max(2, MAX_LEAP_SHARE * len(losses)):
         message = (
             f"the training loss leapt up in {len(leaps)} of {len(losses)} epochs, as from "
             f"{losses[leaps[-1] - 2]:.3g} to {losses[leaps[-1] - 1]:.3g} in epoch {leaps[-1]}"
         )
-    elif losses[-1] > max(ABOVE * losses[0], CONVERGED):
+    elif losses[-1] > max(MAX_FINAL_RATIO * losses[0], MAX_CONVERGED_LOSS):
         message = f"the training loss rose from {losses[0]:.3g} to {losses[-1]:.3g}"
     else:
         return None
@@ -87,14 +87,14 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
         fix["schedule"] = "cosine"
     momentum = history.settings.momentum_factor or 0.0
     optimizer = OPTIMIZERS[history.settings.optimizer]
-    heavy = "momentum_factor" in optimizer.defaults and momentum > HEAVY
+    heavy = "momentum_factor" in optimizer.defaults and momentum > MAX_MOMENTUM
     if heavy:
         fix["momentum_factor"] = 0.9
-    rows = facts.batch_size or FEW_ROWS
+    rows = facts.batch_size or MIN_BATCH
     return Hit(
         message=f"{message} (1 is a constant prediction), at lr {rate:g}"
         + f" and a momentum of {momentum:g}" * heavy
-        + f" and batches of {rows} rows" * (rows < FEW_ROWS),
+        + f" and batches of {rows} rows" * (rows < MIN_BATCH),
         remedy="Set momentum_factor=0.9, and lower lr." if heavy else "",
         evidence={"epochs": leaps, "lr": rate},
         fix=fix,
@@ -120,14 +120,15 @@ def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where fine-tuning at the end is worth the time.
     """
     highest, _ = highest_rate(history)
-    low = [record for record in history.epochs if record.lr < LOW_RATE * highest]
-    if len(low) < max(2, IDLE * len(history.epochs)) or losses_to_monitor(history)[-1:] < [
-        CONVERGED
-    ]:
+    low = [record for record in history.epochs if record.lr < LOW_RATE_RATIO * highest]
+    if len(low) < max(2, MAX_IDLE_SHARE * len(history.epochs)) or losses_to_monitor(history)[
+        -1:
+    ] < [MAX_CONVERGED_LOSS]:
         return None
     return Hit(
-        message=f"from epoch {low[0].epoch} on lr was below {percent(LOW_RATE)} of its highest, "
-        f"{highest:.3g}: {len(low)} of {len(history.epochs)} epochs changed hardly anything",
+        message=f"from epoch {low[0].epoch} on lr was below {percent(LOW_RATE_RATIO)} of its "
+        f"highest, {highest:.3g}: {len(low)} of {len(history.epochs)} epochs changed hardly "
+        "anything",
         evidence={"from": low[0].epoch, "highest": highest},
         fix={"schedule": "cosine", "schedule_epochs": None},
     )
@@ -156,9 +157,9 @@ def long_warm_up(facts: Facts, history: HistoryFacts) -> Hit | None:
     highest, epoch = highest_rate(history)
     first, total = history.epochs[0], len(history.epochs)
     if (
-        total < FEW_EPOCHS + 2
+        total < MIN_EPOCHS + 2
         or first.lr > highest / 2
-        or epoch - first.epoch < RISING * (total - 1)
+        or epoch - first.epoch < MAX_RISING_SHARE * (total - 1)
     ):
         return None
     return Hit(
@@ -193,14 +194,14 @@ def early_stop(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     patience, total = history.settings.patience, history.settings.epochs
     done = history.epochs[-1].epoch
-    if history.stopped != "patience" or patience >= IMPATIENT or done >= HURRIED * total:
+    if history.stopped != "patience" or patience >= MIN_PATIENCE or done >= EARLY_SHARE * total:
         return None
-    if course(history)[-1:] < [UNLEARNT]:  # everything there was to learn is learnt
+    if course(history)[-1:] < [MIN_LOSS_TO_LEARN]:  # everything there was to learn is learnt
         return None
     return Hit(
         message=f"patience {patience} ended the training after {done} of {total} epochs",
         evidence={"patience": patience, "epochs": done},
-        fix={"patience": 2 * IMPATIENT},
+        fix={"patience": 2 * MIN_PATIENCE},
     )
 
 
@@ -225,7 +226,7 @@ def gradient_overflow(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     skipped = sum(record.overflows for record in history.epochs)
     steps = updates(facts, history)
-    if not steps or skipped <= OVERFLOWS * steps:
+    if not steps or skipped <= MAX_OVERFLOWS * steps:
         return None
     return Hit(
         message=f"{skipped} of {steps} steps were skipped: their gradients were not finite",

@@ -14,34 +14,34 @@ from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.training.automatic import MIN_ROWS, VALIDATION_SHARE
 from webnnm.training.loss_choice import LARGE_SHARE
 
-MEAN = 3.0
-STD = (0.1, 10.0)
+MAX_MEAN = 3.0
+STD_RANGE = (0.1, 10.0)
 """Features are well scaled with a mean below the first and a deviation between the others."""
 
-SAME = 1e-8
+MIN_STD = 1e-8
 """Features with a smaller deviation are constant (spec G.4)."""
 
-REPEATS = 0.2
+MAX_REPEATED_TEXT = 0.2
 """The share of the windows of a text that occur twice because its sentences repeat themselves."""
-SHARED = 0.01
-STRANGE = 0.5
-LONG = 100
-AFFORDED = 100
+MAX_SHARED = 0.01
+MAX_UNKNOWN = 0.5
+LONG_TRAINING = 100
+MIN_ROWS_TO_SPARE = 100
 """Below this number, every row is needed for training."""
-TELLS = 20
+MIN_TEST_ROWS = 20
 """On fewer rows two models cannot be distinguished: 90 % of 20 may as well be 70 or 97 %."""
-EXTENT = 0.5
+MIN_EXTENT = 0.5
 """Values that lie within 0 … 1, and fill half of it, are scaled well enough."""
-BYTE = 255
+BYTE_MAX = 255
 STRATIFIED = "stratified"
-UNEVEN = 5
-FEW, ALIKE = 10, 2
-MANY_WORDS = 12
+MAX_IMBALANCE = 5
+MIN_ROWS_OF_CLASS, MAX_RATIO_OF_EQUAL = 10, 2
+MAX_ANSWERS = 12
 """Whole numbers up to more than this, alike in all columns, may be words; up to this, answers."""
 SUBSETS = ("training", "validation", "testing")
-MOST_EMPTY = 8
+MAX_CONSTANT = 8
 """More constant features are the margin of a picture."""
-MEND = (
+JOIN_HINT = (
     "First check whether a join or a file reader found nothing, and correct that: the missing "
     "values may be the informative ones. Drop the feature only if its value is right."
 )
@@ -160,7 +160,7 @@ def _features(
 def _fractions(features: Sequence[FeatureFacts]) -> bool:
     """Return whether features lie within 0 … 1 and together fill half of it, as pixels do."""
     low, high = min(f.low for f in features), max(f.high for f in features)
-    return low >= 0 and high <= 1 and high - low >= EXTENT
+    return low >= 0 and high <= 1 and high - low >= MIN_EXTENT
 
 
 @rule("E603", "warning", "Standardise the inputs: standardize=True.")
@@ -186,8 +186,8 @@ def feature_scale(facts: Facts) -> Hit | None:
     """
 
     def text(feature: FeatureFacts) -> str | None:
-        scaled = abs(feature.mean) <= MEAN and STD[0] <= feature.std <= STD[1]
-        if scaled or feature.binary or feature.std < SAME:
+        scaled = abs(feature.mean) <= MAX_MEAN and STD_RANGE[0] <= feature.std <= STD_RANGE[1]
+        if scaled or feature.binary or feature.std < MIN_STD:
             return None
         return f" (mean {feature.mean:.3g}, std {feature.std:.3g})"
 
@@ -202,10 +202,10 @@ def feature_scale(facts: Facts) -> Hit | None:
         return None
     every = [feature for features in inputs.values() for feature in features]
     low, high = min(f.low for f in every), max(f.high for f in every)
-    alike = len(every) > UNEVEN and low >= 0 and all(f.high > high / 2 for f in every)
-    if alike and high == BYTE:
+    alike = len(every) > MAX_IMBALANCE and low >= 0 and all(f.high > high / 2 for f in every)
+    if alike and high == BYTE_MAX:
         return replace(hit, remedy="Divide the bytes by 255, as ImageDataset does.")
-    if alike and high > MANY_WORDS and low == int(low) and high == int(high):
+    if alike and high > MAX_ANSWERS and low == int(low) and high == int(high):
         return replace(
             hit,
             remedy="If these are token ids, look them up: int32 input, embedding(table, "
@@ -236,15 +236,15 @@ def constant_feature(facts: Facts) -> Hit | None:
     empty: list[bool] = []
 
     def text(feature: FeatureFacts) -> str | None:
-        if feature.std >= SAME:
+        if feature.std >= MIN_STD:
             return None
         empty.append(not feature.raw)
         return f" ({feature.raw:.6g})"
 
     every = {name: features for name, features in facts.data.features.items() if name not in others}
     hit = _features(every, text, "are constant")
-    lost = len(empty) <= MOST_EMPTY and (any(empty) or len(empty) > 1)
-    return replace(hit, remedy=MEND) if hit is not None and lost else hit
+    lost = len(empty) <= MAX_CONSTANT and (any(empty) or len(empty) > 1)
+    return replace(hit, remedy=JOIN_HINT) if hit is not None and lost else hit
 
 
 @rule("E605", "error", "Correct or drop the row.")
@@ -298,12 +298,12 @@ def duplicate_rows(facts: Facts) -> Hit | None:
     Ignore it where repeated rows are independent measurements that happen to be equal.
     """
     share = facts.data.shared_rows
-    if share <= SHARED:
+    if share <= MAX_SHARED:
         return None
     message = f"{share:.1%} of the testing rows are training rows too"
     if facts.data.coarse:
         message += ": they have few values, so that rows are equal by chance"
-    text = "E330" in facts.data.suspicions and share <= REPEATS
+    text = "E330" in facts.data.suspicions and share <= MAX_REPEATED_TEXT
     severity = "info" if facts.data.coarse or text else None
     return Hit(message=message, evidence={"share": share}, severity=severity)
 
@@ -328,7 +328,7 @@ def no_validation_rows(facts: Facts) -> Hit | None:
     """
     epochs, rows = facts.settings.epochs or 0, facts.data.training
     curve = sum(map(len, facts.data.features.values())) == 1
-    if rows < MIN_ROWS or facts.data.sizes.get("validation") or epochs < LONG or curve:
+    if rows < MIN_ROWS or facts.data.sizes.get("validation") or epochs < LONG_TRAINING or curve:
         return None
     message = f"{epochs} epochs without validation: the best one is chosen by the training loss"
     evidence = {"epochs": epochs, "rows": rows}
@@ -367,7 +367,7 @@ def class_imbalance(facts: Facts) -> Hit | None:
         name: (max(rows), min(rows))
         for name, rows in _training_counts(facts).items()
         if name not in excepted
-        and max(rows) > UNEVEN * min(rows)
+        and max(rows) > MAX_IMBALANCE * min(rows)
         and max(rows) <= LARGE_SHARE * sum(rows)
     }
     return merge_hits(
@@ -453,14 +453,16 @@ def rare_class(facts: Facts) -> Hit | None:
         facts,
         lambda rows, data: (
             data.training < sum(data.sizes.values())
-            and 0 < rows["training"] < FEW
+            and 0 < rows["training"] < MIN_ROWS_OF_CLASS
             and f"{rows['training']} in training"
         ),
     )
     if hit is None:
         return None
     counts = _training_counts(facts)
-    alike = all(max(counts[name]) <= ALIKE * min(counts[name]) for name in hit.evidence)
+    alike = all(
+        max(counts[name]) <= MAX_RATIO_OF_EQUAL * min(counts[name]) for name in hit.evidence
+    )
     return replace(hit, severity="info" if alike else None)
 
 
@@ -506,7 +508,7 @@ def unknown_words(facts: Facts) -> Hit | None:
 
     Ignore it where the column is kept for other purposes and has no weight.
     """
-    shares = {name: share for name, share in facts.data.unknown.items() if share > STRANGE}
+    shares = {name: share for name, share in facts.data.unknown.items() if share > MAX_UNKNOWN}
     if not shares:
         return None
     words = [f"{name} ({share:.0%} of the rows)" for name, share in shares.items()]
@@ -583,13 +585,13 @@ def small_test_set(facts: Facts) -> Hit | None:
     texts: list[str] = []
     for subset in ("validation", "testing"):
         rows = facts.data.sizes.get(subset, 0)
-        if 0 < rows < TELLS:
+        if 0 < rows < MIN_TEST_ROWS:
             low, high = wilson(0.9, rows)
             texts.append(
                 f"{subset} has {rows} rows: an accuracy of 0.9 on them may be {low:.2f} or "
                 f"{high:.2f} (95 % confidence)"
             )
-    small = sum(facts.data.sizes.values()) < AFFORDED or facts.outputs_of_positions
+    small = sum(facts.data.sizes.values()) < MIN_ROWS_TO_SPARE or facts.outputs_of_positions
     return Hit(message="; ".join(texts), severity="info" if small else None) if texts else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import tensor_bytes
-from webnnm.expert.rules.capacity import MANY_FEATURES
+from webnnm.expert.rules.capacity import MAX_FEATURES
 from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.training.automatic import LAMBDA
 
@@ -60,7 +60,7 @@ def small_weights(facts: Facts) -> Hit | None:
     """
     settings = facts.settings
     kinds = settings.regularization
-    automatic = kinds == "auto" and facts.profile.input_features > MANY_FEATURES
+    automatic = kinds == "auto" and facts.profile.input_features > MAX_FEATURES
     if settings.optimize_for != "size" or not (automatic or "L1" in kinds):
         return None
     strength = settings.lambda1 or LAMBDA["L1"]

@@ -8,10 +8,10 @@ from pathlib import PurePath
 
 from webnnm.core.finding import Finding
 
-STRICT = "WEBNNM_STRICT"
+STRICT_VARIABLE = "WEBNNM_STRICT"
 """A variable of the environment: where it is "1", as in our tests, such errors are raised."""
 
-PARTS = {"E600": "measuring the data", "E900": "measuring the training"}
+MEASUREMENTS = {"E600": "measuring the data", "E900": "measuring the training"}
 """What serves the rules of a whole area, by the id under which its failures are reported."""
 
 REMEDY = (
@@ -21,17 +21,20 @@ REMEDY = (
 
 
 def failure(id: str, error: Exception) -> Finding:
-    """Return the finding that a rule, or one of `PARTS`, failed; raises the error if `STRICT`."""
-    if os.environ.get(STRICT) == "1":
+    """Return the finding that a rule, or one of `MEASUREMENTS`, failed.
+
+    Raises the error if `STRICT_VARIABLE` is set.
+    """
+    if os.environ.get(STRICT_VARIABLE) == "1":
         raise error
-    what = f"{PARTS[id]} failed" if id in PARTS else f"the rule {id} of webnnm failed"
+    what = f"{MEASUREMENTS[id]} failed" if id in MEASUREMENTS else f"the rule {id} of webnnm failed"
     text = str(error).partition("\n")[0]
     kind = type(error).__name__
     steps = traceback.extract_tb(error.__traceback__)
     # The first frame is the `try` that caught it.
     at = f"{PurePath(steps[-1].filename).name}, {steps[-1].name}" if len(steps) > 1 else ""
     message = f"{what}: {kind}{f': {text}' * bool(text)}{f' (in {at})' * bool(at)}"
-    silence = "" if id in PARTS else f'silence="{id}" leaves the rule out; '
+    silence = "" if id in MEASUREMENTS else f'silence="{id}" leaves the rule out; '
     return Finding(
         id=id,
         severity="warning",

@@ -11,7 +11,7 @@ from typing import Any
 from webnnm.expert.facts.course import chance, losses_to_monitor, relative
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
-    FEW_EPOCHS,
+    MIN_EPOCHS,
     pools_at_chance,
     scores_of,
     skill_by_heart,
@@ -22,11 +22,11 @@ from webnnm.expert.facts.learning import (
 from webnnm.expert.rules.rule import Hit, after, merge_hits
 from webnnm.training.losses import LOSSES
 
-RISEN, WORSE = 2, 1.25
+RISEN_RATIO, WORSE_RATIO = 2, 1.25
 """A validation loss this many times the best one has risen, or is worse to keep."""
-USEFUL = 0.5
+MIN_USEFUL_SKILL = 0.5
 """Skill on other rows of a model in which overfitting was limited as far as possible."""
-CLEARLY = 0.1
+MIN_RISE = 0.1
 """A share of the loss of a constant prediction, so that losses close to 0 may rise."""
 
 
@@ -77,7 +77,7 @@ def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
             least = min(least, other)
             guessed |= other <= chance(history.held_out[name])
     careful = facts.profile.dropout_count or "regularization" in facts.settings.explicit
-    noted: Any = {"severity": "info"} if careful and least >= USEFUL else {}
+    noted: Any = {"severity": "info"} if careful and least >= MIN_USEFUL_SKILL else {}
     if guessed and (words := tokens_hint(facts)):
         noted = {"remedy": words}
     return merge_hits(messages, tail=": training rows are memorised", **noted)
@@ -118,17 +118,17 @@ def rising_validation_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     records = [record for record in history.epochs if record.val_loss is not None]
     best = next((r for r in records if r.epoch == history.best_epoch), None)
-    if best is None or best.val_loss is None or len(records) < FEW_EPOCHS:
+    if best is None or best.val_loss is None or len(records) < MIN_EPOCHS:
         return None
     last = records[-1]
     assert last.val_loss is not None
     validation = [relative(history, record, validation=True) for record in (best, last)]
-    least = RISEN if history.settings.restore_best else WORSE
-    risen = validation[1] > max(least * validation[0], validation[0] + CLEARLY)
+    least = RISEN_RATIO if history.settings.restore_best else WORSE_RATIO
+    risen = validation[1] > max(least * validation[0], validation[0] + MIN_RISE)
     if not risen or last.loss > best.loss or relative(history, best) > 1 or unlike_losses(history):
         return None
     kept = history.settings.restore_best
-    handled = kept and min(skills_of(history.held_out), default=0.0) >= USEFUL
+    handled = kept and min(skills_of(history.held_out), default=0.0) >= MIN_USEFUL_SKILL
     return Hit(
         message=f"the validation loss rose from {best.val_loss:.3g} in epoch {best.epoch} to "
         f"{last.val_loss:.3g}, the training loss fell from {best.loss:.3g} to {last.loss:.3g}",
@@ -200,7 +200,7 @@ def last_parameters_worse(facts: Facts, history: HistoryFacts) -> Hit | None:
         return None
     quarter = losses[-max(1, len(losses) // 4) :]
     lowest, highest = min(losses), max(quarter)
-    if highest < max(WORSE * lowest, lowest + CLEARLY / 2):
+    if highest < max(WORSE_RATIO * lowest, lowest + MIN_RISE / 2):
         return None
     return Hit(
         message="the model keeps the parameters of the last epoch, with a loss of "

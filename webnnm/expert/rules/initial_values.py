@@ -6,23 +6,23 @@ import math
 from collections.abc import Mapping
 
 from webnnm.expert.facts.facts import Facts
-from webnnm.expert.facts.paths import ancestors, behind, keeps_places, propagate, users, weight
+from webnnm.expert.facts.paths import ancestors, behind, keeps_positions, propagate, users, weight
 from webnnm.expert.facts.profile import heavy_in
 from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.graph.elaboration.initialise import WEIGHTS, Initialiser, fans, initialisers
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex
 
-GAIN = (0.01, 10.0)
+GAIN_RANGE = (0.01, 10.0)
 """The standard deviation of weights times √fan-in, which is 1.4 for He and about 1 for Glorot. Each
 layer multiplies values by it: two layers with 10 make softmax certain of random answers, two with
 0.01 leave a ten-thousandth of the signal."""
-COMPOUNDED = (1e-3, 1e3)
+COMPOUND_GAIN_RANGE = (1e-3, 1e3)
 """By how much consecutive layers may multiply values, relative to He's initialisation."""
-LOW = -5.0
+MIN_BIAS = -5.0
 """Before relu, He's weights give values around 0 with a deviation of 1.4; with a bias of −5 fewer
 than one in 5,000 is above 0."""
-EXPANDED = 4
+MIN_EXPANSION = 4
 """A layer of random features has at least this many times as many outputs as inputs."""
 
 
@@ -90,7 +90,7 @@ def weight_scale(facts: Facts) -> Hit | None:
     for parameter in facts.network.parameters:
         start = starts[parameter.name]
         gain = _gain(parameter, start)
-        if gain is not None and not GAIN[0] <= gain <= GAIN[1]:
+        if gain is not None and not GAIN_RANGE[0] <= gain <= GAIN_RANGE[1]:
             messages[parameter.name] = (
                 f"{parameter.name} starts as {start}, which multiplies values by {gain:.2g}"
             )
@@ -120,7 +120,7 @@ def _find_compound_scale(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit
     sizes = propagate(facts.network, 1.0, step)
     for layer in facts.network.order:
         size = sizes[id(layer)]
-        if not COMPOUNDED[0] <= size <= COMPOUNDED[1]:
+        if not COMPOUND_GAIN_RANGE[0] <= size <= COMPOUND_GAIN_RANGE[1]:
             message = f"initial weights up to {layer.label} multiply values by {size:.2g}"
             return Hit(message=message, nodes=[layer.label])
     return None
@@ -149,11 +149,11 @@ def negative_bias(facts: Facts) -> Hit | None:
     messages: dict[str, str] = {}
     for parameter in facts.network.parameters:
         start, user = starts[parameter.name], parameter.user
-        if parameter.init is None or user is None or start.kind != "constant" or start.a > LOW:
+        if parameter.init is None or user is None or start.kind != "constant" or start.a > MIN_BIAS:
             continue
         after = behind(user, using)
         silent = after.operator.silent_below if after is not None else None
-        if after is not None and silent is not None and start.a <= LOW + silent:
+        if after is not None and silent is not None and start.a <= MIN_BIAS + silent:
             messages[parameter.name] = (
                 f"{parameter.name} starts at {start.a:g} before {after.label}"
             )
@@ -209,7 +209,7 @@ def _random_features(network: Network, frozen: set[str]) -> bool:
     layers = [
         layer
         for layer in network.order
-        if not keeps_places(layer)
+        if not keeps_positions(layer)
         and any(
             isinstance(source.vertex, ParameterVertex) and source.vertex.name in frozen
             for source in layer.sources()
@@ -217,4 +217,4 @@ def _random_features(network: Network, frozen: set[str]) -> bool:
     ]
     if len(layers) != 1 or not heavy_in(layers[0]) or any(map(heavy_in, ancestors(layers[0]))):
         return False
-    return numbers(layers[0]) >= EXPANDED * numbers(layers[0].operands[0].vertex)
+    return numbers(layers[0]) >= MIN_EXPANSION * numbers(layers[0].operands[0].vertex)

@@ -11,32 +11,32 @@ from webnnm.expert.facts.paths import (
     ancestors,
     avoidable,
     factor,
-    keeps_places,
+    keeps_positions,
     origin,
     propagate,
     tail,
     weight,
 )
 from webnnm.expert.facts.structure import numbers
-from webnnm.expert.rules.capacity import LARGEST_DROPOUT
+from webnnm.expert.rules.capacity import MAX_DROPOUT
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network, ParameterVertex
 from webnnm.ops.declare.operator import no_gradient
 
-FEW_NORMALISED = 3
+MAX_SMALL_NORM = 3
 """A layer normalisation removes mean and scale from its values: of two numbers it leaves which one
 is larger, of three an angle. From four numbers on, most of the information is left."""
-LARGEST_FACTOR = 1000.0
+MAX_FACTOR = 1000.0
 """By how much constant factors may multiply values in total. Attention divides by the root of the
 width, pictures are divided by 255; 1,000 is beyond both."""
-INPUT_DROPOUT = 0.2
+MAX_INPUT_DROPOUT = 0.2
 """The share of the input that may be dropped (Srivastava et al. 2014, section 10: 20 %)."""
-MANY_FEATURES = 32
+MIN_SIMILAR_FEATURES = 32
 """From this number on, features replace each other when some are dropped; of fewer, each counts."""
-NARROW = 4
+BOTTLENECK_RATIO = 4
 """A layer is a bottleneck if it is at most a fourth as wide as what precedes it and as the
 classes."""
-LARGE_WINDOW, FEW_PIXELS = 3, 16
+MIN_LARGE_WINDOW, MIN_PIXELS = 3, 16
 """Convolutions are usually pooled in windows of 2 × 2; in a picture of 16 pixels, figures are a few
 pixels large."""
 
@@ -146,7 +146,7 @@ def constant_factors(facts: Facts) -> Hit | None:
     for large in (True, False):
         sizes = of(large)
         products = (v for v in facts.network.order if v.has("product"))
-        first = next((v for v in products if sizes[id(v)] > LARGEST_FACTOR), None)
+        first = next((v for v in products if sizes[id(v)] > MAX_FACTOR), None)
         if first is not None:
             size = sizes[id(first)] if large else 1 / sizes[id(first)]
             message = f"constant factors before {first.label} multiply to {size:.2g}"
@@ -225,7 +225,7 @@ def small_layer_norm(facts: Facts) -> Hit | None:
             if len(axes) != len(layer.options["axes"]) or not sizes:
                 continue
             size = count([sizes[axis] for axis in axes if -len(sizes) <= axis < len(sizes)])
-            if size <= FEW_NORMALISED:
+            if size <= MAX_SMALL_NORM:
                 messages[layer.label] = f"{layer.label} normalises {size} numbers"
     return merge_hits(messages, tail=": little is left of them")
 
@@ -312,7 +312,7 @@ def _leaves_gaps(network: Network, layer: LayerVertex) -> bool:
         if _slides(before):
             reach += (max(_window(before)) - 1) * step
             step *= max(_strides(before))
-        elif not (keeps_places(before) or before.has("normalization")):  # takes values from afar
+        elif not (keeps_positions(before) or before.has("normalization")):  # takes values from afar
             return False
     return max(_strides(layer)) * step > reach
 
@@ -425,8 +425,8 @@ def early_pooling(facts: Facts) -> Hit | None:
             continue
         sizes_before, sizes_after = _spatial(pools[0]), _spatial(layer)
         if (
-            min(_window(pools[0]), default=1) >= LARGE_WINDOW
-            and max(sizes_after, default=0) < FEW_PIXELS
+            min(_window(pools[0]), default=1) >= MIN_LARGE_WINDOW
+            and max(sizes_after, default=0) < MIN_PIXELS
         ):
             parts, pixels = (" × ".join(map(str, sizes)) for sizes in (sizes_after, sizes_before))
             name = pools[0].label
@@ -471,7 +471,7 @@ def narrow_layer(facts: Facts) -> Hit | None:
         if not layer.has("product") or weight(layer) is None:
             continue
         width, before = numbers(layer), numbers(layer.operands[0].vertex)
-        if NARROW * width <= min(before, *scores) and not avoidable(facts.network, layer):
+        if BOTTLENECK_RATIO * width <= min(before, *scores) and not avoidable(facts.network, layer):
             messages[layer.label] = (
                 f"{layer.label} passes {width} of {before} numbers on to {min(scores)} classes"
             )
@@ -499,10 +499,10 @@ def input_dropout(facts: Facts) -> Hit | None:
     for layer in facts.network.order:
         if (
             layer.operator.name == "dropout"
-            and INPUT_DROPOUT < layer.options["p"] <= LARGEST_DROPOUT
+            and MAX_INPUT_DROPOUT < layer.options["p"] <= MAX_DROPOUT
         ):
             vertex = origin(layer.operands[0].vertex)
-            if isinstance(vertex, InputVertex) and numbers(vertex) < MANY_FEATURES:
+            if isinstance(vertex, InputVertex) and numbers(vertex) < MIN_SIMILAR_FEATURES:
                 messages[layer.label] = (
                     f"{layer.label} drops {layer.options['p']:.0%} of {numbers(vertex)} features "
                     f"of {vertex.block}"

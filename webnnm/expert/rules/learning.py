@@ -20,11 +20,11 @@ from webnnm.expert.facts.course import (
 )
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
-    CONVERGED,
-    FEW_EPOCHS,
-    FEW_UPDATES,
-    LEARNT,
-    UNLEARNT,
+    MAX_CONVERGED_LOSS,
+    MIN_EPOCHS,
+    MIN_GOOD_SKILL,
+    MIN_LOSS_TO_LEARN,
+    MIN_UPDATES,
     hardly_predicted,
     learnt_nothing,
     orderless_pools,
@@ -36,15 +36,15 @@ from webnnm.expert.facts.learning import (
 )
 from webnnm.expert.rules.rule import Hit, after, join_names, merge_hits
 
-UNMOVED, UNCHANGED = 0.05, 0.1
+MAX_STATIC_MOVE, MAX_STATIC_FALL = 0.05, 0.1
 """Weights moved by less than the first share of their norm, losses fell by less than the second."""
-EARLY = 0.005
+MAX_EARLY_FALL = 0.005
 """A loss that changed by at most this much, in a third of the epochs, does not move."""
-FALLING, FALLING_FAST = 0.05, 0.45
+MIN_FALL, MIN_FAST_FALL = 0.05, 0.45
 """A loss that falls by this much in the last quarter, or half, of a training has not converged."""
-SLOW = 3
+SLOW_RATE_RATIO = 3
 """A rate this many times below the default of the optimizer explains slow learning."""
-BEHIND, NEIGHBOURS = 0.15, 200
+MIN_DISTANCE_TO_NEIGHBOURS, EXAMINED_ROWS = 0.15, 200
 """The share of rows by which nearest neighbours beat a model, and the number of rows examined."""
 
 
@@ -74,14 +74,14 @@ def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where the parameters were pretrained and need no further training.
     """
     losses = course(history)
-    if len(losses) < FEW_EPOCHS or losses[-1] < UNLEARNT or history.settings.freeze:
+    if len(losses) < MIN_EPOCHS or losses[-1] < MIN_LOSS_TO_LEARN or history.settings.freeze:
         return None
     fallen = 1 - losses[-1] / losses[0] if losses[0] else 0.0
     moved = max(history.moved.values(), default=None)
     if history.ended:
-        if moved is None or moved > UNMOVED or abs(fallen) > UNCHANGED:
+        if moved is None or moved > MAX_STATIC_MOVE or abs(fallen) > MAX_STATIC_FALL:
             return None
-    elif abs(fallen) > EARLY:
+    elif abs(fallen) > MAX_EARLY_FALL:
         return None
     rate, usual = history.settings.lr, usual_rate(history.settings)
     way = "" if moved is None else f", and no weight moved by more than {percent(moved)}"
@@ -122,7 +122,7 @@ def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the purpose was to show that nothing can be learnt.
     """
-    if (updates(facts, history) or FEW_UPDATES) < FEW_UPDATES or pools_at_chance(facts, history):
+    if (updates(facts, history) or MIN_UPDATES) < MIN_UPDATES or pools_at_chance(facts, history):
         return None
     messages = {
         name: f"{name}: {scores_of(history, name)}"
@@ -164,22 +164,22 @@ def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
     predictions = [history.held_out]
     if not course(history, validation=True):
         predictions.append(history.predictions)
-    if any(min(skills_of(rows), default=0.0) >= LEARNT for rows in predictions):
+    if any(min(skills_of(rows), default=0.0) >= MIN_GOOD_SKILL for rows in predictions):
         return None
     total, rate = history.settings.epochs or last, history.settings.lr
     steps = updates(facts, history)
-    few = steps is not None and steps < FEW_UPDATES and not facts.data.length
-    if steps is not None and few and losses[-1] > UNLEARNT / 2:
+    few = steps is not None and steps < MIN_UPDATES and not facts.data.length
+    if steps is not None and few and losses[-1] > MIN_LOSS_TO_LEARN / 2:
         message = f"{steps} updates in {last} epochs, and the last epoch is the best"
-        fix: dict[str, Any] = {"epochs": -(-total * 3 * FEW_UPDATES // max(1, steps))}
+        fix: dict[str, Any] = {"epochs": -(-total * 3 * MIN_UPDATES // max(1, steps))}
         return Hit(message=message, evidence={"updates": steps}, fix=fix)
     high = history.epochs[-1].lr > highest_rate(history)[0] / 2
-    part, least = (0.75, FALLING) if high else (0.5, FALLING_FAST)
+    part, least = (0.75, MIN_FALL) if high else (0.5, MIN_FAST_FALL)
     begin = int(part * len(losses))
     fallen = 1 - losses[-1] / losses[begin] if begin and losses[begin] else 0.0
-    if fallen < least or losses[-1] < CONVERGED:
+    if fallen < least or losses[-1] < MAX_CONVERGED_LOSS:
         return None
-    slow = rate < usual_rate(history.settings) / SLOW
+    slow = rate < usual_rate(history.settings) / SLOW_RATE_RATIO
     return Hit(
         message=f"the last of {last} epochs is the best, and the loss fell by {percent(fallen)} "
         f"in the last {last - begin}, at lr {rate:g}",
@@ -260,8 +260,10 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     reach, got = suspicion.evidence["found"], right(predictions)
     if predictions.several or not predictions.rows or skill(predictions) is None:
         return None
-    error = (reach * (1 - reach) / NEIGHBOURS) ** 0.5 + (got * (1 - got) / predictions.rows) ** 0.5
-    if reach - got < BEHIND + error:
+    error = (reach * (1 - reach) / EXAMINED_ROWS) ** 0.5 + (
+        got * (1 - got) / predictions.rows
+    ) ** 0.5
+    if reach - got < MIN_DISTANCE_TO_NEIGHBOURS + error:
         return None
     return Hit(
         message=f"{name} predicts the class of {got:.0%} of the training rows, their nearest "

@@ -11,15 +11,15 @@ from webnnm.training.loss_choice import LARGE_SHARE, LabelFacts
 from webnnm.training.losses import LOSSES, is_fused
 
 SOFTMAX = ("softmax", "logSoftmax")
-CONVERTED = {
+CONVERSIONS = {
     "onehot": "class numbers become one-hot rows",
     "classes": "one-hot rows become class numbers",
     "signs": "0 and 1 become −1 and 1",
 }
-MANY_CLASSES = 1000
-MOST_COLUMNS = 8
+MIN_MANY_CLASSES = 1000
+MAX_COLUMNS = 8
 """Among more target columns, such as pixels, some may be constant."""
-MOST_CLASSES = 100
+MAX_SCORES = 100
 """With more scores than this, such as the words of a language, many classes occur in no row."""
 
 
@@ -99,7 +99,7 @@ def label_conversion(facts: Facts) -> Hit | None:
     Ignore it: it only says what is done.
     """
     messages = {
-        o.node: f"{o.loss} of {o.name}: {CONVERTED[o.conversion]}"
+        o.node: f"{o.loss} of {o.name}: {CONVERSIONS[o.conversion]}"
         for o in facts.outputs
         if o.conversion
     }
@@ -256,7 +256,7 @@ def many_classes(facts: Facts) -> Hit | None:
             facts,
             lambda o, labels: (
                 f"{o.name} has one-hot rows of {labels.classes:,} classes"
-                * (labels.kind == "onehot" and labels.classes >= MANY_CLASSES)
+                * (labels.kind == "onehot" and labels.classes >= MIN_MANY_CLASSES)
             ),
         )
     )
@@ -314,7 +314,7 @@ def constant_target(facts: Facts) -> Hit | None:
             same = len(alone) == 1 < sum(labels.class_counts)
             return f"all labels of {output.name} are class {alone[0]}" if same else None
         some = labels.constant if labels.kind == "continuous" else ()
-        if some and labels.shape[-1] <= MOST_COLUMNS and labels.minimum < labels.maximum:
+        if some and labels.shape[-1] <= MAX_COLUMNS and labels.minimum < labels.maximum:
             return f"targets {', '.join(map(str, some))} of {output.name} never change"
         same = labels.minimum == labels.maximum and labels.kind == "continuous"
         value = "the same" if output.standardized else f"{labels.minimum:g}"
@@ -343,7 +343,7 @@ def spare_scores(facts: Facts) -> Hit | None:
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         scores = sizes.get(output.name, 0)
-        has_fewer_classes = labels.kind == "classes" and 1 < labels.classes < scores <= MOST_CLASSES
+        has_fewer_classes = labels.kind == "classes" and 1 < labels.classes < scores <= MAX_SCORES
         if not has_fewer_classes or output.activation not in SOFTMAX or labels.negative:
             return None
         return f"{output.name} has {scores} scores, the labels are 0 … {labels.classes - 1}"

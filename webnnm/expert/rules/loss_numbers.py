@@ -10,14 +10,14 @@ from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.graph.elaboration.loss_words import loss_numbers
 from webnnm.training.loss_choice import MAD_TO_STD
 
-TINY = 0.01
+MIN_DELTA = 0.01
 """δ in robust standard deviations of the targets. The gradient of the Huber loss is at most δ: with
 a hundredth of a deviation it is a hundredth of the gradient of the squared error."""
-WIDE = 5.0
+MAX_DELTA = 5.0
 """Errors up to this many deviations count squared; only a few far targets lie beyond."""
-MOST_GAMMA = 5.0
+MAX_GAMMA = 5.0
 """Lin et al. 2017 try γ from 0 to 5; 2 is best: a row with p = 0.9 then has a weight of 0.01."""
-LOPSIDED = 20.0
+MAX_SHARE_RATIO = 20.0
 """The ratio of the shares of two classes in the loss, where a share is rows times weight."""
 
 
@@ -53,7 +53,7 @@ def huber_delta(facts: Facts) -> Hit | None:
         if output.loss != "HUL" or labels is None or delta is None or not labels.median_deviation:
             continue
         spread = MAD_TO_STD * labels.median_deviation
-        if delta < TINY * spread or (labels.outliers and delta > WIDE * spread):
+        if delta < MIN_DELTA * spread or (labels.outliers and delta > MAX_DELTA * spread):
             messages[output.node] = (
                 f"HUL of {output.name} has δ {delta:g}, its targets a deviation of {spread:.3g}"
                 + " and outliers" * labels.outliers
@@ -82,7 +82,7 @@ def focal_gamma(facts: Facts) -> Hit | None:
     for output in facts.network.outputs:
         block = output.block
         gamma = loss_numbers(block).get("gamma")
-        if block.loss is not None and isinstance(gamma, (int, float)) and gamma > MOST_GAMMA:
+        if block.loss is not None and isinstance(gamma, (int, float)) and gamma > MAX_GAMMA:
             messages[f"{output.name}:output"] = (
                 f"FOL of {output.name} has γ {gamma:g}: rows with p = 0.5 count {0.5**gamma:.2g}"
             )
@@ -141,7 +141,7 @@ def class_weight_ratio(facts: Facts) -> Hit | None:
         shares = [rows * weight for rows, weight in zip(counts, weights, strict=True)]
         low, high = min(shares), max(shares)
         uneven = max(counts) / min(counts)
-        if low * LOPSIDED >= high or (low > 0 and high / low <= uneven):
+        if low * MAX_SHARE_RATIO >= high or (low > 0 and high / low <= uneven):
             continue
         total = sum(shares)
         messages[output.node] = (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
 
-LARGEST_RATIO = 10
+MAX_LOSS_RATIO = 10
 
 
 @rule("E501", "info", "Set loss_weights to decide yourself.", "uncertainty weighting of the losses")
@@ -68,7 +68,7 @@ def uneven_losses(facts: Facts) -> Hit | None:
     weights = setting if isinstance(setting, Mapping) else dict[str, float]()
     losses = {k: v * weights.get(k, 1.0) for k, v in facts.scouting.initial_losses.items()}
     smallest, largest = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
-    if losses[largest] <= LARGEST_RATIO * losses[smallest]:
+    if losses[largest] <= MAX_LOSS_RATIO * losses[smallest]:
         return None
     return Hit(
         message=f"weighted initial losses: {losses[largest]:.3g} of {largest}, "

@@ -6,7 +6,7 @@ from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 
-LEAST_SCALE = 128
+MIN_SCALE = 128
 FLOAT16_MAX = FLOAT_INFO["float16"].max
 
 
@@ -148,13 +148,13 @@ def small_scale(facts: Facts) -> Hit | None:
         not facts.profile.heavy_float16
         or len(facts.network.outputs) < 2
         or facts.settings.loss_weights != "auto"
-        or scale >= LEAST_SCALE
+        or scale >= MIN_SCALE
     ):
         return None
     return Hit(
         message=f"scale {scale:g} leaves little to the weighted losses in float16",
         evidence={"scale": scale},
-        changes={"scale": LEAST_SCALE},
+        changes={"scale": MIN_SCALE},
     )
 
 

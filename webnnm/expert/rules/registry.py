@@ -10,14 +10,14 @@ from webnnm.core.finding import AREAS
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import tensor_bytes
 from webnnm.expert.rules import capacity, data, loss, schedule
-from webnnm.expert.rules.capacity import MANY_FEATURES
+from webnnm.expert.rules.capacity import MAX_FEATURES
 from webnnm.expert.rules.rule import DECLARED, Rule
-from webnnm.expert.rules.schedule import FEW_UPDATES
+from webnnm.expert.rules.schedule import MIN_UPDATES
 
-MODULES = (loss, capacity, data, schedule)
+ALWAYS_APPLIED = (loss, capacity, data, schedule)
 """The modules whose rules are applied to every model; importing one declares its rules."""
 
-USUAL = {"epochs", "optimizer", "seed", "optimize_for", "progress", "on_epoch", "on_batch"}
+USUAL_SETTINGS = {"epochs", "optimizer", "seed", "optimize_for", "progress", "on_epoch", "on_batch"}
 """Hyperparameters that most trainings set."""
 
 PLAIN_MODEL = re.compile(r"(matmul (add )?(relu|tanh|gelu) )?matmul( add|( add)? softmax)")
@@ -26,8 +26,8 @@ PLAIN_MODEL = re.compile(r"(matmul (add )?(relu|tanh|gelu) )?matmul( add|( add)?
 
 def _unusual_settings(facts: Facts) -> bool:
     explicit, epochs = facts.settings.explicit, facts.settings.epochs
-    few = "epochs" in explicit and epochs is not None and epochs < FEW_UPDATES
-    return bool(explicit - USUAL) or few
+    few = "epochs" in explicit and epochs is not None and epochs < MIN_UPDATES
+    return bool(explicit - USUAL_SETTINGS) or few
 
 
 def _unusual_starts(facts: Facts) -> bool:
@@ -64,13 +64,13 @@ def _unusual_outputs(facts: Facts) -> bool:
 
 def _unusual_target(facts: Facts) -> bool:
     settings, limit = facts.settings, facts.device.max_bytes
-    wide = facts.profile.input_features > MANY_FEATURES or "L1" in settings.regularization
+    wide = facts.profile.input_features > MAX_FEATURES or "L1" in settings.regularization
     sizes = tensor_bytes(facts.network, facts.batch_size or 1, facts.data.length)
     large = limit is not None and any(size > limit for _, size in sizes)
     return wide or large or settings.optimize_for == "edge"
 
 
-LATER: Mapping[str, Callable[[Facts], bool]] = {
+APPLIED_WHEN: Mapping[str, Callable[[Facts], bool]] = {
     "stability": _unusual_gradients,
     "precision": _unusual_types,
     "outputs": lambda facts: len(facts.network.outputs) > 1,
@@ -88,7 +88,7 @@ LATER: Mapping[str, Callable[[Facts], bool]] = {
 are about; other pages need not load them. Where the condition does not hold, none of the rules
 does."""
 
-AFTER = ("course", "generalisation", "learning", "units")
+TRAINING_MODULES = ("course", "generalisation", "learning", "units")
 """The modules on trainings and their results, imported once there is one."""
 
 
@@ -97,11 +97,11 @@ class Rules(Mapping[str, Rule]):
 
     def __getitem__(self, id: str) -> Rule:
         if id not in DECLARED:
-            self.load([*LATER, *AFTER])
+            self.load([*APPLIED_WHEN, *TRAINING_MODULES])
         return DECLARED[id]
 
     def __iter__(self) -> Iterator[str]:
-        self.load([*LATER, *AFTER])
+        self.load([*APPLIED_WHEN, *TRAINING_MODULES])
         return iter(sorted(DECLARED))
 
     def __len__(self) -> int:
@@ -115,18 +115,20 @@ class Rules(Mapping[str, Rule]):
     def about(self, facts: Facts) -> list[Rule]:
         """Return the rules that may hold for these facts, in the order of their ids.
 
-        Those of all modules in `LATER` are asked, or of none of them: what a review finds depends
-        on the facts alone, not on what was imported before.
+        Those of all modules in `APPLIED_WHEN` are asked, or of none of them: what a review finds
+        depends on the facts alone, not on what was imported before.
         """
-        later = any(_holds(needed, facts) for needed in LATER.values())
-        names = [*LATER] * later + [*AFTER] * (facts.history is not None)
+        later = any(_holds(needed, facts) for needed in APPLIED_WHEN.values())
+        names = [*APPLIED_WHEN] * later + [*TRAINING_MODULES] * (facts.history is not None)
         self.load(names)
-        asked = {module.__name__ for module in MODULES}.union(f"{__package__}.{n}" for n in names)
+        asked = {module.__name__ for module in ALWAYS_APPLIED}.union(
+            f"{__package__}.{n}" for n in names
+        )
         return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].test.__module__ in asked]
 
     def on_trainings(self) -> list[Rule]:
         """Return the rules on the course of a training, in the order of their ids."""
-        self.load(AFTER)
+        self.load(TRAINING_MODULES)
         return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].area == AREAS[-1]]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from webnnm.core.finding import AREAS, Severity
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 
-CERTAIN = 0.9
+DEFAULT_CONFIDENCE = 0.9
 """The confidence of rules that do not state one."""
 
 MAX_NAMES = 5
@@ -58,7 +58,7 @@ class Rule:
     remedy: str
     action: str
     test: Test
-    confidence: float = CERTAIN
+    confidence: float = DEFAULT_CONFIDENCE
     lowers: frozenset[str] = frozenset()
     raises: frozenset[str] = frozenset()
     early: bool = False
@@ -84,7 +84,7 @@ def rule(
     remedy: str = "",
     action: str = "",
     *,
-    confidence: float = CERTAIN,
+    confidence: float = DEFAULT_CONFIDENCE,
     lowers: Sequence[str] = (),
     raises: Sequence[str] = (),
     early: bool = False,

@@ -6,8 +6,8 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
 from webnnm.training.optimizers import OPTIMIZERS
 
-FEW_STEPS = 200
-FEW_UPDATES = 60
+MIN_LION_STEPS = 200
+MIN_UPDATES = 60
 """Fewer updates do not train randomly initialised parameters, whatever the optimizer."""
 
 
@@ -58,10 +58,10 @@ def few_steps(facts: Facts) -> Hit | None:
     if not (optimizer.sign_like and facts.data.training and epochs and size):
         return None
     steps = epochs * -(-facts.data.training // size)
-    if steps >= FEW_STEPS:
+    if steps >= MIN_LION_STEPS:
         return None
     message = f"{steps} steps of nearly fixed length with {optimizer.name}"
-    enough: int = -(-epochs * FEW_STEPS // steps)
+    enough: int = -(-epochs * MIN_LION_STEPS // steps)
     return Hit(message=message, evidence={"steps": steps}, fix={"epochs": enough})
 
 

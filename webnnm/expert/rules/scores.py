@@ -9,7 +9,7 @@ from webnnm.expert.facts.paths import tail
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.graph.elaboration.vertices import LayerVertex, ParameterVertex
 
-FAR = 1.0
+MAX_MEAN_WITHOUT_BIAS = 1.0
 """Targets whose mean is more than this many deviations from 0 need a bias: without one, a product
 of standardised features has a mean of 0, and the error is at least twice their variance."""
 
@@ -136,7 +136,7 @@ def no_bias(facts: Facts) -> Hit | None:
             for layer in layers
             for source in layer.operands[1:]
         )
-        if not biased and abs(labels.mean) > FAR * labels.std:
+        if not biased and abs(labels.mean) > MAX_MEAN_WITHOUT_BIAS * labels.std:
             messages[product.label] = (
                 f"{product.label} has no bias, the targets of {output.name} have mean "
                 f"{labels.mean:.3g} and std {labels.std:.3g}"

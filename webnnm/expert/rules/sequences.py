@@ -11,9 +11,9 @@ from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, ParameterVertex
 
-SPARE = 10
+MAX_ROWS_RATIO = 10
 """A table with this many times the rows in use is larger than future words will need."""
-MANY = 10_000
+MIN_TABLE_SIZE = 10_000
 """A table with fewer numbers costs nothing."""
 
 
@@ -107,7 +107,11 @@ def spare_embedding_rows(facts: Facts) -> Hit | None:
         if not isinstance(words, InputVertex) or not isinstance(table, ParameterVertex):
             continue
         rows, highest_id = table.features[0].sizes()[0], highest_ids.get(words.block)
-        if highest_id is None or rows <= SPARE * (highest_id + 1) or numbers(table) < MANY:
+        if (
+            highest_id is None
+            or rows <= MAX_ROWS_RATIO * (highest_id + 1)
+            or numbers(table) < MIN_TABLE_SIZE
+        ):
             continue
         messages[table.name] = (
             f"table {table.name} has {rows:,} rows of {numbers(table) // rows} numbers, the words "

@@ -8,37 +8,37 @@ from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
-from webnnm.expert.rules.schedule import FEW_UPDATES
+from webnnm.expert.rules.schedule import MIN_UPDATES
 from webnnm.training.optimizers import OPTIMIZERS
 
-SLOW = 0.01
+MIN_RATE_RATIO = 0.01
 """At a hundredth of the optimizer's default a training takes about a hundred times the steps."""
-TAKEN = 1e-4
+MIN_FINE_TUNING_RATIO = 1e-4
 """Pretrained parameters are fine-tuned at rates down to a ten-thousandth of the default."""
-TIGHT = 1e-4
+MIN_AGC_LAMBDA = 1e-4
 """agc_lambda bounds a gradient to this share of its weights; 0.01 is usual (Brock et al. 2021)."""
-DECAY = 1.0
+MAX_DECAY = 1.0
 """Weight decay of 0.01 … 0.1 is usual (Loshchilov & Hutter 2019), 0.3 … 1 with lion at a rate ten
 times lower (Chen et al. 2023)."""
-PULL = 0.1
+MAX_PENALTY = 0.1
 """λ of 1e-5 … 1e-2 is usual. From 0.1 on, ten weights of 1 cost as much as random guessing in a
 classification loss."""
-MOMENTUM = 0.995
+MAX_MOMENTUM = 0.995
 """Momentum μ averages about 1/(1 − μ) steps: 10 for 0.9, 100 for 0.99."""
-EPSILON = 1e-3
+MAX_EPSILON = 1e-3
 """ε of adam is 1e-8, up to 1e-3 in some papers; mean gradients are 0.001 … 1."""
-LEAST_BETA2 = 0.5
-SMOOTHING = 0.4
+MIN_BETA2 = 0.5
+MAX_SMOOTHING = 0.4
 """Labels are smoothed by 0.1 (Szegedy et al. 2016), up to 0.3 in noisy data."""
-WARM_UP = 0.5
-HASTY = 0.01
+MAX_WARM_UP = 0.5
+MIN_STEP_RATE = 0.01
 """A rate that fell to a hundredth within the first third of a training has effectively ended it."""
 USUAL_BATCH = 20
 """Rows per batch, unless the dataset says otherwise."""
-IMPATIENT = 3
+MIN_PATIENCE = 3
 """A validation loss often rises by chance from one epoch to the next, but rarely three times in a
 row."""
-APART = 1000.0
+MAX_WEIGHT_RATIO = 1000.0
 
 
 def updates(facts: Facts, epochs: float | None = None) -> int | None:
@@ -91,7 +91,7 @@ def low_rate(facts: Facts) -> Hit | None:
     """
     rate, name = facts.settings.lr, facts.settings.optimizer
     usual = usual_rate(facts.settings)
-    least = (TAKEN if facts.trained_before else SLOW) * usual
+    least = (MIN_FINE_TUNING_RATIO if facts.trained_before else MIN_RATE_RATIO) * usual
     if rate is None or rate >= least:
         return None
     return Hit(
@@ -117,7 +117,7 @@ def tiny_agc_lambda(facts: Facts) -> Hit | None:
     Ignore it with optimizers that do not depend on the size of gradients, such as adam.
     """
     share = facts.settings.agc_lambda
-    if facts.settings.gradient_clipping != "agc" or share >= TIGHT:
+    if facts.settings.gradient_clipping != "agc" or share >= MIN_AGC_LAMBDA:
         return None
     message = f"agc_lambda {share:g} clips gradients to {share:g} of their weights"
     return Hit(message=message, fix={"agc_lambda": 0.01})
@@ -140,7 +140,7 @@ def large_momentum(facts: Facts) -> Hit | None:
     Ignore it in trainings of tens of thousands of steps at a correspondingly lower rate.
     """
     factor = facts.settings.momentum_factor or 0.0
-    if factor <= MOMENTUM:
+    if factor <= MAX_MOMENTUM:
         return None
     message = f"momentum {factor:g} averages {1 / (1 - factor):,.0f} steps"
     return Hit(message=message, fix={"momentum_factor": 0.9})
@@ -162,7 +162,7 @@ def large_epsilon(facts: Facts) -> Hit | None:
     Ignore it where lr was raised accordingly.
     """
     epsilon, optimizer = facts.settings.epsilon or 0.0, OPTIMIZERS[facts.settings.optimizer]
-    if epsilon <= EPSILON:
+    if epsilon <= MAX_EPSILON:
         return None
     message = f"epsilon {epsilon:g} is as large as gradients are"
     return Hit(message=message, fix={"epsilon": optimizer.defaults["epsilon"]})
@@ -184,7 +184,7 @@ def small_beta2(facts: Facts) -> Hit | None:
     Ignore it where steps of a fixed length are intended; lion is made for that.
     """
     beta, optimizer = facts.settings.beta2, OPTIMIZERS[facts.settings.optimizer]
-    if beta is None or beta >= LEAST_BETA2 or not optimizer.adaptive:
+    if beta is None or beta >= MIN_BETA2 or not optimizer.adaptive:
         return None
     message = f"beta2 {beta:g}: steps of full length, whatever the gradient"
     return Hit(message=message, fix={"beta2": 0.999})
@@ -206,7 +206,7 @@ def strong_decay(facts: Facts) -> Hit | None:
     Ignore it at rates so low that lr times weight decay stays below 0.0001.
     """
     decay, rate = facts.settings.weight_decay or 0.0, facts.settings.lr or 0.0
-    if decay < DECAY or decay * rate < HASTY * HASTY:
+    if decay < MAX_DECAY or decay * rate < MIN_STEP_RATE * MIN_STEP_RATE:
         return None
     return Hit(
         message=f"weight decay {decay:g} takes {decay * rate:.1%} of every weight at each step",
@@ -235,7 +235,7 @@ def strong_penalty(facts: Facts) -> Hit | None:
     strengths = {
         name: strength
         for kind, name, strength in penalties
-        if kind in settings.regularization and strength >= PULL
+        if kind in settings.regularization and strength >= MAX_PENALTY
     }
     if not strengths:
         return None
@@ -264,7 +264,7 @@ def loss_weight_ratio(facts: Facts) -> Hit | None:
     weights = facts.settings.loss_weights
     values = [*weights.values()] if isinstance(weights, Mapping) else []
     ratio = max(values) / min(values) if values else 1.0
-    if ratio <= APART or facts.scouting.initial_losses:
+    if ratio <= MAX_WEIGHT_RATIO or facts.scouting.initial_losses:
         return None
     message = f"the largest loss weight is {ratio:,.0f} times the smallest"
     return Hit(message=message, evidence={"ratio": ratio}, fix={"loss_weights": "auto"})
@@ -294,7 +294,7 @@ def strong_smoothing(facts: Facts) -> Hit | None:
     if facts.outputs and all(output.activation == "linear" for output in facts.outputs):
         message = f"label_smoothing {smoothing:g}, and no output has classes"
         return Hit(message=message, fix={"label_smoothing": 0.0})
-    if smoothing <= SMOOTHING:
+    if smoothing <= MAX_SMOOTHING:
         return None
     message = f"label_smoothing {smoothing:g} leaves {1 - smoothing:.0%} of each label"
     return Hit(message=message, fix={"label_smoothing": 0.1})
@@ -337,7 +337,7 @@ def all_warm_up(facts: Facts) -> Hit | None:
     Ignore it where later trainings continue with the same schedule.
     """
     warm, epochs = facts.settings.warmup_epochs, facts.settings.epochs or 0
-    if not warm or warm < WARM_UP * epochs:
+    if not warm or warm < MAX_WARM_UP * epochs:
         return None
     message = f"{warm:g} of {epochs:g} epochs are warm-up"
     return Hit(message=message, fix={"warmup_epochs": max(1, epochs // 20)})
@@ -368,7 +368,7 @@ def early_step_decay(facts: Facts) -> Hit | None:
     if facts.settings.schedule != "step" or not every or not epochs:
         return None
     left = facts.settings.step_factor ** (epochs / 3 // every)
-    if left >= HASTY:
+    if left >= MIN_STEP_RATE:
         return None
     message = f"a third of the epochs leaves {left:.0e} of the rate"
     return Hit(message=message, fix={"step_epochs": max(1, -(-epochs // 3)), "step_factor": 0.1})
@@ -398,7 +398,7 @@ def short_schedule(facts: Facts) -> Hit | None:
     floor = facts.settings.min_lr
     if not end or 2 * end > epochs or facts.settings.schedule in ("constant", "step"):
         return None
-    if floor >= HASTY * (facts.settings.lr or 0.0):
+    if floor >= MIN_STEP_RATE * (facts.settings.lr or 0.0):
         return None
     message = f"the schedule ends after {end:g} of {epochs:g} epochs, at a rate of {floor:g}"
     return Hit(message=message, fix={"schedule_epochs": epochs})
@@ -420,7 +420,7 @@ def small_patience(facts: Facts) -> Hit | None:
     Ignore it where an epoch has thousands of steps.
     """
     patience, epochs = facts.settings.patience, facts.settings.epochs or 0
-    if patience >= IMPATIENT or epochs < 10:
+    if patience >= MIN_PATIENCE or epochs < 10:
         return None
     message = f"patience {patience:g} ends a training of {epochs:g} epochs at the first bad ones"
     return Hit(message=message, fix={"patience": 10})
@@ -446,15 +446,15 @@ def few_updates(facts: Facts) -> Hit | None:
     """
     number = updates(facts)
     is_chosen = not facts.settings.explicit.isdisjoint({"epochs", "batch_size", "accumulate"})
-    if number is None or not is_chosen or number >= FEW_UPDATES or facts.trained_before:
+    if number is None or not is_chosen or number >= MIN_UPDATES or facts.trained_before:
         return None
     if OPTIMIZERS[facts.settings.optimizer].sign_like:
         return None  # E702 reports it.
     epochs = facts.settings.epochs or 0
-    fix = {"epochs": -(-FEW_UPDATES * epochs // number)}
+    fix = {"epochs": -(-MIN_UPDATES * epochs // number)}
     if (facts.batch_size or 0) > USUAL_BATCH and -(
         -facts.data.training // USUAL_BATCH
-    ) * epochs >= (FEW_UPDATES):
+    ) * epochs >= (MIN_UPDATES):
         fix = {"batch_size": USUAL_BATCH}
     message = f"{number} updates: {epochs} epochs of {number // epochs}"
     return Hit(message=message, evidence={"updates": number}, fix=fix)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from webnnm.expert.facts.chains import outputs_that_flow_on, products_in_a_row
 from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
-from webnnm.expert.facts.profile import HIGH, Profile
+from webnnm.expert.facts.profile import HIGH_CAPACITY, Profile
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.totals import DIVERGED_REMEDY
 
-CHAIN = 5
-RATE_FACTOR = 10
-LONG_SEQUENCE = 100
-SMALL_BATCH = 8
-DEAD = 0.5
+MAX_CHAIN = 5
+MAX_RATE_RATIO = 10
+MAX_POSITIONS = 100
+MIN_BATCH = 8
+MAX_DEAD = 0.5
 """A share of a layer's units: what is left is a layer of half the width."""
-FAR_OFF = 30
+MAX_INITIAL_LOSS = 30
 """With the initial weights of He and Glorot the relative loss starts between 1 and 2."""
 SCOUTING_BUDGET = 20_000_000
 """The limit of seeds times parameters in the seed search (spec E.4)."""
 
 
 def _is_deep_without_norm(profile: Profile) -> bool:
-    return profile.depth > HIGH["depth"] and not profile.norm_count
+    return profile.depth > HIGH_CAPACITY["depth"] and not profile.norm_count
 
 
 @rule("E301", "info", "Set gradient_clipping to decide yourself.", "gradient_clipping='global'")
@@ -107,7 +107,7 @@ def saturating_chain(facts: Facts) -> Hit | None:
     Ignore it where parameters were pretrained layer by layer.
     """
     chain = facts.profile.chain
-    if len(chain) < CHAIN:
+    if len(chain) < MAX_CHAIN:
         return None
     message = f"{len(chain)} saturating layers in a row: {join_names(chain)}; gradients vanish"
     return Hit(message=message, nodes=chain, evidence={"chain": len(chain)})
@@ -172,7 +172,7 @@ def high_rate(facts: Facts) -> Hit | None:
     """
     rate, name = facts.settings.lr, facts.settings.optimizer
     usual = usual_rate(facts.settings)
-    if rate is None or rate <= RATE_FACTOR * usual:
+    if rate is None or rate <= MAX_RATE_RATIO * usual:
         return None
     if rate <= _converging(facts):
         return None
@@ -203,7 +203,7 @@ def recurrence_without_clipping(facts: Facts) -> Hit | None:
     """
     length = facts.data.length
     off = facts.settings.gradient_clipping == "off"
-    if not (facts.profile.recurrent and length > LONG_SEQUENCE and off):
+    if not (facts.profile.recurrent and length > MAX_POSITIONS and off):
         return None
     message = f"recurrent layers over {length} positions, gradients not clipped"
     return Hit(message=message, evidence={"length": length}, fix={"gradient_clipping": "global"})
@@ -227,7 +227,7 @@ def noisy_statistics(facts: Facts) -> Hit | None:
     """
     layers = [v.label for v in facts.network.layers if v.operator.name == "batchNormalization"]
     size = facts.batch_size
-    if not layers or size is None or size >= SMALL_BATCH:
+    if not layers or size is None or size >= MIN_BATCH:
         return None
     message = f"{join_names(layers)} with statistics of {size} rows"
     return Hit(message=message, nodes=layers, evidence={"batch_size": size})
@@ -302,7 +302,7 @@ def dead_units_at_start(facts: Facts) -> Hit | None:
 
     Ignore it where the layer is wide enough without them.
     """
-    shares = {layer: share for layer, share in facts.scouting.dead.items() if share > DEAD}
+    shares = {layer: share for layer, share in facts.scouting.dead.items() if share > MAX_DEAD}
     return merge_hits(
         {layer: f"{share:.0%} of the units of {layer}" for layer, share in shares.items()},
         tail=" are 0 for every row before the training, and learn nothing while they are",
@@ -396,7 +396,7 @@ def high_initial_loss(facts: Facts) -> Hit | None:
     Ignore it where the parameters were loaded and only the units of the targets differ.
     """
     loss = facts.scouting.loss
-    if loss <= FAR_OFF:
+    if loss <= MAX_INITIAL_LOSS:
         return None
     return Hit(
         message=f"before the first step the loss is {loss:.3g} times that of a constant "

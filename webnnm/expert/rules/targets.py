@@ -13,21 +13,21 @@ from webnnm.ops.declare.operator import UNBOUNDED
 from webnnm.training.loss_choice import LabelFacts
 from webnnm.training.losses import LOSSES
 
-SCALE = {"least": 0.1, "most": 10.0, "mean": 3.0}
+SCALE_LIMITS = {"least": 0.1, "most": 10.0, "mean": 3.0}
 """Targets are well scaled with a deviation between the first two and a mean within the third."""
 
-TAIL = 5
+MIN_TAIL = 5
 """The largest of targets that span orders of magnitude are this many deviations above the mean."""
 
-SLACK = 0.01
+RANGE_TOLERANCE = 0.01
 """Targets may lie outside the range by this share of their extent, as noise does."""
 
-SIGNS = (
+SIGN_HINT = (
     "Make the labels 0 and 1, (labels + 1) / 2, and end in sigmoid() with BCE; or keep −1 and 1, "
     "and end in tanh()."
 )
 
-MOST_NUMBERS = 20
+MAX_CLASS_NUMBER = 20
 """Whole numbers from 0 or 1 up to this may be classes; counts and years are larger."""
 
 
@@ -45,7 +45,7 @@ def _bounds(output: OutputFacts) -> tuple[float, float]:
 def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
     """Return whether targets lie where the last operator cannot reach them."""
     low, high = _bounds(output)
-    slack = SLACK * (labels.maximum - labels.minimum)
+    slack = RANGE_TOLERANCE * (labels.maximum - labels.minimum)
     beyond = labels.minimum < low - slack or labels.maximum > high + slack
     return beyond and labels.kind == "continuous"
 
@@ -157,8 +157,8 @@ def target_scale(facts: Facts) -> Hit | None:
         mean, std = labels.mean, labels.std
         if labels.std == 0 or _beyond(output, labels):
             return None
-        scaled = SCALE["least"] <= std <= SCALE["most"]
-        scaled &= abs(mean) <= SCALE["mean"] * max(std, 1)
+        scaled = SCALE_LIMITS["least"] <= std <= SCALE_LIMITS["most"]
+        scaled &= abs(mean) <= SCALE_LIMITS["mean"] * max(std, 1)
         if scaled or labels.kind != "continuous" or labels.binary or labels.signs:
             return None
         return f"MSE, and targets of {output.name} have mean {mean:.3g}, std {std:.3g}"
@@ -195,7 +195,7 @@ def target_skew(facts: Facts) -> Hit | None:
         alone = labels.kind == "continuous" and count(labels.shape) == 1
         above = output.standardized or labels.minimum > 0
         near = 0 < labels.mean - labels.minimum < labels.std
-        if not (alone and above and near) or labels.maximum - labels.mean < TAIL * labels.std:
+        if not (alone and above and near) or labels.maximum - labels.mean < MIN_TAIL * labels.std:
             return None
         far = (labels.maximum - labels.mean) / labels.std
         return (
@@ -234,7 +234,7 @@ def class_numbers(facts: Facts) -> Hit | None:
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         low, high = round(labels.raw_minimum), round(labels.raw_maximum)
         is_whole = labels.raw_whole and low in (0, 1) and count(labels.shape) == 1
-        is_small = high - low >= 2 and high <= MOST_NUMBERS
+        is_small = high - low >= 2 and high <= MAX_CLASS_NUMBER
         is_measured = _is_measured(output) and labels.kind in ("continuous", "classes")
         if not (is_whole and is_small and is_measured):
             return None
@@ -319,4 +319,4 @@ def target_range(facts: Facts) -> Hit | None:
     messages = of_outputs(facts, text)
     every = [o for o in facts.outputs if o.node in messages]
     signs = all(o.labels is not None and o.labels.signs for o in every)
-    return merge_hits(messages, remedy=SIGNS if signs else "")
+    return merge_hits(messages, remedy=SIGN_HINT if signs else "")

@@ -12,19 +12,19 @@ from typing import Any
 
 from webnnm.expert.facts.course import course, highest_rate, percent, usual_rate
 from webnnm.expert.facts.facts import Facts, HistoryFacts
-from webnnm.expert.facts.learning import LEARNT, UNLEARNT, skills_of
+from webnnm.expert.facts.learning import MIN_GOOD_SKILL, MIN_LOSS_TO_LEARN, skills_of
 from webnnm.expert.rules.rule import Hit, after, merge_hits
 
-DEAD, SATURATED = 0.5, 0.75
+MAX_DEAD, MAX_SATURATED = 0.5, 0.75
 """A share of a layer's units, and of its values, that leaves less than half of the layer."""
-VANISHED = 1e-4
+MIN_GRADIENT_RATIO = 1e-4
 """Ratio of the gradients of two layers below which no single rate fits both."""
-STILL, MOVING = 1e-3, 0.05
-"""A weight moved by less than `STILL` of its norm while another one moved by `MOVING`."""
-LEAPT = 10
+MAX_STILL_MOVE, MIN_OTHER_MOVE = 1e-3, 0.05
+"""A weight moved by less than the first share of its norm, another one by the second or more."""
+MAX_MOVE = 10
 """A weight that moved by this many times its norm has nothing left of its initial value."""
-CREPT = 0.01
-CLIPPED = 0.9
+MAX_CLIPPED_MOVE = 0.01
+MAX_CLIPPED_STEPS = 0.9
 """Clipping is for peaks; with this share of clipped steps there are no peaks."""
 
 
@@ -54,7 +54,7 @@ def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
     shares = {
         layer: share
         for layer, share in history.dead.items()
-        if share > DEAD and before.get(layer, 0.0) <= DEAD
+        if share > MAX_DEAD and before.get(layer, 0.0) <= MAX_DEAD
     }
     skills = skills_of(history.predictions)
     hit = _by_rate(
@@ -64,13 +64,13 @@ def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
         evidence={"dead": shares},
         otherwise="Use leakyRelu, and initialise the layer with the default init.",
     )
-    fitted = bool(skills) and min(skills) >= LEARNT  # units that are left were enough
+    fitted = bool(skills) and min(skills) >= MIN_GOOD_SKILL  # units that are left were enough
     return replace(hit, severity="info") if hit and fitted else hit
 
 
 def _by_rate(
     history: HistoryFacts,
-    found: Mapping[str, str],
+    messages: Mapping[str, str],
     tail: str,
     *,
     evidence: Mapping[str, Any],
@@ -80,7 +80,7 @@ def _by_rate(
     rate, usual = highest_rate(history)[0], usual_rate(history.settings)
     high = rate > usual
     return merge_hits(
-        found,
+        messages,
         tail=f"{tail}, at lr {rate:g}",
         evidence=evidence,
         fix={"lr": usual} if high else {},
@@ -113,7 +113,7 @@ def saturation(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the layer is meant to switch, as gates do.
     """
-    shares = {layer: share for layer, share in history.saturated.items() if share > SATURATED}
+    shares = {layer: share for layer, share in history.saturated.items() if share > MAX_SATURATED}
     return merge_hits(
         {layer: f"{share:.0%} of the values of {layer}" for layer, share in shares.items()},
         tail=" are at the ends of its range, where its gradient vanishes",
@@ -149,7 +149,7 @@ def vanishing_gradient(facts: Facts, history: HistoryFacts) -> Hit | None:
     if len(norms) < 2:
         return None
     low, high = min(norms, key=norms.__getitem__), max(norms, key=norms.__getitem__)
-    if norms[low] > VANISHED * norms[high]:
+    if norms[low] > MIN_GRADIENT_RATIO * norms[high]:
         return None
     return Hit(
         message=f"the gradient of {low} is {norms[low]:.1e}, that of {high} {norms[high]:.1e}",
@@ -179,9 +179,9 @@ def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where it was taken from a trained model and should stay unchanged.
     """
     moved = history.moved
-    if max(moved.values(), default=0.0) < MOVING:
+    if max(moved.values(), default=0.0) < MIN_OTHER_MOVE:
         return None
-    moves = {name: way for name, way in moved.items() if 0 < way < STILL}
+    moves = {name: way for name, way in moved.items() if 0 < way < MAX_STILL_MOVE}
     return merge_hits(
         {name: f"{name} moved by {percent(way)}" for name, way in moves.items()},
         tail=f" in the whole training, other weights by up to {percent(max(moved.values()))}",
@@ -208,7 +208,7 @@ def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where it was intentionally initialised near 0.
     """
-    moves = {name: way for name, way in history.moved.items() if way > LEAPT}
+    moves = {name: way for name, way in history.moved.items() if way > MAX_MOVE}
     return _by_rate(
         history,
         {name: f"{name} moved by {way:.0f} times its norm" for name, way in moves.items()},
@@ -242,10 +242,10 @@ def constant_clipping(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where lr was chosen with that in mind.
     """
     rates = [record.clip_rate for record in history.epochs if record.clip_rate is not None]
-    if not rates or sum(rates) < CLIPPED * len(rates):
+    if not rates or sum(rates) < MAX_CLIPPED_STEPS * len(rates):
         return None
     name = min(history.moved, key=history.moved.__getitem__, default="")
-    if not name or history.moved[name] > CREPT or vanishing_gradient(facts):
+    if not name or history.moved[name] > MAX_CLIPPED_MOVE or vanishing_gradient(facts):
         return None
     return Hit(
         message=f"gradients were clipped in {percent(sum(rates) / len(rates))} of the steps, and "
@@ -277,7 +277,12 @@ def dominant_penalty(facts: Facts, history: HistoryFacts) -> Hit | None:
     Ignore it where the sparsest model is wanted.
     """
     first, losses = history.epochs[0], course(history)
-    if not first.penalty or not losses or first.penalty < first.loss or losses[-1] < UNLEARNT:
+    if (
+        not first.penalty
+        or not losses
+        or first.penalty < first.loss
+        or losses[-1] < MIN_LOSS_TO_LEARN
+    ):
         return None
     strengths = {"lambda1": history.settings.lambda1, "lambda2": history.settings.lambda2}
     return Hit(

@@ -11,7 +11,7 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
-from webnnm.ops.declare.batching import RULES, Application, as_tuple, one_by_one
+from webnnm.ops.declare.batching import RULES, Application, apply_one_by_one, as_tuple
 from webnnm.ops.declare.operator import Composite, covers_all, lower_by_parts
 from webnnm.ops.declare.tensors import TensorType
 
@@ -117,7 +117,7 @@ class _Examples:
             else:
                 results = self.b.apply(_composite(rules), operands, {})
         elif results is None:
-            results = one_by_one(call)
+            results = apply_one_by_one(call)
         return as_tuple(results)
 
 

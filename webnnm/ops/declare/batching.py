@@ -47,8 +47,10 @@ class Application:
         """Return an operand that broadcasts against batches of examples of this rank."""
         if not self.batched[index]:
             return self.operands[index]
-        own = self.shape(index)
-        return _reshape(self.b, self.operands[index], (self.size, *(1,) * (rank - len(own)), *own))
+        shape = self.shape(index)
+        return _reshape(
+            self.b, self.operands[index], (self.size, *(1,) * (rank - len(shape)), *shape)
+        )
 
     def batch(self, index: int) -> Any:
         """Return an operand as a batch: one that all examples share is repeated."""
@@ -77,7 +79,7 @@ def _to_front(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 
 def _from_front(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """Return a tensor with its first axis moved to another place."""
+    """Return a tensor with its first axis moved to another position."""
     order = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
     return b.transpose(x, permutation=order) if axis else x
 
@@ -95,17 +97,17 @@ def _split_batch(b: Builder, x: Tensor, axis: int, size: int) -> Tensor:
     return _to_front(b, b.reshape(x, new_shape=sizes), axis)
 
 
-def _behind(axes: Sequence[int]) -> tuple[int, ...]:
+def _shift_axes(axes: Sequence[int]) -> tuple[int, ...]:
     """Return the positions of an example's axes in a batch."""
     return tuple(axis + 1 for axis in axes)
 
 
 # Operators that treat the batch as an additional dimension.
 
-IN_BATCHES: Mapping[str, Callable[[int, Any], Any]] = {
+OPTIONS_IN_BATCHES: Mapping[str, Callable[[int, Any], Any]] = {
     "axis": lambda size, axis: axis + 1,
-    "axes": lambda size, axes: _behind(axes),
-    "permutation": lambda size, axes: (0, *_behind(axes)),
+    "axes": lambda size, axes: _shift_axes(axes),
+    "permutation": lambda size, axes: (0, *_shift_axes(axes)),
     "new_shape": lambda size, sizes: (size, *sizes),
     "sizes": lambda size, sizes: (size, *sizes),
     "starts": lambda size, starts: (0, *starts),
@@ -117,11 +119,11 @@ IN_BATCHES: Mapping[str, Callable[[int, Any], Any]] = {
 """The value in a batch of options that refer to all axes, or to some."""
 
 
-def _options(call: Application) -> dict[str, Any]:
+def _batch_options(call: Application) -> dict[str, Any]:
     return {
-        name: IN_BATCHES[name](call.size, value)
+        name: OPTIONS_IN_BATCHES[name](call.size, value)
         for name, value in call.options.items()
-        if name in IN_BATCHES
+        if name in OPTIONS_IN_BATCHES
     }
 
 
@@ -133,11 +135,11 @@ def _broadcast(call: Application) -> Any:
 def _axes(call: Application) -> Any:
     """Apply an operator whose operands have equal rank, and whose options refer to their axes."""
     operands = [call.batch(index) for index in range(len(call.operands))]
-    return call.apply(operands, **_options(call))
+    return call.apply(operands, **_batch_options(call))
 
 
 def _expand(call: Application) -> Any:
-    options = _options(call)
+    options = _batch_options(call)
     return call.apply([call.align(0, len(options["new_shape"]) - 1)], **options)
 
 
@@ -180,7 +182,7 @@ def _gemm(call: Application) -> Any:
 # Indices.
 
 
-def _numbers(call: Application, dtype: Any, rank: int, step: int = 1) -> Any:
+def _example_offsets(call: Application, dtype: Any, rank: int, step: int = 1) -> Any:
     """Return the number of each example times a step, along the first of some dimensions."""
     shape = (call.size, *(1,) * rank)
     return call.b.constant(range(0, call.size * step, step), dtype, shape)
@@ -198,15 +200,15 @@ def _gather(call: Application) -> Any:
     first = (axis + 1, *range(1, axis + 1), *range(axis + 2, x.rank))
     rows = b.transpose(x, permutation=(0, *first)) if axis else x
     rows = _merge_batch(b, rows, 0)
-    row_numbers = wrap_indices(b, indices, n) + _numbers(call, indices.dtype, k, n)
-    rows_by_index = call.apply([rows, row_numbers], axis=0)
+    row_numbers = wrap_indices(b, indices, n) + _example_offsets(call, indices.dtype, k, n)
+    gathered = call.apply([rows, row_numbers], axis=0)
     back = (
         0,
         *range(k + 1, k + 1 + axis),
         *range(1, k + 1),
-        *range(k + 1 + axis, rows_by_index.rank),
+        *range(k + 1 + axis, gathered.rank),
     )
-    return b.transpose(rows_by_index, permutation=back) if axis else rows_by_index
+    return b.transpose(gathered, permutation=back) if axis else gathered
 
 
 def _scatter_nd(call: Application) -> Any:
@@ -218,7 +220,7 @@ def _scatter_nd(call: Application) -> Any:
         operands = [_from_front(b, x, axis), indices, _from_front(b, updates, last)]
         return _to_front(b, call.apply(operands), axis)
     # The number of the example is an additional coordinate, the first.
-    numbers = _numbers(call, indices.dtype, indices.rank - 1)
+    numbers = _example_offsets(call, indices.dtype, indices.rank - 1)
     wide = b.expand(numbers, new_shape=(*indices.shape[:-1], 1))
     return call.apply([x, b.concat([wide, indices], axis=indices.rank - 1), updates])
 
@@ -268,12 +270,12 @@ def _convolution(call: Application) -> Any:
 def _recurrence(call: Application) -> Any:
     """Treat the examples as additional sequences; the rule does not apply if weights differ."""
     b, names = call.b, call.operator.operand_names
-    own = [name == "input" or name.endswith("_state") for name in names]
-    if any(is_batch and not row for is_batch, row in zip(call.batched, own, strict=True)):
+    is_sequence = [name == "input" or name.endswith("_state") for name in names]
+    if any(is_batch and not row for is_batch, row in zip(call.batched, is_sequence, strict=True)):
         return None
     operands = [
         _merge_batch(b, call.batch(index), x.rank - call.batched[index] - 2)
-        if x is not None and own[index]
+        if x is not None and is_sequence[index]
         else x
         for index, x in enumerate(call.operands)
     ]
@@ -284,23 +286,25 @@ def _normalization(call: Application) -> Any:
     """Apply scales and biases last; the rule does not apply if statistics are batched."""
     b, options = call.b, call.options
     x, *statistics, scale, bias = call.operands
-    own, layout = call.batched[-2:], options.get("layout")
+    is_own, layout = call.batched[-2:], options.get("layout")
     if any(call.batched[1:-2]):
         return None
-    operands = [*statistics, *((None, None) if any(own) else (scale, bias))]
+    operands = [*statistics, *((None, None) if any(is_own) else (scale, bias))]
     if not call.batched[0]:
         result = call.apply([x, *operands])
     elif layout:
         result = _split_batch(b, call.apply([_merge_batch(b, x, 0), *operands]), 0, call.size)
     else:
-        result = call.apply([x, *operands], **_options(call))
-    if not any(own):
+        result = call.apply([x, *operands], **_batch_options(call))
+    if not any(is_own):
         return result
-    axes = _behind([layout.index("c")] if layout else options.get("axes", [options.get("axis")]))
+    axes = _shift_axes(
+        [layout.index("c")] if layout else options.get("axes", [options.get("axis")])
+    )
     rank = len(call.shape(0)) + 1
     parts = [
         part and spread(b, part, (0, *axes) if is_batch else axes, rank)
-        for part, is_batch in zip((scale, bias), own, strict=True)
+        for part, is_batch in zip((scale, bias), is_own, strict=True)
     ]
     return affine(b, result, *parts)
 
@@ -328,7 +332,7 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
     return tuple(results) if isinstance(results, tuple) else (results,)
 
 
-def one_by_one(call: Application) -> Any:
+def apply_one_by_one(call: Application) -> Any:
     """Apply an operator to one example after the other: right for every operator."""
     b = call.b
     results: list[tuple[Any, ...]] = []
@@ -347,5 +351,5 @@ def one_by_one(call: Application) -> Any:
 def _example(b: Builder, x: Tensor, number: int) -> Tensor:
     """Return one example of a batch."""
     shape = x.shape[1:]
-    cut = b.slice(x, starts=(number, *(0,) * len(shape)), sizes=(1, *shape))
-    return b.reshape(cut, new_shape=shape)
+    example = b.slice(x, starts=(number, *(0,) * len(shape)), sizes=(1, *shape))
+    return b.reshape(example, new_shape=shape)

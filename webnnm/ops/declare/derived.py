@@ -78,7 +78,7 @@ def derive_rules(
         build=_build,
         dtype=dtype,
         results=lambda _options: count,
-        result_words={parameter: index for index, parameter in enumerate(result_names)},
+        result_words={name: index for index, name in enumerate(result_names)},
         many=first.variadic,
         own_type=leader is not first,
     )
@@ -122,13 +122,13 @@ class _Rules:
                     hint=f"write {self._name}({option_name}=…)",
                 )
         operands: list[Features | None] = _arguments(self._operands, layer)
-        if not layer.input.known and not self._is_kept(layer, operands):
+        if not layer.input.known and not self._keeps_shape(layer, operands):
             return
         self._learn_parameters(layer, operands)
         sizes = [x.sizes() if x is not None and x.known else None for x in operands]
         if any(x is not None and not x.known for x in operands):
             return
-        trial = self._trial(layer, operands, sizes)
+        trial = self._try_shapes(layer, operands, sizes)
         for type, features in zip(trial.types, layer.results, strict=True):
             self._check(layer, type, trial)
             dims = type.shape[len(trial.lead) :]
@@ -139,29 +139,29 @@ class _Rules:
             features.learn_names(_names(dims, [x for x in operands if x is not None]))
             features.learn_sequence(trial.sequence)
 
-    def _is_kept(self, layer: ShapeView, operands: Sequence[Features | None]) -> bool:
+    def _keeps_shape(self, layer: ShapeView, operands: Sequence[Features | None]) -> bool:
         """Return whether result and input have one shape; if so, infer the input from it."""
         if not layer.result.known:
             return False
-        source = layer.result.sizes()
-        sizes: list[Shape | None] = [source]
+        shape = layer.result.sizes()
+        sizes: list[Shape | None] = [shape]
         for slot, x in list(zip(_slots(self._operands, operands), operands, strict=True))[1:]:
             if x is not None and x.undeclared and not x.known and slot.name in self._parameters:
-                sizes.append(self._parameter_shape(layer, slot.name, source))
+                sizes.append(self._parameter_shape(layer, slot.name, shape))
             elif x is not None and not x.known:
                 return False
             else:
                 sizes.append(None if x is None else x.sizes())
         try:
-            trial = self._trial(layer, operands, sizes)
-            if trial.types[0].shape != (*trial.lead, *source):
+            trial = self._try_shapes(layer, operands, sizes)
+            if trial.types[0].shape != (*trial.lead, *shape):
                 return False
-            layer.input.learn(source)
+            layer.input.learn(shape)
         except (OperatorError, Conflict):
             return False
         return True
 
-    def _trial(
+    def _try_shapes(
         self, layer: ShapeView, operands: Sequence[Features | None], sizes: Sequence[Shape | None]
     ) -> _Trial:
         """Apply the operator to operands of these feature shapes; parameters have no batch."""
@@ -177,21 +177,21 @@ class _Rules:
         dtypes: list[DataType] = []
         slots = _slots(self._operands, operands)
         for slot, x, shape in zip(slots, operands, sizes, strict=True):
-            own = "float32" if "float32" in slot.dtypes else highest(slot.dtypes)
-            dtypes.append(own if slot.like is None else dtypes[slot.like])
+            dtype = "float32" if "float32" in slot.dtypes else highest(slot.dtypes)
+            dtypes.append(dtype if slot.like is None else dtypes[slot.like])
             if x is None or shape is None:
                 types.append(None)
                 continue
-            front = () if slot.name in layer.parameters else lead(x.sequence)
-            types.append(TensorType(dtypes[-1], (*front, *shape)))
+            lead_shape = () if slot.name in layer.parameters else lead(x.sequence)
+            types.append(TensorType(dtypes[-1], (*lead_shape, *shape)))
         result_types = layer.infer_result_types(
             types, {name: layer.options[name] for name in self._options}
         )
         return _Trial(result_types, lead(sequence), sequence, dtypes[_leader(self._operands)])
 
-    def _parameter_shape(self, layer: ShapeView, name: str, source: Shape) -> Shape:
+    def _parameter_shape(self, layer: ShapeView, name: str, input_shape: Shape) -> Shape:
         """Return the shape of a new parameter."""
-        return tuple(self._parameters[name][1](source, layer.options))
+        return tuple(self._parameters[name][1](input_shape, layer.options))
 
     def _learn_parameters(self, layer: ShapeView, operands: Sequence[Features | None]) -> None:
         for slot, x in zip(_slots(self._operands, operands), operands, strict=True):
@@ -256,10 +256,13 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, .
         (slot.name in layer.parameters, x and x.canonical())
         for slot, x in zip(_slots(slots, operands), operands, strict=True)
     ]
-    full = [x for bare, x in canonical if x is not None and not bare]
-    lead: tuple[Role, ...] = tuple(r for r in LEADING if any(r in x.layout for x in full))
-    tensors = [x and (x.tensor if bare else _with_lead(b, x, lead)) for bare, x in canonical]
-    sequence = next((x.sequence for x in full if x.sequence is not None), None)
+    unbound = [x for is_parameter, x in canonical if x is not None and not is_parameter]
+    lead: tuple[Role, ...] = tuple(r for r in LEADING if any(r in x.layout for x in unbound))
+    tensors = [
+        x and (x.tensor if is_parameter else _with_lead(b, x, lead))
+        for is_parameter, x in canonical
+    ]
+    sequence = next((x.sequence for x in unbound if x.sequence is not None), None)
     outcome = b.apply(layer.operator, tensors, tensor_options(layer))
     several = isinstance(outcome, tuple)
     results: tuple[Tensor, ...] = outcome if several else (outcome,)

@@ -172,9 +172,9 @@ def scatter_nd_shape(layer: ShapeView) -> None:
         _check_updates(layer, _selection_dims(indexed, layer.input)[0])
 
 
-def _require_indices(layer: ShapeView, word: str) -> None:
+def _require_indices(layer: ShapeView, operator: str) -> None:
     if layer.options["data"] is None and "indices" not in layer.tensors:
-        layer.fail("NNM304", f'"{word}" needs data= or indices=')
+        layer.fail("NNM304", f'"{operator}" needs data= or indices=')
 
 
 def _index_tensor(layer: ShapeView) -> IndexTensor:

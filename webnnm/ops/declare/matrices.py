@@ -28,9 +28,9 @@ def identity_matrix(b: Builder, n: int) -> Tensor:
     return b.constant([float(i == k) for i in range(n) for k in range(n)], "float32", (n, n))
 
 
-def unit(b: Builder, n: int, place: int) -> Tensor:
+def unit_column(b: Builder, n: int, row: int) -> Tensor:
     """Return a boolean column that is true in one row."""
-    return b.constant([int(k == place) for k in range(n)], "uint8", (n, 1))
+    return b.constant([int(k == row) for k in range(n)], "uint8", (n, 1))
 
 
 def total(b: Builder, x: Tensor, axis: int) -> Tensor:
@@ -55,14 +55,14 @@ def check_square(x: TensorType) -> None:
         raise OperatorError("NNM404", f"{show(x.shape)}: the matrices are not square")
 
 
-def check_rows(x: Tensor, most: int, what: str) -> None:
+def check_rows(x: Tensor, limit: int, what: str) -> None:
     """Raise NNM409 for matrices that are too large to be written out with other operators."""
     n = min(x.shape[-2:]) if what == "qr" else max(x.shape[-2:])
-    if n > most:
+    if n > limit:
         raise OperatorError(
             "NNM409",
             f'"{what}" of {show(x.shape)}: this backend has no such operator, and '
-            f"composes it of others for at most {most} rows",
+            f"composes it of others for at most {limit} rows",
             'use smaller matrices, or backend("numpy")',
         )
 

@@ -218,11 +218,11 @@ def loops(
         present = [w for w in own if w is not None]
         outputs = [h.constant(0, x.dtype, (steps, *state))] if return_sequence else []
 
-        def going(place: Any, *_: Any) -> Any:
-            return h.compare("LT", place, steps)
+        def going(time: Any, *_: Any) -> Any:
+            return h.compare("LT", time, steps)
 
         def step(
-            place: Any,
+            time: Any,
             x: Any,
             *rest: Any,
             own: Any = own,
@@ -231,11 +231,11 @@ def loops(
         ) -> list[Any]:
             inputs, before, written = rest[:k], rest[k : k + len(states)], rest[k + len(states) :]
             left = iter(inputs)
-            at = h.subtract(steps - 1, place) if back else place
+            at = h.subtract(steps - 1, time) if back else time
             around = [None if w is None else next(left) for w in own]
             after = h.inline(cell, h.take(x, at, 0), *around, *before)
             kept = [h.update_row(sequence, after[0], at) for sequence in written]
-            return [h.add(place, 1), x, *inputs, *after, *kept]
+            return [h.add(time, 1), x, *inputs, *after, *kept]
 
         results = h.loop([h.constant(0, "int32"), x, *present, *first, *outputs], going, step)
         results = results[2 + len(present) :]

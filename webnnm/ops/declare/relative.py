@@ -21,20 +21,20 @@ MAX_DISTANCE = 128
 
 
 def relative_bias(
-    b: Builder, table: Tensor, heads: int, length: int, tokens: int, causal: bool, most: int
+    b: Builder, table: Tensor, heads: int, length: int, tokens: int, causal: bool, max_distance: int
 ) -> Any:
     """Return `[heads, queries, keys]` of a table `[buckets, heads]`; both end at the same token.
 
     If attention is causal, all buckets are for earlier keys, else the second half is for later
     ones.
     """
-    _check(table, heads, causal, most)
+    _check(table, heads, causal, max_distance)
     checks.check_amount(length * tokens, f"{length} queries and {tokens} keys")
     start, buckets = tokens - length if causal else 0, table.shape[0]
     places = array(
         "i",
         [
-            _bucket(key - query, buckets, causal, most)
+            _bucket(key - query, buckets, causal, max_distance)
             for query in range(start, start + length)
             for key in range(tokens)
         ],
@@ -44,15 +44,17 @@ def relative_bias(
 
 
 def relative_bias_at(
-    b: Builder, table: Tensor, heads: int, positions: Tensor, length: int, most: int
+    b: Builder, table: Tensor, heads: int, positions: Tensor, length: int, max_distance: int
 ) -> Any:
     """Return `[batch, heads, queries, keys]` for causal queries at positions `[batch, queries]`.
 
     Keys are at the positions from 0 to `length` - 1.
     """
-    _check(table, heads, True, most)
+    _check(table, heads, True, max_distance)
     batch, tokens = positions.shape
-    far = array("i", [_bucket(-apart, table.shape[0], True, most) for apart in range(length)])
+    far = array(
+        "i", [_bucket(-apart, table.shape[0], True, max_distance) for apart in range(length)]
+    )
     keys = b.constant([*range(length)], "int32", [1, 1, length])
     apart = b.reshape(positions, new_shape=(batch, tokens, 1)) - keys
     apart = b.max(apart, b.constant(0, "int32"))  # later keys are masked
@@ -60,7 +62,7 @@ def relative_bias_at(
     return b.transpose(b.gather(table, indices, axis=0), permutation=(0, 3, 1, 2))
 
 
-def _check(table: Tensor, heads: int, causal: bool, most: int) -> None:
+def _check(table: Tensor, heads: int, causal: bool, max_distance: int) -> None:
     buckets, columns = table.shape
     least = 2 if causal else 4
     if columns != heads or buckets < least or (buckets % 2 and not causal):
@@ -68,13 +70,13 @@ def _check(table: Tensor, heads: int, causal: bool, most: int) -> None:
         raise OperatorError(
             "NNM404", f"the table of distances is {show(table.shape)}, not {expected}"
         )
-    if most <= buckets // least:
-        message = f"{buckets} buckets for distances up to {most}"
+    if max_distance <= buckets // least:
+        message = f"{buckets} buckets for distances up to {max_distance}"
         raise OperatorError("NNM303", message, f"set maxDistance= above {buckets // least}")
 
 
 @lru_cache(maxsize=1 << 14)
-def _bucket(apart: int, buckets: int, causal: bool, most: int) -> int:
+def _bucket(apart: int, buckets: int, causal: bool, max_distance: int) -> int:
     """Return the bucket of a key that many tokens after a query: exact at first, then by ratio."""
     first = 0
     if causal:
@@ -87,7 +89,9 @@ def _bucket(apart: int, buckets: int, causal: bool, most: int) -> int:
         return first + distance
     # In float32, as it was trained: at some distances the last bit decides.
     ratio = _round_to_float32(math.log(_round_to_float32(distance / exact)))
-    share = _round_to_float32(_round_to_float32(ratio / math.log(most / exact)) * (buckets - exact))
+    share = _round_to_float32(
+        _round_to_float32(ratio / math.log(max_distance / exact)) * (buckets - exact)
+    )
     return first + min(exact + int(share), buckets - 1)
 
 

@@ -107,10 +107,10 @@ def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
         parameter.learn_names(source.names)
 
 
-def _name_result(layer: ShapeView, known: Sequence[Features]) -> None:
+def _name_result(layer: ShapeView, operands: Sequence[Features]) -> None:
     """Give the result the names of the first operand of its rank that has names."""
     rank = layer.result.rank
-    named = next((x for x in known if x.rank == rank and any(x.names)), None)
+    named = next((x for x in operands if x.rank == rank and any(x.names)), None)
     if named is not None:
         layer.result.learn_names(named.names)
 

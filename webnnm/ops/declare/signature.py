@@ -157,9 +157,9 @@ def _slot(
     )
 
 
-def _types(name: str, given: Types) -> frozenset[DataType]:
+def _types(name: str, types: Types) -> frozenset[DataType]:
     dtypes: set[DataType] = set()
-    for group in (given,) if isinstance(given, str) else given:
+    for group in (types,) if isinstance(types, str) else types:
         if group in GROUPS:
             dtypes |= GROUPS[group]
         elif is_data_type(group):
@@ -199,11 +199,13 @@ def _with_check(kind: Kind, own: Callable[[Any], Any] | None) -> Kind:
     return Kind(check, read)
 
 
-def _require_known(name: str, given: Collection[str], known: Collection[str], what: str) -> None:
+def _require_known(
+    name: str, names: Collection[str], signature_names: Collection[str], what: str
+) -> None:
     """Raise NNM303 if a declaration names an option or operand that does not exist."""
-    for option in given:
-        if option not in known:
-            hint = suggestion(option, known)
+    for option in names:
+        if option not in signature_names:
+            hint = suggestion(option, signature_names)
             raise WebNNMError("NNM303", f'"{name}" has no {what} "{option}"', hint=hint)
 
 
