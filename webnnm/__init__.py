@@ -168,7 +168,7 @@ _OFFERED = {
 """Module → public names. They are imported on first use: a page pays only for what it touches."""
 _PLUGINS = {
     "eager": "xp",
-    "eager.applying": "NetworkFunction parameter_arrays",
+    "eager.applying": "NetworkFunction param_arrays",
     "eager.own_losses": "own_losses",
     "expert.reviewer": "Reviewer",
     "formats.exporting": "export_model",

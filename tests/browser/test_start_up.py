@@ -255,7 +255,7 @@ except WebNNMError as error:
     text, source = await page.run_python(program)
     assert 'webnnm/notation/cursor.py", line' in text
     assert "raise NotationError(" in text
-    assert source.startswith("def lookup(word):")
+    assert source.startswith("def lookup(name):")
     program = "import webnnm\n" + TREE + "[importlib.import_module(f'webnnm.{d}').__name__ "
     # One is on top of Jinja, which pages fetch with the first chat template.
     program += "for d in dotted if d != 'transformers.template_sandbox']"

@@ -36,9 +36,7 @@ Parameters = Mapping[str, Any]
 """Arrays by the names of parameters."""
 
 
-def parameter_arrays(
-    state: ModelState, *, trainable: bool, device: Device | None
-) -> dict[str, Array]:
+def param_arrays(state: ModelState, *, trainable: bool, device: Device | None) -> dict[str, Array]:
     """Return the values of a model's parameters as arrays: all, or the trainable ones."""
     learning = {name for name, factor in compute_multipliers(state.network).items() if factor > 0}
     found: dict[str, Array] = {}

@@ -498,7 +498,7 @@ class NNModel:
 
         Raises `DataError` NNM704 if a parameter is packed.
         """
-        return plugin("parameter_arrays")(self.state, trainable=trainable, device=device)
+        return plugin("param_arrays")(self.state, trainable=trainable, device=device)
 
     def apply(
         self,
