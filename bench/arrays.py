@@ -57,7 +57,7 @@ async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, An
     async with contest.another_page():
         facts = await contest.run("beginArrays")
         contest.facts["arrays"] = facts
-        backends = [f"tfjs/{each}" for each in facts["tensorflow"]["found"]]
+        backends = [f"tfjs/{backend_name}" for backend_name in facts["tensorflow"]["found"]]
         return {
             name: await _program(contest, name, contestants(name, backends), rounds, seconds)
             for name in TITLES
@@ -74,23 +74,29 @@ async def _program(
     contest: Contest, name: str, those: list[str], rounds: int, seconds: float
 ) -> dict[str, Any]:
     states: dict[str, list[float]] = {}
-    for each in those:
+    for contestant in those:
         try:
-            await contest.run("openProgram", each, name, SHAPES[name])
-            states[each] = await contest.run("runProgram", each, "state", CHECKED)
+            await contest.run("openProgram", contestant, name, SHAPES[name])
+            states[contestant] = await contest.run("runProgram", contestant, "state", CHECKED)
         except Failed as error:
-            if not each.startswith("tfjs/"):
+            if not contestant.startswith("tfjs/"):
                 raise
-            say(f"  {each}: {str(error).splitlines()[0]}")
+            say(f"  {contestant}: {str(error).splitlines()[0]}")
     _same(states, name)
-    times: dict[str, list[float]] = {each: [] for each in states}
+    times: dict[str, list[float]] = {contestant: [] for contestant in states}
     for number in range(rounds):
         turn = number % len(times)
-        for each in [*times][turn:] + [*times][:turn]:
-            times[each].append(await contest.run("runProgram", each, "iterate", 1e3 * seconds))
-        told = ", ".join(f"{each} {found[-1]:.3f}" for each, found in times.items())
-        say(f"  {name} round {number + 1}: {told}")
-    medians = {each: statistics.median(found) for each, found in times.items()}
+        for contestant in [*times][turn:] + [*times][:turn]:
+            times[contestant].append(
+                await contest.run("runProgram", contestant, "iterate", 1e3 * seconds)
+            )
+        summary = ", ".join(
+            f"{contestant} {measurements[-1]:.3f}" for contestant, measurements in times.items()
+        )
+        say(f"  {name} round {number + 1}: {summary}")
+    medians = {
+        contestant: statistics.median(measurements) for contestant, measurements in times.items()
+    }
     tfjs = best_of(medians, "tfjs/")
     return {
         "title": TITLES[name],
@@ -104,11 +110,11 @@ async def _program(
         # From the same rounds, since the machine's other load differs from round to round.
         "ratios": {
             kind: statistics.median(
-                theirs / ours for theirs, ours in zip(times[each], times["ours"], strict=True)
+                theirs / ours for theirs, ours in zip(times[contestant], times["ours"], strict=True)
             )
-            for kind, each in (("jaxjs", "jaxjs"), ("tfjs", tfjs))
+            for kind, contestant in (("jaxjs", "jaxjs"), ("tfjs", tfjs))
         },
-        "lines": {each: lines(FOLDER / file)[name] for each, file in FILES.items()},
+        "lines": {contestant: lines(FOLDER / file)[name] for contestant, file in FILES.items()},
         "rounds": times,
     }
 
@@ -116,8 +122,8 @@ async def _program(
 def _same(states: Mapping[str, Sequence[float]], name: str) -> None:
     (reference, expected), *others = states.items()
     largest = max(map(abs, expected))
-    for other, found in others:
-        apart = max(abs(a - b) for a, b in zip(expected, found, strict=True))
+    for other, values in others:
+        apart = max(abs(a - b) for a, b in zip(expected, values, strict=True))
         if apart > APART * largest:
             raise Unequal(f"{name}: {reference} and {other} are {apart:.3g} apart of {largest:.3g}")
 
@@ -127,13 +133,15 @@ def lines(file: Path) -> dict[str, int]:
     text = file.read_text(encoding="utf-8").splitlines()
     if file.suffix == ".py":
         functions = [e for e in ast.parse("\n".join(text)).body if isinstance(e, ast.FunctionDef)]
-        places = {each.name: (each.lineno - 1, each.end_lineno) for each in functions}
+        line_ranges = {
+            function.name: (function.lineno - 1, function.end_lineno) for function in functions
+        }
     else:
         starts = [at for at, line in enumerate(text) if line.startswith("export function* ")]
-        places = {
+        line_ranges = {
             text[at].split()[2].partition("(")[0]: (at, text.index("}", at) + 1) for at in starts
         }
     return {
         name: sum(bool(line.strip()) for line in text[start:stop])
-        for name, (start, stop) in places.items()
+        for name, (start, stop) in line_ranges.items()
     }

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bench.report import FACTS, Results, number, table
 
-MOST = 0.05
+MAX_SLOWDOWN = 0.05
 
 
 class Row(NamedTuple):
@@ -59,24 +59,24 @@ def change(before: Row, after: Row) -> float:
     return (after.ours / after.by_hand) / (before.ours / before.by_hand) - 1
 
 
-def compared(before: Results, after: Results) -> str:
+def compare(before: Results, after: Results) -> str:
     """Return a table of the rows that are in both results."""
-    known = {row.name: row for row in rows(before)}
+    earlier = {row.name: row for row in rows(before)}
     lines = [("", "before", "after", "by hand, before", "by hand, after", "change")]
     for row in rows(after):
-        if (old := known.get(row.name)) is None:
+        if (old := earlier.get(row.name)) is None:
             continue
         changed = change(old, row)
-        told = f"{100 * changed:+.0f} %" + (" **slower**" if changed > MOST else "")
+        text = f"{100 * changed:+.0f} %" + (" **slower**" if changed > MAX_SLOWDOWN else "")
         times = (old.ours, row.ours, old.by_hand, row.by_hand)
-        lines.append((row.name, *map(number, times), told))
+        lines.append((row.name, *map(number, times), text))
     return table(lines)
 
 
 def main() -> None:
     """Print the comparison of two files."""
     before, after = (json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:3])
-    print(compared(before, after))
+    print(compare(before, after))
 
 
 if __name__ == "__main__":

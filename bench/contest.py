@@ -146,8 +146,8 @@ async def contest(*, torch: bool) -> AsyncGenerator[Contest]:
         options = config.launch_options(config.PROJECTS["webnn"])
         browser = await playwright.chromium.launch(**options)
         stack.push_async_callback(browser.close)
-        found = Contest(browser, server.url, process)
-        found.page = await found.open_page()
-        found.facts = await found.run("begin")
-        found.facts["browser"] = browser.version
-        yield found
+        running = Contest(browser, server.url, process)
+        running.page = await running.open_page()
+        running.facts = await running.run("begin")
+        running.facts["browser"] = browser.version
+        yield running

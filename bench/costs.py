@@ -29,15 +29,17 @@ async def building(contest: Contest, rounds: int) -> list[dict[str, Any]]:
     """Return the milliseconds of building graphs of more and more operators."""
     results: list[dict[str, Any]] = []
     for operators in OPERATORS:
-        found = [await contest.run("build", operators, float(number)) for number in range(rounds)]
-        ours = {key: statistics.median(f["ours"][key] for f in found) for key in found[0]["ours"]}
-        webnn = statistics.median(f["webnn"] for f in found)
+        answers = [await contest.run("build", operators, float(number)) for number in range(rounds)]
+        ours = {
+            key: statistics.median(f["ours"][key] for f in answers) for key in answers[0]["ours"]
+        }
+        webnn = statistics.median(f["webnn"] for f in answers)
         results.append({"operators": operators, "ours": ours, "webnn": webnn})
         say(f"  building: {results[-1]}")
     return results
 
 
-def scaled(**changed: int) -> Workload:
+def scale_network(**changed: int) -> Workload:
     """Return a network with another batch size, width or depth."""
     size = BASE | changed
     name = "scale_" + "_".join(f"{key}_{value}" for key, value in changed.items())
@@ -49,14 +51,14 @@ async def scale(
     contest: Contest, rounds: int, seconds: float, *, quick: bool = False
 ) -> dict[str, Any]:
     """Return the milliseconds of a step by batch, width and depth, of webnnm and by hand."""
-    found: dict[str, Any] = {}
+    points: dict[str, Any] = {}
     for kind, values in SCALES.items():
         chosen = values[:: len(values) - 1] if quick else values
         for value in chosen:
-            times = await _pair(contest, scaled(**{kind: value}), rounds, seconds)
-            found.setdefault(kind, []).append({"value": value, **times})
+            times = await _pair(contest, scale_network(**{kind: value}), rounds, seconds)
+            points.setdefault(kind, []).append({"value": value, **times})
             say(f"  {kind} {value}: ours {times['ours']:.3f}, by hand {times['webnn']:.3f}")
-    return {"base": BASE, "features": FEATURES, "kinds": found}
+    return {"base": BASE, "features": FEATURES, "kinds": points}
 
 
 async def _pair(
@@ -74,10 +76,10 @@ async def _pair(
     build: list[float] = []
     for number in range(rounds):
         for name in names if number % 2 else names[::-1]:
-            found = await contest.call(name, "train", epochs)
-            times[name].append(found["step"])
+            result = await contest.call(name, "train", epochs)
+            times[name].append(result["step"])
             if name == "ours":
-                build.append(found["phases"]["build"])
+                build.append(result["phases"]["build"])
     for name in names:
         await contest.run("close", name)
     medians = {name: statistics.median(t) for name, t in times.items()}

@@ -151,9 +151,9 @@ def _outliers(seed: int) -> Rows:
     return x, y
 
 
-def _loaded(load: Callable[..., Any], _seed: int) -> Rows:
-    found = load()
-    return found.data, found.target
+def _load(load: Callable[..., Any], _seed: int) -> Rows:
+    dataset = load()
+    return dataset.data, dataset.target
 
 
 @dataclass(frozen=True)
@@ -210,16 +210,16 @@ PROBLEMS = (
     Problem("two spirals", _spirals, 2, training=300),
     Problem("XOR", _xor, 2, training=200),
     Problem("sine", _sine, 1, training=200, scores=_NUMBER),
-    Problem("digits, 100 rows", partial(_loaded, load_digits), 10, (64,), training=100),
-    Problem("digits", partial(_loaded, load_digits), 10, (128,), dropout=0.3),
-    Problem("Iris", partial(_loaded, load_iris), 3),
-    Problem("Iris 4-3-3", partial(_loaded, load_iris), 3, (3,)),
-    Problem("wine", partial(_loaded, datasets.load_wine), 3, (16,)),
-    Problem("breast cancer", partial(_loaded, datasets.load_breast_cancer), 2, (16,)),
-    Problem("diabetes", partial(_loaded, datasets.load_diabetes), 1, (16,), scores=_NUMBER),
+    Problem("digits, 100 rows", partial(_load, load_digits), 10, (64,), training=100),
+    Problem("digits", partial(_load, load_digits), 10, (128,), dropout=0.3),
+    Problem("Iris", partial(_load, load_iris), 3),
+    Problem("Iris 4-3-3", partial(_load, load_iris), 3, (3,)),
+    Problem("wine", partial(_load, datasets.load_wine), 3, (16,)),
+    Problem("breast cancer", partial(_load, datasets.load_breast_cancer), 2, (16,)),
+    Problem("diabetes", partial(_load, datasets.load_diabetes), 1, (16,), scores=_NUMBER),
     Problem("friedman1", _friedman, 1, (64,), training=400, scores=_NUMBER),
     Problem("make_regression", _linear, 1, training=300, scores=_NUMBER),
     Problem("95:5", _rare, 0, training=1000, scores=("f1", "average precision")),
     WithOutliers("outliers", _outliers, 1, training=180, scores=("mae",)),
 )
-PICTURES = Pictures("digits CNN", partial(_loaded, load_digits), 10, text=CNN)
+PICTURES = Pictures("digits CNN", partial(_load, load_digits), 10, text=CNN)

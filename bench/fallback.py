@@ -33,8 +33,8 @@ async def measure(
             if not number:
                 losses[backend] = await contest.call("ours", "losses", CHECKED)
             epochs = workload.epochs if backend == OURS[0] else 1
-            found = await contest.call("ours", "train", epochs)
-            times.setdefault(backend, []).append(found["step"])
+            result = await contest.call("ours", "train", epochs)
+            times.setdefault(backend, []).append(result["step"])
             await contest.run("close", "ours")
         for backend in contest.facts["tensorflow"]["found"]:
             try:
@@ -45,8 +45,8 @@ async def measure(
                 say(f"  TensorFlow.js {backend}: {str(error).splitlines()[0]}")
             finally:
                 await contest.run("close", "tfjs")
-        told = ", ".join(f"{name} {t[-1]:.3f}" for name, t in times.items())
-        say(f"  {workload.name} without WebNN, round {number + 1}: {told}")
+        summary = ", ".join(f"{name} {t[-1]:.3f}" for name, t in times.items())
+        say(f"  {workload.name} without WebNN, round {number + 1}: {summary}")
     same(losses, workload.name)
     medians = {name: statistics.median(t) for name, t in times.items()}
     tfjs = best_of(medians, "tfjs/")

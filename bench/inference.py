@@ -64,8 +64,8 @@ async def measure(
         same(results, workload.name)
         for name, time in found.items():
             times.setdefault(name, []).append(time)
-        told = ", ".join(f"{name} {time:.3f}" for name, time in found.items())
-        say(f"  inference of {workload.name}, round {number + 1}: {told}")
+        summary = ", ".join(f"{name} {time:.3f}" for name, time in found.items())
+        say(f"  inference of {workload.name}, round {number + 1}: {summary}")
     for name in ("ours", "forward"):
         await contest.run("close", name)
     medians = {name: statistics.median(t) for name, t in times.items()}
@@ -87,7 +87,7 @@ async def measure(
 def same(results: Mapping[str, Sequence[float]], where: str) -> None:
     """Raise `Unequal` unless all results agree."""
     (reference, expected), *others = results.items()
-    for name, found in others:
-        apart = max(abs(a - b) for a, b in zip(expected, found, strict=True))
+    for name, values in others:
+        apart = max(abs(a - b) for a, b in zip(expected, values, strict=True))
         if apart > APART:
             raise Unequal(f"{where}: results of {reference} and {name} differ by {apart}")

@@ -65,8 +65,8 @@ async def work(backend: str) -> None:
     for line in sys.stdin:
         workload = WORKLOADS[line.strip()]
         if workload.name not in opened:
-            given = {name: HostArray.of(array) for name, array in numbers(workload).items()}
-            opened[workload.name] = Ours(workload.described, given, backend)
+            arrays = {name: HostArray.of(array) for name, array in numbers(workload).items()}
+            opened[workload.name] = Ours(workload.described, arrays, backend)
             await opened[workload.name].open()
         print(await opened[workload.name].train(EPOCHS), flush=True)
 
@@ -84,7 +84,7 @@ def table(models: Sequence[str], rounds: int) -> str:
             for _ in range(rounds):
                 for name, contestant in contestants.items():
                     rates[name].append(contestant.rate(workload))
-            cells = (f"{statistics.median(found):,.0f}" for found in rates.values())
+            cells = (f"{statistics.median(measurements):,.0f}" for measurements in rates.values())
             lines.append(f"| {workload.title} | {' | '.join(cells)} |")
     finally:
         for contestant in contestants.values():
@@ -98,12 +98,12 @@ def main() -> None:
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(WORKLOADS)}")
     parser.add_argument("--rounds", type=int, default=5, help="trainings of each contestant")
     parser.add_argument("--worker", metavar="BACKEND", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.worker:
-        asyncio.run(work(given.worker))
+    options = parser.parse_args()
+    if options.worker:
+        asyncio.run(work(options.worker))
     else:
-        print(f"{os.cpu_count()} cores, medians of {given.rounds} trainings\n")
-        print(table(given.models or MODELS, given.rounds))
+        print(f"{os.cpu_count()} cores, medians of {options.rounds} trainings\n")
+        print(table(options.models or MODELS, options.rounds))
 
 
 if __name__ == "__main__":

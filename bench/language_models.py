@@ -31,9 +31,9 @@ FACTS = (
 def write_model() -> None:
     """Put the model file where pages of the contest find it."""
     MODELS.mkdir(parents=True, exist_ok=True)
-    place = MODELS / FILE
-    if not place.exists():
-        place.symlink_to(file_in_cache(FILE))
+    path = MODELS / FILE
+    if not path.exists():
+        path.symlink_to(file_in_cache(FILE))
 
 
 async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
@@ -50,18 +50,18 @@ async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
                 for first in (WARM, f"Before the lesson. {FACTS}"):
                     await contest.run("writeOn", first, 8)
                 written = await contest.run("writeOn", prompt, COUNT)
-            found = speeds.setdefault(name, {"prompt": [], "decode": []})
-            found["prompt"].append(written["promptTokens"] / written["promptSeconds"])
-            found["decode"].append(written["tokens"] / written["seconds"])
+            speed = speeds.setdefault(name, {"prompt": [], "decode": []})
+            speed["prompt"].append(written["promptTokens"] / written["promptSeconds"])
+            speed["decode"].append(written["tokens"] / written["seconds"])
             texts.append(written["text"])
             prompt_tokens = written["promptTokens"]
-            told = f"{found['decode'][-1]:.1f}, prompt {found['prompt'][-1]:.0f}"
-            say(f"  {name}, round {number + 1}: {told} tokens per second")
+            summary = f"{speed['decode'][-1]:.1f}, prompt {speed['prompt'][-1]:.0f}"
+            say(f"  {name}, round {number + 1}: {summary} tokens per second")
         equal += texts[0] == texts[1]
     speeds["torch"] = _torch(prompt_tokens, rounds)
     medians = {
-        name: {kind: statistics.median(values) for kind, values in found.items()}
-        for name, found in speeds.items()
+        name: {kind: statistics.median(values) for kind, values in speed.items()}
+        for name, speed in speeds.items()
     }
     return {**medians, "prompt_tokens": prompt_tokens, "equal": equal, "rounds": speeds}
 
@@ -71,7 +71,7 @@ def _torch(prompt: int, rounds: int) -> dict[str, list[float]]:
     numbers = map(str, (prompt, COUNT, rounds))
     command = [python_of("parity"), "-m", "bench.language_torch", *numbers]
     process = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    found = json.loads(process.stdout.splitlines()[-1])
-    told = ", ".join(f"{each['decode']:.1f} (prompt {each['prompt']:.0f})" for each in found)
-    say(f"  PyTorch: {told} tokens per second")
-    return {kind: [each[kind] for each in found] for kind in ("prompt", "decode")}
+    runs = json.loads(process.stdout.splitlines()[-1])
+    summary = ", ".join(f"{run['decode']:.1f} (prompt {run['prompt']:.0f})" for run in runs)
+    say(f"  PyTorch: {summary} tokens per second")
+    return {kind: [run[kind] for run in runs] for kind in ("prompt", "decode")}

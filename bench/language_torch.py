@@ -24,16 +24,16 @@ CONFIG = {
 }
 
 
-def written(model: Any, prompt: int, count: int) -> dict[str, float]:
+def measure_generation(model: Any, prompt: int, count: int) -> dict[str, float]:
     """Return the tokens per second of a prompt, and of what follows it."""
     ids = torch.randint(0, CONFIG["vocab_size"], (1, prompt))
     began = time.perf_counter()
-    found = model(ids, use_cache=True, logits_to_keep=1)
-    ids = found.logits[:, -1:].argmax(-1)
+    output = model(ids, use_cache=True, logits_to_keep=1)
+    ids = output.logits[:, -1:].argmax(-1)
     read = time.perf_counter()
     for _ in range(count):
-        found = model(ids, past_key_values=found.past_key_values, use_cache=True)
-        ids = found.logits[:, -1:].argmax(-1)
+        output = model(ids, past_key_values=output.past_key_values, use_cache=True)
+        ids = output.logits[:, -1:].argmax(-1)
     return {"prompt": prompt / (read - began), "decode": count / (time.perf_counter() - read)}
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     prompt, count, rounds = map(int, sys.argv[1:])
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**CONFIG)).eval()
     with torch.inference_mode():
-        print(json.dumps([written(model, prompt, count) for _ in range(rounds + 1)][1:]))
+        print(json.dumps([measure_generation(model, prompt, count) for _ in range(rounds + 1)][1:]))
 
 
 if __name__ == "__main__":

@@ -23,19 +23,19 @@ async def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--optimizers", nargs="*", default=[o.name for o in OPTIMIZERS.values()])
     parser.add_argument("--rates", nargs="*", type=float, default=GRID)
-    given = parser.parse_args()
-    print("| Optimizer | dataset |", " | ".join(f"{rate:g}" for rate in given.rates), "|")
-    print("|---|---|" + "--:|" * len(given.rates))
-    for optimizer in dict.fromkeys(given.optimizers):
+    options = parser.parse_args()
+    print("| Optimizer | dataset |", " | ".join(f"{rate:g}" for rate in options.rates), "|")
+    print("|---|---|" + "--:|" * len(options.rates))
+    for optimizer in dict.fromkeys(options.optimizers):
         for problem in PROBLEMS:
             means = [
                 statistics.mean(
                     [
                         (await ours(problem, seed, optimizer=optimizer, lr=rate))[problem.scores[0]]
-                        for seed in range(given.seeds)
+                        for seed in range(options.seeds)
                     ]
                 )
-                for rate in given.rates
+                for rate in options.rates
             ]
             row = " | ".join(f"{mean:.3f}" for mean in means)
             print(f"| {optimizer} | {problem.name} | {row} |", flush=True)

@@ -47,7 +47,7 @@ class Net:
 
 def _free(*sizes: int) -> dict[str, int]:
     """Return free sizes under the names that the files of RapidOCR use."""
-    return {f"DynamicDimension.{place}": size for place, size in enumerate(sizes)}
+    return {f"DynamicDimension.{index}": size for index, size in enumerate(sizes)}
 
 
 NETS = (
@@ -89,9 +89,9 @@ def write_models() -> None:
     relu = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
     (MODELS / "relu.onnx").write_bytes(relu)
     for net in NETS:
-        place = MODELS / net.file
-        if not place.exists():
-            place.write_bytes(_content(net.file))
+        path = MODELS / net.file
+        if not path.exists():
+            path.write_bytes(_content(net.file))
 
 
 def _content(file: str) -> bytes:
@@ -119,16 +119,16 @@ async def measure(contest: Contest, rounds: int, seconds: float) -> dict[str, An
                     again[name].append(await contest.run("runOnnx", 1e3 * seconds))
                 first[name].append(opened["first"])
                 results[name] = np.asarray(opened["result"])
-            told = ", ".join(
+            summary = ", ".join(
                 f"{name} {first[name][-1]:.0f}/{again[name][-1]:.1f}" for name in again
             )
-            say(f"  {net.title}, round {number + 1}: {told} (first result/run, ms)")
+            say(f"  {net.title}, round {number + 1}: {summary} (first result/run, ms)")
         results |= await _on_webgpu(contest, net)
         found[net.file] = {
             "title": net.title,
             "first": {name: statistics.median(times) for name, times in first.items()},
             "run": {name: statistics.median(times) for name, times in again.items()},
-            "apart": compared(net.title, results),
+            "apart": compare_results(net.title, results),
             "rounds": {"first": first, "run": again},
         }
     return found
@@ -146,16 +146,18 @@ async def _on_webgpu(contest: Contest, net: Net) -> dict[str, NDArray[Any]]:
     return {"webgpu": np.asarray(opened["result"])}
 
 
-def compared(title: str, results: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+def compare_results(title: str, results: Mapping[str, NDArray[Any]]) -> dict[str, float]:
     """Return how far each result is from ours, relative to the largest number.
 
     Raises `Unequal` if that is too far.
     """
     ours = results["ours"]
     largest = float(np.max(np.abs(ours)))
-    found: dict[str, float] = {}
+    differences: dict[str, float] = {}
     for name, result in results.items():
-        found[name] = float(np.max(np.abs(result - ours))) / largest
-        if not found[name] <= APART:
-            raise Unequal(f"{title}: {name} is off by {found[name]:.2g} of the largest number")
-    return found
+        differences[name] = float(np.max(np.abs(result - ours))) / largest
+        if not differences[name] <= APART:
+            raise Unequal(
+                f"{title}: {name} is off by {differences[name]:.2g} of the largest number"
+            )
+    return differences

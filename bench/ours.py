@@ -58,15 +58,15 @@ class Ours:
 
     async def losses(self, count: int) -> str:
         """Return the losses of the first steps."""
-        found: list[float] = []
+        losses: list[float] = []
 
         def note(record: Any) -> bool:
-            found.append(record.loss)
-            return len(found) < count
+            losses.append(record.loss)
+            return len(losses) < count
 
         await self.model.load_params(self.start)
         await self.model.train(self.settings, epochs=1, on_batch=note)
-        return json.dumps(found)
+        return json.dumps(losses)
 
     async def train(self, epochs: int) -> str:
         """Train from the start; return the milliseconds of a step and further measurements."""
@@ -115,11 +115,11 @@ class Ours:
             if k == 0:
                 began = time.perf_counter()
             await model.predict(data, rows)
-        whole = time.perf_counter() - began
+        total_seconds = time.perf_counter() - began
         return json.dumps(
             {
                 "time": 1e3 * seconds / repeats,
-                "predict": 1e3 * whole / repeats,
+                "predict": 1e3 * total_seconds / repeats,
                 "result": HostArray.of(result).values().tolist(),
             }
         )
@@ -130,11 +130,11 @@ class Ours:
 
 
 def _dataset(workload: dict[str, Any], x: HostArray, y: HostArray) -> Dataset:
-    given: dict[str, Any] = {"split": (1, 0, 0), "method": "sequential", "name": "bench"}
+    options: dict[str, Any] = {"split": (1, 0, 0), "method": "sequential", "name": "bench"}
     if workload["kind"] != "gpt":
-        return Dataset(x, y, **given)
+        return Dataset(x, y, **options)
     text = HostArray("int32", (len(x) * x.shape[1] + 1,), bytes(x.data) + bytes(y.data[-4:]))
-    return TextDataset(text, x.shape[1], vocabulary=workload["classes"], **given)
+    return TextDataset(text, x.shape[1], vocabulary=workload["classes"], **options)
 
 
 async def open_workload(described: str, content: Any, backend: str) -> Ours:

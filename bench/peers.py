@@ -50,8 +50,10 @@ def with_sklearn(problem: Problem, seed: int) -> dict[str, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warns that 200 epochs were too few
         network.fit(x, y.ravel())
-    found = network.predict_proba(test_x)[:, 1] if not problem.outputs else network.predict(test_x)
-    return scores(problem.scores, test_y.ravel(), found)
+    predictions = (
+        network.predict_proba(test_x)[:, 1] if not problem.outputs else network.predict(test_x)
+    )
+    return scores(problem.scores, test_y.ravel(), predictions)
 
 
 def with_torch(problem: Problem, seed: int) -> dict[str, float]:
@@ -75,8 +77,8 @@ def with_torch(problem: Problem, seed: int) -> dict[str, float]:
         answer = network(torch.tensor(test_x, dtype=torch.float32))
     if not problem.outputs:
         answer = torch.sigmoid(answer)
-    found = cast(Values, (answer.argmax(1) if classes else answer[:, 0]).numpy())
-    return scores(problem.scores, test_y.ravel(), found)
+    predictions = cast(Values, (answer.argmax(1) if classes else answer[:, 0]).numpy())
+    return scores(problem.scores, test_y.ravel(), predictions)
 
 
 def _network(problem: Problem, width: int) -> nn.Sequential:

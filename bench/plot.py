@@ -62,10 +62,10 @@ def svg(scale: Mapping[str, Any]) -> str:
 def _panel(
     kind: str, points: Sequence[Any], left: int, y: Any, powers: range, *, first: bool
 ) -> list[str]:
-    least, most = (math.log2(points[k]["value"]) for k in (0, -1))
+    lowest, highest = (math.log2(points[k]["value"]) for k in (0, -1))
 
     def x(value: float) -> float:
-        return left + 10 + (PANEL - 20) * (math.log2(value) - least) / ((most - least) or 1)
+        return left + 10 + (PANEL - 20) * (math.log2(value) - lowest) / ((highest - lowest) or 1)
 
     parts: list[str] = []
     for power in powers:

@@ -30,7 +30,7 @@ async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
     Python's time is that of `train` without the time between a call of the bridge and its answer.
     The cost of a step in the long run is the difference of two trainings.
     """
-    found: dict[int, list[dict[str, Any]]] = {epochs: [] for epochs in EPOCHS}
+    samples: dict[int, list[dict[str, Any]]] = {epochs: [] for epochs in EPOCHS}
     async with contest.another_page():
         await contest.run("beginCounting")
         await contest.run("take", write(TINY, DATA))
@@ -42,7 +42,7 @@ async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
                 trained = await contest.call("ours", "train", epochs)
                 crossed = await contest.run("roundTrips")
                 python = 1e3 * trained["seconds"] - crossed["away"]
-                found[epochs].append(
+                samples[epochs].append(
                     {
                         "python": python,
                         "round_trips": sum(crossed["calls"].values()),
@@ -52,7 +52,7 @@ async def profile(contest: Contest, rounds: int) -> dict[str, Any]:
                         "step": trained["step"],
                     }
                 )
-    short, long = (found[epochs] for epochs in EPOCHS)
+    short, long = (samples[epochs] for epochs in EPOCHS)
     counts = [epochs * TINY.steps for epochs in EPOCHS]
     more = counts[1] - counts[0]
 
@@ -83,13 +83,13 @@ async def iris(contest: Contest, rounds: int) -> dict[str, Any]:
     again: list[float] = []
     defaults: list[float] = []
     long: list[float] = []
-    told: dict[str, Any] = {}
+    shares: dict[str, Any] = {}
     for _ in range(rounds):
         page = await contest.browser.new_page()
         await page.goto(f"{contest.url}/iris.html")
         await page.locator("html[data-ready]").wait_for(state="attached", timeout=60_000)
         await page.locator("#train:enabled").wait_for(timeout=60_000)
-        told["page_epochs"] = int(await page.locator("#epochs").input_value())
+        shares["page_epochs"] = int(await page.locator("#epochs").input_value())
         clicks.append(await page.evaluate(IRIS_CLICK) / 1e3)
         await page.locator("#train:enabled").wait_for(timeout=60_000)
         again.append(await page.evaluate(IRIS_CLICK) / 1e3)
@@ -98,13 +98,13 @@ async def iris(contest: Contest, rounds: int) -> dict[str, Any]:
             await contest.run("beginCounting")
             first = await contest.run("ask", "iris_defaults")
             defaults.append(first["seconds"])
-            told |= first
-            found = await contest.run("ask", "iris_long")
-            long.append(found["seconds"])
-            told["long_accuracy"] = found["accuracy"]
-            told["long_epochs"] = found["epochs"]
+            shares |= first
+            answer = await contest.run("ask", "iris_long")
+            long.append(answer["seconds"])
+            shares["long_accuracy"] = answer["accuracy"]
+            shares["long_epochs"] = answer["epochs"]
     result = {
-        **told,
+        **shares,
         "click": statistics.median(clicks),
         "click_again": statistics.median(again),
         "defaults": statistics.median(defaults),

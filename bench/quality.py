@@ -42,27 +42,27 @@ async def ours(
         await model.train(progress="off", **settings)
         inputs, targets = data.arrays("testing")
         answer = await model.predict(next(iter(inputs.values())), raw=True)
-    found = np.asarray(answer.tolist())
-    found = found.argmax(1) if problem.outputs > 1 else found[:, 0]
-    return scores(problem.scores, np.ravel(next(iter(targets.values())).tolist()), found)
+    predictions = np.asarray(answer.tolist())
+    predictions = predictions.argmax(1) if problem.outputs > 1 else predictions[:, 0]
+    return scores(problem.scores, np.ravel(next(iter(targets.values())).tolist()), predictions)
 
 
 def of_peers(problem: Problem, seeds: int) -> dict[str, list[dict[str, float]]]:
     """Return the scores of every peer by seed, from the file in which they are cached."""
     kept: dict[str, dict[str, float]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    found: dict[str, list[dict[str, float]]] = {}
+    scores: dict[str, list[dict[str, float]]] = {}
     for name, peer in PEERS.items():
         for seed in range(seeds):
             key = f"{name}|{problem}|{seed}"
             if key not in kept:
                 kept[key] = peer(problem, seed)
-            found.setdefault(name, []).append(kept[key])
+            scores.setdefault(name, []).append(kept[key])
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     KEPT.write_text(json.dumps(kept))
-    return found
+    return scores
 
 
-def shown(values: Sequence[float]) -> str:
+def format_mean(values: Sequence[float]) -> str:
     """Return the mean ± its standard error."""
     return f"{statistics.mean(values):.3f} ± {_error(values):.3f}"
 
@@ -94,30 +94,30 @@ async def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], help="parts of names of datasets")
     parser.add_argument("--backend", default="numpy", help="for instance onnxruntime")
     parser.add_argument("--set", nargs="*", default=[], type=_read, metavar="NAME=VALUE")
-    given = parser.parse_args()
+    options = parser.parse_args()
     heads = [f"{name} | − peer" for name in PEERS]
     print("| Dataset | score | webnnm |", " | ".join(heads), "| seconds |")
     print("|---|---|--:|" + "--:|--:|" * len(PEERS) + "--:|")
     behind = 0
     for problem in (*PROBLEMS, PICTURES):
-        chosen = any(word in problem.name for word in given.only)
-        if not (chosen or (not given.only and problem is not PICTURES)):
+        chosen = any(word in problem.name for word in options.only)
+        if not (chosen or (not options.only and problem is not PICTURES)):
             continue
         times: list[float] = []
-        found: list[dict[str, float]] = []
-        for seed in range(given.seeds):
+        results: list[dict[str, float]] = []
+        for seed in range(options.seeds):
             began = time.process_time()
-            found.append(await ours(problem, seed, given.backend, **dict(given.set)))
+            results.append(await ours(problem, seed, options.backend, **dict(options.set)))
             times.append(time.process_time() - began)
-        peers = of_peers(problem, given.seeds) if problem is not PICTURES else {}
+        peers = of_peers(problem, options.seeds) if problem is not PICTURES else {}
         for score in problem.scores:
-            values = [one[score] for one in found]
-            cells = [problem.name, score, shown(values)]
+            values = [one[score] for one in results]
+            cells = [problem.name, score, format_mean(values)]
             for others in peers.values():
                 theirs = [one[score] for one in others]
                 difference = apart(values, theirs, score)
                 behind += difference < -2
-                cells += [shown(theirs), f"{difference:+.1f}"]
+                cells += [format_mean(theirs), f"{difference:+.1f}"]
             cells += ["–"] * (2 * len(PEERS)) if not peers else []
             print(f"| {' | '.join(cells)} | {statistics.median(times):.1f} |", flush=True)
     return int(behind > 0)

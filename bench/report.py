@@ -19,7 +19,7 @@ class Limit:
     bound: float
     least: bool = False
 
-    def told(self, value: float) -> str:
+    def describe(self, value: float) -> str:
         """Return the limit, and whether a number meets it."""
         met = value >= self.bound if self.least else value <= self.bound
         sign = "≥" if self.least else "≤"
@@ -134,10 +134,10 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _judged(ratio: float | None, limit: Limit | None) -> str:
+def _format_ratio(ratio: float | None, limit: Limit | None) -> str:
     """Return a ratio and, if it has a limit, whether it meets it."""
-    told = f" ({limit.told(ratio)})" if limit and ratio is not None else ""
-    return number(ratio) + told
+    verdict = f" ({limit.describe(ratio)})" if limit and ratio is not None else ""
+    return number(ratio) + verdict
 
 
 def _contestants(result: Results, limits: Mapping[str, Limit]) -> list[str]:
@@ -149,7 +149,7 @@ def _contestants(result: Results, limits: Mapping[str, Limit]) -> list[str]:
     ratios = {"webnn": ours / result["webnn"], "torch": result["torch"] / ours}
     if result["tfjs"] is not None:
         ratios["tfjs"] = result["tfjs"] / ours
-    return cells + [_judged(ratios.get(name), limits.get(name)) for name in CONTESTANTS[1:]]
+    return cells + [_format_ratio(ratios.get(name), limits.get(name)) for name in CONTESTANTS[1:]]
 
 
 def _rows(result: Results) -> str:
@@ -158,26 +158,26 @@ def _rows(result: Results) -> str:
     return f"{title}, {result['rows']} row{'s' if result['rows'] > 1 else ''}"
 
 
-def _predicted(result: Results) -> str:
+def _prediction_ratio(result: Results) -> str:
     """Return the ratio of a prediction."""
     ratio = result["predict"] / result["webnn"]
-    return _judged(ratio, ONE_ROW if result["rows"] == 1 else None)
+    return _format_ratio(ratio, ONE_ROW if result["rows"] == 1 else None)
 
 
-def _built(result: Results) -> list[str]:
+def _graph_cells(result: Results) -> list[str]:
     """Return the cells of a graph."""
     ours, ratio = result["ours"], result["ours"]["time"] / result["webnn"]
     limit = BUILDING if result["operators"] >= 2000 else None
     times = [ours["declare"], ours["compile"], ours["device"], result["webnn"]]
     cells = [f"{result['operators']:,}", *map(number, times)]
-    return [*cells, _judged(ratio, limit), number(ours["differentiate"])]
+    return [*cells, _format_ratio(ratio, limit), number(ours["differentiate"])]
 
 
-def _scaled(kind: str, point: Results) -> str:
+def _scaling_ratio(kind: str, point: Results) -> str:
     """Return the ratio of a point."""
     ratio = point["ours"] / point["webnn"]
     deep = kind == "depth" and point["value"] >= 32
-    return _judged(ratio, DEEP if deep else None)
+    return _format_ratio(ratio, DEEP if deep else None)
 
 
 def _fallback(name: str, result: Results) -> list[str]:
@@ -187,7 +187,7 @@ def _fallback(name: str, result: Results) -> list[str]:
     cells.append(f"{number(result['tfjs'])} ({result['tfjs_backend']})")
     for other in ("numpy", "tfjs"):
         time = result[other]
-        cells.append(_judged(time and time / ours, FALLBACK_LIMITS[name].get(other)))
+        cells.append(_format_ratio(time and time / ours, FALLBACK_LIMITS[name].get(other)))
     return cells
 
 
@@ -197,7 +197,7 @@ def _onnx(result: Results) -> list[str]:
     for kind, limit in (("run", ONNX_RUN), ("first", ONNX_FIRST)):
         times = result[kind]
         cells += [number(times[name]) for name in ("ours", "webnn", "wasm")]
-        cells.append(_judged(times["ours"] / times["webnn"], limit))
+        cells.append(_format_ratio(times["ours"] / times["webnn"], limit))
     return cells
 
 
@@ -206,7 +206,7 @@ def _language(result: Results, kind: str, title: str) -> list[str]:
     ours = result["ours"][kind]
     cells = [title, *(number(result[name][kind]) for name in ("ours", "wllama", "torch"))]
     for other in ("wllama", "torch"):
-        cells.append(_judged(ours / result[other][kind], LANGUAGE[kind].get(other)))
+        cells.append(_format_ratio(ours / result[other][kind], LANGUAGE[kind].get(other)))
     return cells
 
 
@@ -223,13 +223,15 @@ def _arrays(result: Results) -> list[str]:
 
 def _agreeing(models: Iterable[Results]) -> str:
     """Return a sentence on how far the others' results are from ours."""
-    most: dict[str, float] = {}
+    largest: dict[str, float] = {}
     for name, apart in ((name, a) for model in models for name, a in model["apart"].items()):
-        most[name] = max(apart, most.get(name, 0))
+        largest[name] = max(apart, largest.get(name, 0))
     others = {"webnn": "WebNN", "wasm": "wasm", "webgpu": "WebGPU (in software)"}
-    told = ", ".join(f"{most[name]:.1e} on {word}" for name, word in others.items() if name in most)
+    summary = ", ".join(
+        f"{largest[name]:.1e} on {label}" for name, label in others.items() if name in largest
+    )
     said = "Largest deviation of ONNX Runtime's results from ours, relative to the largest number"
-    return f"{said}: {told}."
+    return f"{said}: {summary}."
 
 
 ARRAYS_HEAD = (
@@ -336,7 +338,7 @@ def sections(results: Results) -> Iterator[str]:
                     "`predict` / by hand",
                 ),
                 *(
-                    (_rows(r), number(r["ours"]), number(r["predict"]), _predicted(r))
+                    (_rows(r), number(r["ours"]), number(r["predict"]), _prediction_ratio(r))
                     for r in inference.values()
                 ),
             ]
@@ -354,14 +356,14 @@ def sections(results: Results) -> Iterator[str]:
             f"The same prompt in the same browser; in {language['equal']} of {results['rounds']} "
             "rounds webnnm and llama.cpp wrote the same text. PyTorch has random weights."
         )
-    found = [fact for fact in FACTS if fact.section in results]
-    if found:
+    facts = [fact for fact in FACTS if fact.section in results]
+    if facts:
         yield "### Start and Python"
         rows = []
-        for fact in found:
+        for fact in facts:
             value = fact.value(results[fact.section])
-            told = fact.limit.told(value) if fact.limit else ""
-            rows.append((fact.label, f"{number(value)} {fact.unit}".strip(), told))
+            verdict = fact.limit.describe(value) if fact.limit else ""
+            rows.append((fact.label, f"{number(value)} {fact.unit}".strip(), verdict))
         yield table([("what", "measured", "must be"), *rows])
     if build := results.get("build"):
         yield "### Building a graph"
@@ -370,7 +372,7 @@ def sections(results: Results) -> Iterator[str]:
                 ("operators", "declared, ms", "rewritten, lowered, built, ms",
                  "of which the browser's own build, ms", "by hand, ms", "webnnm / by hand",
                  "differentiated, ms"),
-                *map(_built, build),
+                *map(_graph_cells, build),
             ]
         )  # fmt: skip
     if scale := results.get("scale"):
@@ -387,7 +389,7 @@ def sections(results: Results) -> Iterator[str]:
                     (kind, *(str(p["value"]) for p in points)),
                     ("webnnm, ms", *(number(p["ours"]) for p in points)),
                     ("by hand, ms", *(number(p["webnn"]) for p in points)),
-                    ("ratio", *(_scaled(kind, p) for p in points)),
+                    ("ratio", *(_scaling_ratio(kind, p) for p in points)),
                 ]
             )
 

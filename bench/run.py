@@ -22,7 +22,7 @@ from bench import (
     report,
     training_steps,
 )
-from bench.comparison import compared
+from bench.comparison import compare
 from bench.contest import FOLDER, Contest, contest
 from bench.workloads import BLOCK, CNN, LARGE, TINY, WORKLOADS
 from tools.common import ROOT, say
@@ -62,7 +62,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def described(results: dict[str, Any]) -> str:
+def describe_setup(results: dict[str, Any]) -> str:
     """Return a paragraph on the machine and the programs."""
     m, f = results["machine"], results["programs"]
     return (
@@ -83,11 +83,11 @@ async def run(only: list[str], rounds: int, *, quick: bool) -> dict[str, Any]:
     for part in only:
         if part in MODELS_OF:
             MODELS_OF[part]()
-    async with contest(torch=takes_torch(only)) as found:
+    async with contest(torch=takes_torch(only)) as running:
         for part in only:
             say(f"{part} …")
-            await _part(found, part, results, rounds, seconds, quick=quick)
-        results["programs"] = found.facts
+            await _part(running, part, results, rounds, seconds, quick=quick)
+        results["programs"] = running.facts
     results["machine"]["load_after"] = os.getloadavg()[0]
     return results
 
@@ -128,11 +128,11 @@ async def _part(
         results["iris"] = await python_share.iris(found, rounds)
 
 
-def told(results: dict[str, Any], before: dict[str, Any] | None) -> str:
+def make_report(results: dict[str, Any], before: dict[str, Any] | None) -> str:
     """Return the machine, programs and tables, compared with earlier results if there are any."""
-    parts = [described(results), report.markdown(results)]
+    parts = [describe_setup(results), report.markdown(results)]
     if before is not None:
-        parts += ["### Before and after", compared(before, results)]
+        parts += ["### Before and after", compare(before, results)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -167,12 +167,12 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=0, help="alternating rounds, 5 by default")
     parser.add_argument("--quick", action="store_true", help="two short rounds, fewer points")
     parser.add_argument("--before", type=Path, help="earlier results.json to compare with")
-    found = parser.parse_args(given)
-    found.only = [part for part in found.only.split(",") if part] or list(PARTS)
-    if unknown := [part for part in found.only if part not in PARTS]:
+    options = parser.parse_args(given)
+    options.only = [part for part in options.only.split(",") if part] or list(PARTS)
+    if unknown := [part for part in options.only if part not in PARTS]:
         parser.error(f"no part {', '.join(unknown)}; parts are {', '.join(PARTS)}")
-    found.rounds = found.rounds or (2 if found.quick else ENOUGH_ROUNDS)
-    return found
+    options.rounds = options.rounds or (2 if options.quick else ENOUGH_ROUNDS)
+    return options
 
 
 def takes_torch(only: list[str]) -> bool:
@@ -186,7 +186,7 @@ async def measure(chosen: argparse.Namespace) -> None:
     before = json.loads(chosen.before.read_text(encoding="utf-8")) if chosen.before else None
     results = await run(only, chosen.rounds, quick=chosen.quick)
     results["complete"] = set(only) == set(PARTS)
-    measured = told(results, before)
+    measured = make_report(results, before)
     say("")
     say(measured)
     save(results, measured)

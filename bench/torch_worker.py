@@ -86,7 +86,7 @@ def gpt(p: Tensors, x: Any, facts: dict[str, Any]) -> Any:
 MODELS = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "gpt": gpt}
 
 
-def arranged(workload: dict[str, Any], name: str, values: Any) -> Any:
+def to_torch_layout(workload: dict[str, Any], name: str, values: Any) -> Any:
     """Return a parameter as PyTorch has it: the gates of an LSTM as input, forget, cell, output."""
     if workload["kind"] == "lstm" and name in ("w1", "r1", "c1"):
         i, o, f, g = np.split(values[0], 4)
@@ -107,7 +107,7 @@ class Contestant:
         self.x, y = torch.from_numpy(arrays.pop("x").copy()), arrays.pop("y")
         self.y = torch.from_numpy(y.astype("int64") if workload["kind"] == "gpt" else y.argmax(1))
         self.start = {
-            name: torch.from_numpy(arranged(workload, name, array))
+            name: torch.from_numpy(to_torch_layout(workload, name, array))
             for name, array in arrays.items()
         }
         self.model = MODELS[workload["kind"]]

@@ -112,13 +112,13 @@ async def measure(
                     time = await contest.torch.ask("train", seconds=seconds, threads=threads)
                     steps.note(f"torch/{threads}", time)
             else:
-                found = await contest.call(name, "train", epochs)
-                steps.note(name, found["step"])
+                result = await contest.call(name, "train", epochs)
+                steps.note(name, result["step"])
                 if name == "ours":
-                    steps.whole.append(found["whole"])
-                    steps.phases = found["phases"]
-        told = ", ".join(f"{name} {t[-1]:.3f}" for name, t in steps.times.items())
-        say(f"  {workload.name} round {number + 1}: {told}")
+                    steps.whole.append(result["whole"])
+                    steps.phases = result["phases"]
+        summary = ", ".join(f"{name} {t[-1]:.3f}" for name, t in steps.times.items())
+        say(f"  {workload.name} round {number + 1}: {summary}")
     for name in ("ours", "webnn"):
         await contest.run("close", name)
     return steps.result()
@@ -127,8 +127,8 @@ async def measure(
 def same(losses: Mapping[str, Sequence[float]], where: str) -> None:
     """Raise `Unequal` unless all lists of losses agree."""
     (reference, expected), *others = losses.items()
-    for name, found in others:
-        for number, (a, b) in enumerate(zip(expected, found, strict=True), 1):
+    for name, values in others:
+        for number, (a, b) in enumerate(zip(expected, values, strict=True), 1):
             if not math.isclose(a, b, rel_tol=APART, abs_tol=APART):
                 raise Unequal(f"{where}: loss {number} of {reference} is {a}, of {name} {b}")
 
@@ -137,7 +137,7 @@ async def _tensorflow(
     contest: Contest, steps: Steps, left: list[str], expected: Sequence[float], seconds: float
 ) -> list[str]:
     """Measure the remaining backends; return those that are worth another round."""
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     for backend in left:
         try:
             await contest.run("prepare", "tfjs", backend)
@@ -145,7 +145,7 @@ async def _tensorflow(
                 losses = await contest.call("tfjs", "losses", 2)
                 both = {"torch": expected[:2], f"TensorFlow.js {backend}": losses}
                 same(both, steps.workload.name)
-            found[backend] = await contest.call("tfjs", "train", 1e3 * seconds)
+            times[backend] = await contest.call("tfjs", "train", 1e3 * seconds)
         except Failed as error:
             reason = str(error).splitlines()[0].removeprefix("Page.evaluate: Error: ")
             steps.remarks.append(
@@ -154,6 +154,6 @@ async def _tensorflow(
             continue
         finally:
             await contest.run("close", "tfjs")
-        steps.note(f"tfjs/{backend}", found[backend])
-    most = min(HOPELESS * min(found.values(), default=0.0), LONGEST_STEP)
-    return [backend for backend, time in found.items() if time <= most]
+        steps.note(f"tfjs/{backend}", times[backend])
+    limit = min(HOPELESS * min(times.values(), default=0.0), LONGEST_STEP)
+    return [backend for backend, time in times.items() if time <= limit]

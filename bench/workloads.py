@@ -236,21 +236,21 @@ def numbers(workload: Workload) -> dict[str, np.ndarray[Any, Any]]:
     def normal(*shape: int) -> np.ndarray[Any, Any]:
         return random.standard_normal(shape).astype("float32")
 
-    found = {
+    arrays = {
         name: normal(*shape) * _spread(workload, name, shape)
         for name, shape in workload.parameters.items()
     }
     for name, shape in workload.parameters.items():
         if workload.kind in ("transformer", "gpt") and name.startswith("s"):
-            found[name] = np.ones(shape, "float32")
+            arrays[name] = np.ones(shape, "float32")
     rows = workload.batch * workload.steps
     if workload.kind == "gpt":
-        return found | _text(random, rows, workload)
+        return arrays | _text(random, rows, workload)
     of = random.integers(0, workload.classes, rows)
     centres = normal(workload.classes, *workload.features) * 0.3
-    found["x"] = centres[of] + normal(rows, *workload.features)
-    found["y"] = np.eye(workload.classes, dtype="float32")[of]
-    return found
+    arrays["x"] = centres[of] + normal(rows, *workload.features)
+    arrays["y"] = np.eye(workload.classes, dtype="float32")[of]
+    return arrays
 
 
 def _text(
@@ -262,8 +262,8 @@ def _text(
     text = [0]
     for surprise in surprises:
         text.append(int(random.integers(letters)) if surprise else int(following[text[-1]]))
-    found = np.array(text, "int32")
-    return {"x": found[:-1].reshape(rows, length), "y": found[1:].reshape(rows, length)}
+    codes = np.array(text, "int32")
+    return {"x": codes[:-1].reshape(rows, length), "y": codes[1:].reshape(rows, length)}
 
 
 def _spread(workload: Workload, name: str, shape: tuple[int, ...]) -> np.float32:

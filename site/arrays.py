@@ -101,17 +101,17 @@ class Workshop:
 
     def show_wrong(self, error):
         """Show an error beside the program, with the line of the program that it comes from."""
-        place = program.place(error)
-        if place is None:
+        position = program.locate(error)
+        if position is None:
             show_error(error)
             return
-        self.editor.mark(place[0])
+        self.editor.mark(position[0])
         if isinstance(error, WebNNMError):
             facts = error.message, error.code, error.hint
         else:
             text = error.msg if isinstance(error, SyntaxError) else str(error)
             facts = (f"{type(error).__name__}: {text}".removesuffix(": "),)
-        element("diagnostics").replaceChildren(self.editor.problem(*place, *facts))
+        element("diagnostics").replaceChildren(self.editor.problem(*position, *facts))
         element("diagnostics").scrollIntoView(block="nearest")
 
     def print(self, *values, sep=" ", end="\n", file=None, flush=False):
@@ -126,7 +126,9 @@ class Workshop:
         """Show the figures of a frame, and now and then pace and memory."""
         self.pauses.done()
         self.frames += 1
-        self.figures = ", ".join(f"{name} {written(value)}" for name, value in figures.items())
+        self.figures = ", ".join(
+            f"{name} {format_figure(value)}" for name, value in figures.items()
+        )
         element("figures").textContent = self.figures
         now = time.monotonic()
         if now - self.looked >= PACE:
@@ -138,12 +140,12 @@ class Workshop:
         if not self.device:
             return
         memory = xp.memory(self.device)
-        told = element("memory")
-        told.textContent = (
+        line = element("memory")
+        line.textContent = (
             f"On {self.device.backend.description}: {memory.arrays} arrays of "
             f"{memory.bytes / 1e6:.2f} MB, {memory.graphs} graphs{pace}"
         )
-        told.dataset.arrays, told.dataset.bytes = str(memory.arrays), str(memory.bytes)
+        line.dataset.arrays, line.dataset.bytes = str(memory.arrays), str(memory.bytes)
 
 
 def original(name):
@@ -151,7 +153,7 @@ def original(name):
     return Path("programs", f"{name}.py").read_text().rstrip()
 
 
-def written(value):
+def format_figure(value):
     """Return a figure as text: whole numbers as they are, others with four digits."""
     if isinstance(value, float) and not value.is_integer():
         return f"{value:.4g}"
@@ -284,7 +286,7 @@ pictures.landscape()
 ready()
 try:
     await workshop.opening
-    told = f"arrays live on {workshop.device.backend.description}"
+    message = f"arrays live on {workshop.device.backend.description}"
 except WebNNMError as error:
-    told = error.message
-show_sentence(told)
+    message = error.message
+show_sentence(message)

@@ -2,7 +2,7 @@
 
 import time
 
-from fetched import opened
+from fetched import offer_models
 from page import clear_error, element, show_error, show_error_text
 from pyscript import ffi, when
 from pyscript.js_modules import pictures
@@ -136,4 +136,4 @@ async def still(file=None):
 
 
 painter = Painter()
-await opened(["multistyle26.onnx"], painter.use)
+await offer_models(["multistyle26.onnx"], painter.use)

@@ -4,7 +4,7 @@ import time
 
 from fetched import MEGABYTE, load
 from page import clear_error, element, make, show_error
-from pretrained import SMOLLM2, chosen, model_of, offered_model
+from pretrained import SMOLLM2, model_of, offer_model, read_chosen_files
 from pyscript import when
 
 from webnnm import forget_downloads
@@ -92,7 +92,7 @@ async def choose(event):
     """Take a model of the reader's own."""
     if element("file").files.length:
         clear_error()
-        await load(lambda: chosen("file"), chat.use, model_of)
+        await load(lambda: read_chosen_files("file"), chat.use, model_of)
 
 
 @when("submit", "#say")
@@ -145,4 +145,4 @@ async def remove(event):
 
 
 chat = Chat()
-await offered_model(SMOLLM2, chat.use)
+await offer_model(SMOLLM2, chat.use)

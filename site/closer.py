@@ -56,36 +56,38 @@ class Closer:
         names = [chart["name"] for chart in charts]
         if [*self.shown] != names[: len(self.shown)]:
             self.clear()
-        for each in charts:
-            known = self.shown.get(each["name"])
-            if known and each["rows"]:
-                known.chart.set("epochs", each["rows"])
-                known.chart.describe(each["words"])
-            elif not known or known.chart_text != each["chart"]:
-                await self.show(each, known)
+        for record in charts:
+            entry = self.shown.get(record["name"])
+            if entry and record["rows"]:
+                entry.chart.set("epochs", record["rows"])
+                entry.chart.describe(record["words"])
+            elif not entry or entry.chart_text != record["chart"]:
+                await self.show(record, entry)
 
-    async def show(self, each, known):
+    async def show(self, record, entry):
         """Show a chart, in a new place or where another one of its name was."""
-        if known:
-            known.chart.close()
-            holder = known.holder
+        if entry:
+            entry.chart.close()
+            holder = entry.holder
         else:
             figure = make("figure")
             # A chart may be wider than a narrow page.
-            wide = make("div", class_="wide", tabindex="0", role="region", aria_label=each["name"])
+            wide = make(
+                "div", class_="wide", tabindex="0", role="region", aria_label=record["name"]
+            )
             holder = make("div", class_="chart")
             wide.append(holder)
-            caption = make("figcaption", each["about"])
-            figure.append(make("h3", each["name"]), wide, caption)
+            caption = make("figcaption", record["about"])
+            figure.append(make("h3", record["name"]), wide, caption)
             element("closer-charts").append(figure)
-        chart = await charting.present(holder, each["chart"])
-        self.shown[each["name"]] = SimpleNamespace(
-            chart=chart, holder=holder, chart_text=each["chart"]
+        chart = await charting.present(holder, record["chart"])
+        self.shown[record["name"]] = SimpleNamespace(
+            chart=chart, holder=holder, chart_text=record["chart"]
         )
 
     def clear(self):
         """Take all charts away."""
-        for known in self.shown.values():
-            known.chart.close()
+        for entry in self.shown.values():
+            entry.chart.close()
         self.shown = {}
         element("closer-charts").replaceChildren()

@@ -3,9 +3,9 @@
 from page import element, make, table
 from pyscript import when
 
-SHOWN = 4
+MAX_CATEGORIES = 4
 """Words of a category that are shown."""
-MOST_ROWS = 100
+MAX_ROWS = 100
 """So many columns are listed at a time."""
 USES = {
     "numbers": "input",
@@ -30,16 +30,16 @@ class Columns:
             column.name: "target" if column is target else usual_use(column) for column in described
         }
         parts = []
-        if len(described) > MOST_ROWS:
+        if len(described) > MAX_ROWS:
             search = make("input", type="search", id="column-filter", autocomplete="off")
-            when("input", search)(self.filtered)
+            when("input", search)(self.filter)
             label = f"Of {len(described):,} columns, show those whose name contains"
             parts = [make("label", label, for_=search.id), search]
         self.listing = make("div")
         element("columns").replaceChildren(*parts, self.listing)
         self.list("")
 
-    def filtered(self, event):
+    def filter(self, event):
         """Show the columns whose names contain what was typed."""
         self.list(event.target.value)
 
@@ -47,27 +47,27 @@ class Columns:
         """Show the first columns whose names contain a text; the target is always one of them."""
         text = text.strip().lower()
         matching = [column for column in self.described if text in column.name.lower()]
-        shown = matching[:MOST_ROWS]
-        shown += [c for c in matching[MOST_ROWS:] if self.uses[c.name] == "target"]
+        shown = matching[:MAX_ROWS]
+        shown += [c for c in matching[MAX_ROWS:] if self.uses[c.name] == "target"]
         rows = [
-            [column.name, "", column.content, held(column), str(column.missing or "")]
+            [column.name, "", column.content, describe_contents(column), str(column.missing or "")]
             for column in shown
         ]
         header = ["Column", "Use", "Kind", "Holds", "Missing"]
         more = len(matching) - len(shown)
-        made = table(f"Columns, and {more:,} more" if more else "Columns", header, rows)
-        made.classList.add("listing")
+        grid = table(f"Columns, and {more:,} more" if more else "Columns", header, rows)
+        grid.classList.add("listing")
         self.fields = {}
-        for column, line in zip(shown, made.querySelectorAll("tbody tr"), strict=True):
+        for column, line in zip(shown, grid.querySelectorAll("tbody tr"), strict=True):
             field = make("select", aria_label=f"Use of {column.name}")
             field.append(*(make("option", USES[use], value=use) for use in uses_of(column)))
             field.value = self.uses[column.name]
-            when("change", field)(self.changed(column))
+            when("change", field)(self.make_listener(column))
             line.querySelector("td").replaceChildren(field)
             self.fields[column.name] = field
-        self.listing.replaceChildren(made)
+        self.listing.replaceChildren(grid)
 
-    def changed(self, column):
+    def make_listener(self, column):
         """Return what listens to the field of a column."""
 
         def listen(event):
@@ -86,13 +86,13 @@ class Columns:
         if column.name in self.fields:
             self.fields[column.name].value = use
 
-    def used(self, *uses):
+    def select_by_use(self, *uses):
         """Return the names of the columns that have one of these uses."""
         return [name for name, use in self.uses.items() if use in uses]
 
     def numbers(self):
         """Return the names of the inputs that are taken as numbers."""
-        chosen = {*self.used("numbers")}
+        chosen = {*self.select_by_use("numbers")}
         return [one.name for one in self.described if one.name in chosen and is_number(one)]
 
 
@@ -122,15 +122,17 @@ def likely_target(described):
     return next((column for column in ends if column.content == "category"), usable[-1])
 
 
-def held(column):
+def describe_contents(column):
     """Return what a column holds, in a few words."""
     if column.problem:
         return column.problem
     if is_number(column):
         parts = [f"{column.low:g} … {column.high:g}", column.written, column.note]
         return "; ".join(filter(None, parts))
-    words = ", ".join(f"{word} ({times})" for word, times in column.values[:SHOWN])
+    categories = ", ".join(
+        f"{category} ({times})" for category, times in column.values[:MAX_CATEGORIES]
+    )
     if column.content == "text":
         return f"{len(column.values)} different texts, which a model cannot use"
-    more = len(column.values) - SHOWN
-    return words + (f" and {more} more" if more > 0 else "")
+    more = len(column.values) - MAX_CATEGORIES
+    return categories + (f" and {more} more" if more > 0 else "")

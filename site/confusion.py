@@ -25,10 +25,10 @@ class Confusion:
         element("mistakes").replaceChildren()
         rows = [[label, *row] for label, row in zip(labels, counts, strict=True)]
         caption = f"Confusion matrix: {self.kind} in rows, what they were taken for in columns"
-        made = table(caption, [self.kind.capitalize(), *labels], rows)
-        shade(made, counts)
-        self.offer(made)
-        return made
+        matrix = table(caption, [self.kind.capitalize(), *labels], rows)
+        shade(matrix, counts)
+        self.offer(matrix)
+        return matrix
 
     async def draw(self):
         """Draw the heat map, once there is time."""
@@ -38,20 +38,20 @@ class Confusion:
             self.chart.close()
         chart = charts.confusion_matrix(self.counts, self.labels)
         self.chart = await charting.show(element("confusion"), chart)
-        self.chart.onClick(ffi.create_proxy(self.clicked))
+        self.chart.onClick(ffi.create_proxy(self.on_click))
 
-    def offer(self, made):
+    def offer(self, matrix):
         """Make buttons of the cells of the table that count what was wrong."""
-        for i, line in enumerate(made.querySelectorAll("tbody tr")):
+        for i, line in enumerate(matrix.querySelectorAll("tbody tr")):
             for j, cell in enumerate(line.querySelectorAll("td")):
                 if i != j and self.counts[i][j]:
                     words = f"{self.counts[i][j]} {self.labels[i]} taken for {self.labels[j]}: show"
                     button = make("button", cell.textContent, type="button", aria_label=words)
                     button.classList.add("place")
-                    when("click", button)(self.leading(i, j))
+                    when("click", button)(self.make_lead(i, j))
                     cell.replaceChildren(button)
 
-    def leading(self, actual, predicted):
+    def make_lead(self, actual, predicted):
         """Return what shows the rows of a cell."""
 
         async def lead(event):
@@ -59,7 +59,7 @@ class Confusion:
 
         return lead
 
-    async def clicked(self, text):
+    async def on_click(self, text):
         """Show the rows of the cell that was clicked in the heat map."""
         cell = json.loads(text)
         if "row" in cell:
@@ -67,28 +67,28 @@ class Confusion:
 
     async def lead(self, actual, predicted):
         """Show rows of one class that were taken for another."""
-        found = await self.find(actual, predicted)
-        if found is None:
+        rows = await self.find(actual, predicted)
+        if rows is None:
             return
         count = self.counts[actual][predicted]
-        taken = f"{self.labels[actual]} taken for {self.labels[predicted]}"
-        more = f", the first {len(found)}" if len(found) < count else ""
+        confusion = f"{self.labels[actual]} taken for {self.labels[predicted]}"
+        more = f", the first {len(rows)}" if len(rows) < count else ""
         box = make("div", class_="mistakes")
-        for row in found:
+        for row in rows:
             figure = make("figure")
             shares = sorted(zip(row["shares"], self.labels, strict=True), key=lambda pair: -pair[0])
             words = ", ".join(f"{label} {100 * share:.0f} %" for share, label in shares[:2])
             figure.append(self.picture(row["row"]), make("figcaption", words))
             box.append(figure)
-        title = make("h3", f"{self.name.capitalize()}: {taken}, {count}{more}", tabindex="-1")
+        title = make("h3", f"{self.name.capitalize()}: {confusion}, {count}{more}", tabindex="-1")
         element("mistakes").replaceChildren(title, box)
         title.focus()
 
 
-def shade(made, counts):
+def shade(matrix, counts):
     """Colour the cells of a confusion matrix by their share of the row."""
-    cells = made.querySelectorAll("td")
+    cells = matrix.querySelectorAll("td")
     shares = [number / max(sum(row), 1) for row in counts for number in row]
     for cell, share in zip(cells, shares, strict=True):
         cell.style.setProperty("--share", f"{share:.2f}")
-    made.classList.add("confusion")
+    matrix.classList.add("confusion")

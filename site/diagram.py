@@ -16,7 +16,8 @@ LEAST_SCALE = 0.8
 class ModelDiagram:
     """What is drawn in #diagram of the network of an editor.
 
-    `ran(backend, rewrites)` tells what has run the model, and how its layers were changed for that.
+    `show_backend(backend, rewrites)` shows what has run the model, and how its layers were changed
+    for that.
     """
 
     def __init__(self, editor):
@@ -45,9 +46,9 @@ class ModelDiagram:
         if self.editor.text == self.text:
             return
         self.network, self.text = network, self.editor.text
-        self.ran("", ())
+        self.show_backend("", ())
 
-    def ran(self, backend, rewrites):
+    def show_backend(self, backend, rewrites):
         """Show what has run the model that is drawn."""
         self.where, self.rewrites = backend, rewrites
         if self.wide is not None:

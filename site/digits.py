@@ -13,7 +13,7 @@ URL = window.URL.new("./digits.csv.gz", window.location.href).href
 EMPTY = [0] * 64
 
 
-class Asked:
+class Question:
     """The digit that the model is asked about: classified again and again while it is drawn."""
 
     def __init__(self):
@@ -49,7 +49,7 @@ class Asked:
             element("answer").textContent = show_shares(answer["shares"])
 
 
-def wanted():
+def read_form():
     """Return what the form says of model, data and training."""
     hyperparameters = {
         "epochs": int(element("epochs").value),
@@ -84,29 +84,29 @@ def taking(pixels):
 
     async def take(event):
         pad.clear()
-        await asked.ask(pixels)
+        await question.ask(pixels)
 
     return take
 
 
-async def drawn(text):
+async def on_draw(text):
     """Take in a drawing."""
-    await asked.ask(json.loads(text))
+    await question.ask(json.loads(text))
 
 
 async def ask_again():
     """Ask the model that is there now."""
-    await asked.ask(asked.pixels)
+    await question.ask(question.pixels)
 
 
 @when("click", "#clear")
 async def clear(event):
     """Empty the pad."""
     pad.clear()
-    await asked.ask(None)
+    await question.ask(None)
 
 
-asked = Asked()
+question = Question()
 
 
 def picture(row):
@@ -117,8 +117,8 @@ def picture(row):
     return canvas
 
 
-digits = TrainingPage("digits", "digits", "digit", wanted, picture, ask_again)
-pad.listen(ffi.create_proxy(drawn))
+digits = TrainingPage("digits", "digits", "digit", read_form, picture, ask_again)
+pad.listen(ffi.create_proxy(on_draw))
 pad.picture(element("seen"), json.dumps(EMPTY))
 await digits.open()
 await show_examples()

@@ -46,8 +46,10 @@ def contours(values, levels=12, width=1):
     `levels` are the values, or their number.
     """
     values = _numbers(values)
-    wanted = levels if isinstance(levels, int) else ffi.to_js([float(each) for each in levels])
-    _later(canvas.contours, [values], values.shape[1], wanted, width)
+    levels_or_count = (
+        levels if isinstance(levels, int) else ffi.to_js([float(level) for level in levels])
+    )
+    _later(canvas.contours, [values], values.shape[1], levels_or_count, width)
 
 
 def image(values):
@@ -75,7 +77,7 @@ async def frame(**figures):
     waiting = [*_waiting]
     _waiting.clear()
     for draw, arrays, more in waiting:
-        flat = [ffi.to_js(memoryview(await each.numpy()).cast("B").cast("f")) for each in arrays]
+        flat = [ffi.to_js(memoryview(await array.numpy()).cast("B").cast("f")) for array in arrays]
         draw(*flat, *more)
     shown = {}
     for name, value in figures.items():
@@ -90,7 +92,7 @@ async def frame(**figures):
 def _numbers(values):
     """Return values as an array of float32."""
     if isinstance(values, (list, tuple)):
-        values = xp.stack([_numbers(each) for each in values])
+        values = xp.stack([_numbers(item) for item in values])
     return xp.astype(xp.asarray(values), xp.float32)
 
 

@@ -95,16 +95,16 @@ class ExampleClass:
         await self.page.begin_sensing()
         try:
             for number in range(1, count + 1):
-                told = "Recording …" if count == 1 else f"Recording {number} of {count} …"
-                await self.add(await self.kind.taken(partial(self.wait, told)))
+                message = "Recording …" if count == 1 else f"Recording {number} of {count} …"
+                await self.add(await self.kind.capture(partial(self.wait, message)))
         finally:
             self.element.classList.remove("taking")
             self.tell()
 
-    def wait(self, told):
+    def wait(self, message):
         """Show that an example takes its time from now on."""
         self.element.classList.add("taking")
-        self.count.textContent = told
+        self.count.textContent = message
 
     async def choose(self, event):
         """Take the examples of files."""
@@ -126,7 +126,7 @@ class ExampleClass:
     async def add(self, example):
         """Take an example, and show it."""
         item = make("li")
-        self.rows.append(await self.kind.learnt(example, item))
+        self.rows.append(await self.kind.learn(example, item))
         self.thumbnails.append(item)
         self.tell()
 
@@ -145,6 +145,6 @@ class ExampleClass:
 
 def field(label, control):
     """Return a label with its control."""
-    made = make("div", class_="field")
-    made.append(label, control)
-    return made
+    box = make("div", class_="field")
+    box.append(label, control)
+    return box

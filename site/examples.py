@@ -1,7 +1,7 @@
 """The page that learns from examples: classes of pictures, a training, what the camera sees now."""
 
 from examples_learner import UnfitExamples
-from fetched import downloaded, hear, load, nothing, offered
+from fetched import download, hear, load, nothing, offer_download
 from page import element, make
 from picture_learner import BACKBONE, picture_learner
 from pyscript import when
@@ -40,17 +40,17 @@ class Pictures:
         """Yield no more pictures."""
         self.seeing = False
 
-    async def closed(self):
+    async def close(self):
         """Close the camera."""
         pictures.close()
 
-    async def sensed(self):
+    async def sense(self):
         """Yield what the camera sees, as often as the page is drawn."""
         while self.seeing:
             yield pictures.seen()
             await pictures.drawn()
 
-    async def taken(self, wait):
+    async def capture(self, wait):
         """Return the picture that the camera has."""
         return pictures.seen()
 
@@ -63,7 +63,7 @@ class Pictures:
                 f"{file.name} is not a picture that this browser reads. Save it as PNG or JPEG."
             ) from error
 
-    async def learnt(self, picture, item):
+    async def learn(self, picture, item):
         """Show the middle of a picture on a button that removes it; return what is learnt of it."""
         button, canvas = make("button", type="button", data_does="Remove"), make("canvas")
         pictures.middle(picture, canvas, THUMBNAIL)
@@ -80,7 +80,7 @@ class Pictures:
         return pictures.pixels(picture, shape[-1]).to_bytes()
 
 
-async def made(contents):
+async def make_learner(contents):
     """Return the learner on the files that were downloaded, or on none."""
     return [await picture_learner(contents, hear)]
 
@@ -88,8 +88,8 @@ async def made(contents):
 @when("click", "#without")
 async def without(event):
     """Start without the backbone."""
-    await load(nothing, page.use, made)
+    await load(nothing, page.use, make_learner)
 
 
 page = TeachingPage(Pictures())
-await offered(lambda: downloaded([BACKBONE]), page.use, made)
+await offer_download(lambda: download([BACKBONE]), page.use, make_learner)

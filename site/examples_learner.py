@@ -49,12 +49,12 @@ class Learner:
         if not self.trunk:
             return example
         async with self.turn:
-            return await self.found(example)
+            return await self.compute_features(example)
 
-    async def found(self, example):
+    async def compute_features(self, example):
         """Return what the trunk finds in an example."""
-        found = await self.trunk.predict(shaped(example, [1, *self.shape]))
-        return bytes(memoryview(found).cast("B"))
+        features = await self.trunk.predict(to_view(example, [1, *self.shape]))
+        return bytes(memoryview(features).cast("B"))
 
     async def train(self, examples, names, text, epochs, progress):
         """Learn classes from examples: pairs of what `row` returned and the number of its class.
@@ -66,7 +66,7 @@ class Learner:
         source = CLASSES.sub(rf"\g<1>{len(names)}\2", text)
         rows = b"".join(row for row, _ in examples)
         data = Dataset(
-            shaped(rows, [len(examples), *self.features]),
+            to_view(rows, [len(examples), *self.features]),
             [number for _, number in examples],
             labels=names,
             split=(1, 0, 0),
@@ -93,38 +93,38 @@ class Learner:
         async with self.turn:
             model = self.model or self.whole
             if self.model and self.trunk:
-                numbers = await self.found(sized(self.shape))
+                numbers = await self.compute_features(sized(self.shape))
             else:
                 numbers = sized(shape_of(model))
-            (found,) = (await model.predict(shaped(numbers, [1, *shape_of(model)]))).tolist()
-            return dict(zip(self.names, found, strict=True))
+            (shares,) = (await model.predict(to_view(numbers, [1, *shape_of(model)]))).tolist()
+            return dict(zip(self.names, shares, strict=True))
 
     async def save(self, place):
         """Save the model with what it builds on and the names of its classes."""
-        await storage.store(place, [await (await self.joined()).save()])
+        await storage.store(place, [await (await self.join()).save()])
 
     async def export(self, place):
         """Save the model with what it builds on as an ONNX file."""
-        await (await self.joined()).export(place, batch=1, format="onnx")
+        await (await self.join()).export(place, batch=1, format="onnx")
 
     async def open(self, content, log):
         """Take the model of a file that `save` wrote."""
-        found = await NNModel.load(content, backend=self.backend, log=log)
-        answers = found.state.data_facts().answers
-        names = [each.names for each in answers.values()]
-        sizes = shape_of(found)
+        model = await NNModel.load(content, backend=self.backend, log=log)
+        answers = model.state.data_facts().answers
+        names = [answer.names for answer in answers.values()]
+        sizes = shape_of(model)
         fits = (len(sizes), sizes[0]) == (len(self.shape), self.shape[0])
         if len(names) != 1 or not names[0] or not fits:
-            found.close()
+            model.close()
             raise UnfitExamples(
                 f"This file has no model of this page: no {self.noun}s, or no classes. "
                 "Open one that this page saved."
             )
         async with self.turn:
             self.forget()
-            self.whole, self.names = found, list(names[0])
+            self.whole, self.names = model, list(names[0])
 
-    async def joined(self):
+    async def join(self):
         """Return the model that takes examples: trunk and head as one."""
         if not self.whole:
             self.whole = await join_models(self.trunk, self.model) if self.trunk else self.model
@@ -141,13 +141,13 @@ def check(examples, names):
     """Refuse examples that nothing can be learnt from."""
     if len(names) < 2:
         raise UnfitExamples("There is one class. Add another: a model tells classes apart.")
-    counts = [sum(number == each for _, number in examples) for each in range(len(names))]
+    counts = [sum(number == index for _, number in examples) for index in range(len(names))]
     if 0 in counts:
         name = names[counts.index(0)]
         raise UnfitExamples(f"“{name}” has no examples. Add some, or remove the class.")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UnfitExamples(f"Two classes are called “{twice}”. Give one of them another name.")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise UnfitExamples(f"Two classes are called “{duplicate}”. Give one of them another name.")
 
 
 def shape_of(model):
@@ -156,6 +156,6 @@ def shape_of(model):
     return list(vertex.features[0].dims)
 
 
-def shaped(numbers, shape):
+def to_view(numbers, shape):
     """Return float32 numbers, given as bytes, in a shape."""
     return memoryview(numbers).cast("B").cast("f", shape)

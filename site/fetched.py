@@ -19,24 +19,24 @@ async def networks(contents):
     """Return the ONNX models in files."""
     first, *others = contents
     models = [await load_onnx(first, log=hear)]
-    return models + [await load_onnx(each, backend=models[0].backend) for each in others]
+    return models + [await load_onnx(content, backend=models[0].backend) for content in others]
 
 
-async def opened(files, start):
+async def offer_models(files, start):
     """Say what runs models, and offer to download ONNX files and load them.
 
     `start` is awaited with the loaded models in the order of their files.
     """
-    await offered(lambda: downloaded(files), start, networks)
+    await offer_download(lambda: download(files), start, networks)
 
 
-async def offered(get, start, make):
+async def offer_download(get, start, make):
     """Say what runs models, and offer to get and to load them, with the arguments of `load`."""
     when("click", "#download")(lambda event: asyncio.ensure_future(load(get, start, make)))
-    await started()
+    await show_ready()
 
 
-async def started():
+async def show_ready():
     """Say that the program runs, and what runs models."""
     ready()
     await show_what_runs()
@@ -81,7 +81,7 @@ async def load(get, start, make):
         tell(f"Ready, on {backend.description}.{why}")
 
 
-async def downloaded(files):
+async def download(files):
     """Return the contents of files; show how much of them has come."""
     answers = [await window.fetch(FOLDER + name) for name in files]
     for name, answer in zip(files, answers, strict=True):

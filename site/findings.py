@@ -16,7 +16,7 @@ SEVERITIES = {
 AFTERWARDS = "Training"
 """The area of what happened in a training; all others are of the review before it."""
 
-SHOWN = 3
+MAX_FINDINGS = 3
 """So many findings stand at the top of a list, beside all errors; the others are folded up."""
 
 EXPLANATIONS = {}
@@ -32,7 +32,7 @@ def show(review, editor):
     for finding in sorted(review["findings"], key=rank):
         (after if finding["area"] == AFTERWARDS else before).append(finding)
     element("review-summary").textContent = summary(before)
-    element("findings").replaceChildren(*listed(before, editor))
+    element("findings").replaceChildren(*make_lists(before, editor))
     element("review").hidden = False
     trained = "settings" in review
     element("scouting").hidden = element("settings").parentElement.hidden = not trained
@@ -40,14 +40,14 @@ def show(review, editor):
     if not trained:
         return
     element("happened-summary").textContent = summary(after)
-    element("happened-findings").replaceChildren(*listed(after, editor))
-    element("scouting").textContent = scouted(review["scouting"])
+    element("happened-findings").replaceChildren(*make_lists(after, editor))
+    element("scouting").textContent = describe_scouting(review["scouting"])
     # What somebody decided comes first, plain defaults last.
     settings = sorted(review["settings"], key=lambda setting: setting[2] == "default")
-    rows = [[name, written(value), origin] for name, value, origin in settings]
-    made = table("Settings of this training", ["Setting", "Value", "From"], rows)
-    made.classList.add("settings")
-    element("settings").replaceChildren(made)
+    rows = [[name, format_value(value), origin] for name, value, origin in settings]
+    settings_table = table("Settings of this training", ["Setting", "Value", "From"], rows)
+    settings_table.classList.add("settings")
+    element("settings").replaceChildren(settings_table)
 
 
 def rank(finding):
@@ -57,30 +57,30 @@ def rank(finding):
 
 def summary(findings):
     """Return how many findings there are of each severity, as a sentence."""
-    found = [finding["severity"] for finding in findings]
+    severities = [finding["severity"] for finding in findings]
     counts = []
     for severity, (one, more) in SEVERITIES.items():
-        if number := found.count(severity):
+        if number := severities.count(severity):
             counts.append(f"{number} {one if number == 1 else more}")
     return sentence(", ".join(counts) or "nothing")
 
 
-def listed(findings, editor):
+def make_lists(findings, editor):
     """Return a list of the findings that matter, and a folded one of the others by area."""
     first, others = [], []
     for finding in findings:
-        matters = finding["severity"] == "error" or len(first) < SHOWN
+        matters = finding["severity"] == "error" or len(first) < MAX_FINDINGS
         (first if matters and finding["severity"] != "info" else others).append(finding)
-    made = [items(first, editor)] if first else []
+    lists = [items(first, editor)] if first else []
     if others:
         areas = {}
         for finding in others:
             areas.setdefault(finding["area"], []).append(finding)
         folded, box = make("details", class_="others"), make("div", class_="areas")
-        box.append(*(group(*each, editor) for each in areas.items()))
+        box.append(*(group(*area, editor) for area in areas.items()))
         folded.append(make("summary", f"{'Also' if first else 'Found'}: {summary(others)}"), box)
-        made.append(folded)
-    return made
+        lists.append(folded)
+    return lists
 
 
 def group(area, findings, editor):
@@ -92,52 +92,54 @@ def group(area, findings, editor):
 
 def items(findings, editor):
     """Return a list of findings."""
-    made = make("ul", class_="findings")
-    made.append(*(item(finding, editor) for finding in findings))
-    return made
+    list_ = make("ul", class_="findings")
+    list_.append(*(item(finding, editor) for finding in findings))
+    return list_
 
 
 def item(finding, editor):
     """Return one finding: message, how sure it is, its place, what was done, what to do, why."""
     severity = finding["severity"]
-    made, head = make("li", class_=f"finding {severity}"), make("p")
-    word = make("strong", SEVERITIES[severity][0].capitalize())
-    head.append(word, f": {finding['message']}. ")
+    box, head = make("li", class_=f"finding {severity}"), make("p")
+    name = make("strong", SEVERITIES[severity][0].capitalize())
+    head.append(name, f": {finding['message']}. ")
     if finding["places"]:
         head.append(editor.place(*finding["places"][0]))
-    made.append(head)
+    box.append(head)
     if finding["action"]:
-        made.append(make("p", f"Done: {finding['action']}", class_="fine"))
+        box.append(make("p", f"Done: {finding['action']}", class_="fine"))
     # What only informs, and was seen to, asks for nothing.
     if finding["remedy"] and not (severity == "info" and finding["action"]):
-        made.append(make("p", f"To do: {finding['remedy']}", class_="remedy"))
-    made.append(why(finding))
-    return made
+        box.append(make("p", f"To do: {finding['remedy']}", class_="remedy"))
+    box.append(why(finding))
+    return box
 
 
 def why(finding):
     """Return the id of a finding and how sure it is, which unfold to what is known of its rule."""
-    made, head = make("details", class_="why"), make("summary")
+    details, head = make("details", class_="why"), make("summary")
     head.append("Why ", make("small", finding["id"]))
     if finding["severity"] != "info":
-        head.append(f" · {sure(finding['confidence'])}")
-    made.append(head)
+        head.append(f" · {describe_confidence(finding['confidence'])}")
+    details.append(head)
 
     async def explain(event):
-        if made.open and made.childElementCount == 1:
-            made.append(*await explained(finding["id"]))
+        if details.open and details.childElementCount == 1:
+            details.append(*await fetch_explanation(finding["id"]))
 
-    when("toggle", made)(explain)
-    return made
+    when("toggle", details)(explain)
+    return details
 
 
-def sure(confidence):
+def describe_confidence(confidence):
     """Say how likely it is that a finding costs accuracy or time."""
-    word = "almost sure" if confidence >= 0.9 else "likely" if confidence >= 0.7 else "possible"
-    return f"{word} ({confidence:.0%})"
+    likelihood = (
+        "almost sure" if confidence >= 0.9 else "likely" if confidence >= 0.7 else "possible"
+    )
+    return f"{likelihood} ({confidence:.0%})"
 
 
-async def explained(rule):
+async def fetch_explanation(rule):
     """Return what a rule looks at, why, and when to ignore it, in paragraphs."""
     if not EXPLANATIONS:
         try:
@@ -149,7 +151,7 @@ async def explained(rule):
     return [make("p", text) for text in EXPLANATIONS[rule]]
 
 
-def scouted(start):
+def describe_scouting(start):
     """Say which seed the search chose."""
     if not start:
         return "No scouting: the training began at the parameters that were there."
@@ -165,7 +167,7 @@ def scouted(start):
     )
 
 
-def written(value):
+def format_value(value):
     """Return a value of a setting as text."""
     if isinstance(value, float):
         return f"{value:g}"

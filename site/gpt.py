@@ -92,9 +92,9 @@ class Author:
         seconds = time.perf_counter() - self.began
         curve.add([[record.epoch, record.loss, record.val_loss]])
         element("progress").value = record.epoch
-        told = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
-        told += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
-        element("progress-text").textContent = told
+        text = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
+        text += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
+        element("progress-text").textContent = text
         size = self.model.state.binding().dataset.size("training") * LENGTH
         self.tell(f"{size / seconds:,.0f} letters learnt per second")
         await self.write(element("prompt").value, SAMPLE, 0.7, record.epoch)
@@ -102,7 +102,7 @@ class Author:
 
     async def write(self, prompt, count, temperature, seed):
         """Continue a text, and show the letters as they come."""
-        numbers = {letter: place for place, letter in enumerate(self.letters)}
+        numbers = {letter: index for index, letter in enumerate(self.letters)}
         strange = next((letter for letter in prompt if letter not in numbers), None)
         if strange is not None:
             message = f"the training text has no {strange!r}"
@@ -143,8 +143,8 @@ async def train(event):
     hand_over(True)
     element("stop").focus()
     try:
-        given = [int(element(name).value) for name in ("width", "layers", "seed")]
-        await author.make(element("text").value, *given)
+        sizes = [int(element(name).value) for name in ("width", "layers", "seed")]
+        await author.make(element("text").value, *sizes)
         history = await author.train(epochs)
         text = f"{history.finished} epochs in {history.seconds:.0f} s"
         if history.stopped == "stop":

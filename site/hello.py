@@ -22,7 +22,7 @@ async def run():
     if this is not latest:
         return
     try:
-        numbers = [float(word) for word in element("numbers").value.replace(",", " ").split()]
+        numbers = [float(part) for part in element("numbers").value.replace(",", " ").split()]
         async with await NNModel.create(source=editor.text) as model:
             context = await model.create_context()
             data = context.set_data([int(x) if x.is_integer() else x for x in numbers])
@@ -35,10 +35,10 @@ async def run():
             show_error(error)
 
 
-def show(model, given, found):
+def show(model, inputs, outputs):
     """Show numbers in and out, the backend, and the steps of the graph."""
-    rows = [["input", *map(number, given)], ["output", *map(number, found)]]
-    header = ["Position", *(f"{k}" for k in range(1, len(given) + 1))]
+    rows = [["input", *map(number, inputs)], ["output", *map(number, outputs)]]
+    header = ["Position", *(f"{k}" for k in range(1, len(inputs) + 1))]
     element("answer").replaceChildren(table("What goes in and what comes out", header, rows))
     backend = model.backend.description
     element("backend").textContent = sentence(f"ran on {backend}")
@@ -47,7 +47,7 @@ def show(model, given, found):
     element("graph").textContent = graph_text(model)
     result = element("result")
     result.dataset.backend = backend
-    result.dataset.output = ", ".join(map(number, found))
+    result.dataset.output = ", ".join(map(number, outputs))
     result.dataset.done = ""
 
 

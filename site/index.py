@@ -12,6 +12,6 @@ async def copy(event):
         element("copy").textContent = "Copied"
 
 
-found = await show_what_runs()
-element("runs").dataset.webnn = str(found.webnn).lower()
+report = await show_what_runs()
+element("runs").dataset.webnn = str(report.webnn).lower()
 ready()

@@ -9,7 +9,7 @@ DISTRIBUTIONS = {
     "Gradients": "Which way each weight should go, and how far, for the same rows.",
 }
 """What is charted of the layers: a bar for values now, or a column for each epoch looked at."""
-MOST = 400
+MAX_EPOCHS = 400
 """Epochs that are drawn."""
 
 
@@ -19,25 +19,25 @@ def course(records):
         return []
     from webnnm import charts
 
-    seen = SimpleNamespace(epochs=thinned(records))
-    found = []
+    history = SimpleNamespace(epochs=thin_out(records))
+    entries = []
     if any(record.val_metrics for record in records):
         about = "What validation measured after each epoch."
-        found.append(told("Metrics", about, charts.metrics(seen)))
+        entries.append(make_entry("Metrics", about, charts.metrics(history)))
     about = "How far a step goes along the gradient; the schedule changes it."
-    found.append(told("Learning rate", about, charts.learning_rate(seen)))
+    entries.append(make_entry("Learning rate", about, charts.learning_rate(history)))
     if any(record.grad_norm is not None for record in records):
         about = (
             "The mean length of the gradient. One that is longer than the clipping norm is "
             "shortened to it before the step."
         )
-        found.append(told("Gradient norm", about, charts.gradient_norm(seen)))
-    return found
+        entries.append(make_entry("Gradient norm", about, charts.gradient_norm(history)))
+    return entries
 
 
-def thinned(records):
+def thin_out(records):
     """Return at most 400 of the records, evenly spread, with the last one."""
-    thin = records[:: -(-len(records) // MOST) or 1]
+    thin = records[:: -(-len(records) // MAX_EPOCHS) or 1]
     return thin + (records[-1:] if thin[-1:] != records[-1:] else [])
 
 
@@ -53,7 +53,7 @@ def answers(labels, classes, shares, bins):
     several = {number for number in range(len(labels)) if number in classes}
     # Of two classes one is the other upside down.
     drawn = [number for number in several if len(labels) > 2 or number == 1]
-    found = []
+    entries = []
     if len(several) > 1:
         columns = list(zip(*shares, strict=True))
         scores = {labels[number]: columns[number - len(labels)] for number in drawn}
@@ -62,12 +62,12 @@ def answers(labels, classes, shares, bins):
             "The share of the rows of a class that are found, over the share of other rows that "
             "are taken for it, at every threshold of the probability. The dotted line is guessing."
         )
-        found.append(told("ROC", about, charts.roc_curve(scores, actual)))
+        entries.append(make_entry("ROC", about, charts.roc_curve(scores, actual)))
     about = (
         "How often the model is right, over how sure it is. Below the dotted line it is too sure, "
         "above it too cautious."
     )
-    return [*found, told("Calibration", about, charts.calibration_curve(bins))]
+    return [*entries, make_entry("Calibration", about, charts.calibration_curve(bins))]
 
 
 def layers(looks):
@@ -79,14 +79,14 @@ def layers(looks):
         return []
     from webnnm import charts
 
-    found = []
+    entries = []
     for name, about in DISTRIBUTIONS.items():
         shots = {epoch: getattr(look, name.lower()) for epoch, look in looks.items()}
         last = shots[max(shots)]
         if last:
             chart = charts.histograms(shots if len(shots) > 1 else last)
-            found.append(told(name, about, chart))
-    return found
+            entries.append(make_entry(name, about, chart))
+    return entries
 
 
 def pictures(model, look):
@@ -97,7 +97,7 @@ def pictures(model, look):
     from webnnm import charts
     from webnnm.graph.elaboration.vertices import InputVertex, ParameterVertex
 
-    found = []
+    entries = []
     for layer in model.state.network.order:
         if layer.operator.name != "conv2d":
             continue
@@ -106,16 +106,16 @@ def pictures(model, look):
             about = "Where the colour of a filter is strong, a pixel counts; each colour is a sign."
             weights = look.weights[filters.name]
             chart = charts.filters(weights, layout=layer.options["filter_layout"])
-            found.append(told(f"Filters of {layer.label}", about, chart))
+            entries.append(make_entry(f"Filters of {layer.label}", about, chart))
         about = "Where in a picture of the training each channel of the layer is active."
         # "nchw" or "nhwc", by the names of the dimensions: channels, height, width.
         layout = "n" + "".join(name[0] for name in layer.features[0].names)
         chart = charts.feature_maps(look.activations[layer.label], layout=layout)
-        found.append(told(f"Feature maps of {layer.label}", about, chart))
-    return found
+        entries.append(make_entry(f"Feature maps of {layer.label}", about, chart))
+    return entries
 
 
-def told(name, about, chart):
+def make_entry(name, about, chart):
     """Return a chart for a page: what it is called, what it says, and what it draws."""
     rows = chart.spec["data"]["values"] if chart.spec.get("data", {}).get("name") == "epochs" else 0
     return {

@@ -7,7 +7,7 @@ from training import TrainingPage
 MEASUREMENTS = ("sepal-length", "sepal-width", "petal-length", "petal-width")
 
 
-def wanted():
+def read_form():
     """Return what the form says of model, data and training."""
     hyperparameters = {
         "epochs": int(element("epochs").value),
@@ -36,12 +36,12 @@ async def classify(event):
 
 def picture(row):
     """Return the measurements of a flower as a list."""
-    made = make("dl", class_="measured")
+    measurements = make("dl", class_="measured")
     for name, number in zip(MEASUREMENTS, row, strict=True):
         words = name.replace("-", " ").capitalize()
-        made.append(make("dt", words), make("dd", f"{number:g} cm"))
-    return made
+        measurements.append(make("dt", words), make("dd", f"{number:g} cm"))
+    return measurements
 
 
-iris = TrainingPage("iris", "flowers", "species", wanted, picture)
+iris = TrainingPage("iris", "flowers", "species", read_form, picture)
 await iris.open()

@@ -34,10 +34,10 @@ class Kept:
 
     def read(self):
         """Take in the note of an earlier visit, or of another tab; None where there is none."""
-        self.note = self.stored()
+        self.note = self.read_stored()
         return self.note
 
-    def stored(self):
+    def read_stored(self):
         """Return the note that lies in the browser."""
         try:
             text = window.localStorage.getItem(self.key)
@@ -48,7 +48,7 @@ class Kept:
 
     def other(self):
         """Return whether another tab has kept a training since this one looked."""
-        stored = self.stored()
+        stored = self.read_stored()
         return stored is not None and stored["began"] != (self.note or {}).get("began")
 
     def begin(self):

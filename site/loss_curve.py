@@ -11,7 +11,7 @@ from pyscript import when, window
 from webnnm.page_modules import load_rest
 
 CURVES = ("training", "validation")
-MOST = 400
+MAX_EPOCHS = 400
 """Epochs that are drawn; of longer trainings every second one, or third, and so on."""
 REST = 4
 """After drawing the page is free for this many times the time that it took."""
@@ -34,14 +34,14 @@ class LossCurve:
         self.words = element("chart").getAttribute("aria-label")
         for name in ("smoothing", "compare"):
             if element(name):
-                when("input", f"#{name}")(self.changed)
+                when("input", f"#{name}")(self.on_change)
         when("webnnm:ready", window)(self.begin)
 
     def begin(self, event):
         """Draw the curve, for which there is time now."""
         self.opening = asyncio.ensure_future(charting.attempt(self.draw()))
 
-    async def changed(self, event):
+    async def on_change(self, event):
         """Draw the curve as it is wanted now."""
         if element("compare") and not element("compare").checked:
             self.earlier = []
@@ -84,7 +84,7 @@ class LossCurve:
         from webnnm.charts.course import series
 
         smoothing = float(element("smoothing").value) if element("smoothing") else 0.0
-        thin = records[:: -(-len(records) // MOST) or 1]
+        thin = records[:: -(-len(records) // MAX_EPOCHS) or 1]
         thin += records[-1:] if thin[-1:] != records[-1:] else []
         rows = series(run, "training", [record[:2] for record in thin], smoothing)
         return rows + series(run, "validation", [record[::2] for record in thin], smoothing)

@@ -80,22 +80,22 @@ class ModelEditor(Editor):
         except ModelError as error:
             self.network = None
             self.mark(error.line)
-            found = [self.shown(each) for each in (error, *error.others)]
+            messages = [self.make_problem(fault) for fault in (error, *error.others)]
         else:
             self.network = network
             self.mark(0)
             layers, tensors = len(network.layers), len(network.parameters)
             text = f"No errors. Layers: {layers}, parameter tensors: {tensors}."
-            found = [make("p", text, class_="fine")]
+            messages = [make("p", text, class_="fine")]
             for warning in network.warnings:
                 line = make("p", f"Warning {warning} ")
                 line.append(*self.fixes(warning.fix))
-                found.append(line)
-        element("diagnostics").replaceChildren(*found)
+                messages.append(line)
+        element("diagnostics").replaceChildren(*messages)
         if self.network and self.on_network:
             self.on_network(self.network)
 
-    def shown(self, error):
+    def make_problem(self, error):
         """Return an error with its place, its excerpt, its hint, and a button that mends it."""
         excerpt = [line[4:] for line in str(error).split("\n") if line.startswith("    ")]
         facts = error.message, error.code, error.hint, "\n".join(excerpt)
@@ -156,7 +156,7 @@ class ModelEditor(Editor):
     def restore(self, event=None):
         """Take over the text and the settings of the address, if it has some."""
         try:
-            text = share.linked()
+            text = share.read_link()
         except ValueError as error:
             page.show_error_text(page.sentence(str(error)))
             return

@@ -4,7 +4,7 @@ import math
 import time
 
 import page
-from fetched import opened
+from fetched import offer_models
 from page import clear_error, element, log, show_error, table
 from pyscript import ffi, when, window
 from pyscript.js_modules import pictures
@@ -86,11 +86,11 @@ class Reader:
         width, height = pictures.size()
         canvas = element("picture")
         pictures.show(canvas, width, height)
-        found, rows = await self.find(), []
-        for box in found:
+        boxes, rows = await self.find(), []
+        for box in boxes:
             pictures.frame(canvas, *(number for corner in box for number in corner))
-        log(f"{len(found)} boxes after {time.perf_counter() - started:.2f} s")
-        for box in found:
+        log(f"{len(boxes)} boxes after {time.perf_counter() - started:.2f} s")
+        for box in boxes:
             text, share = await self.read(box)
             if share >= LEAST_SHARE:
                 rows.append((text, f"{100 * share:.0f} %"))
@@ -114,8 +114,8 @@ async def run(net, planes, height, width):
     """Return the numbers that a network gives for a picture."""
     (name,) = net.inputs
     data = memoryview(planes.to_py()).cast("B").cast("f", [1, 3, height, width])
-    (found,) = (await net.predict({name: data})).values()
-    return memoryview(found).cast("B").cast("f")
+    (output,) = (await net.predict({name: data})).values()
+    return memoryview(output).cast("B").cast("f")
 
 
 @when("change", "#file")
@@ -174,7 +174,7 @@ async def copy(event):
 
 
 reader = Reader()
-await opened(
+await offer_models(
     [
         "PP-OCRv6_det_small.onnx",
         "ch_ppocr_mobile_v2.0_cls_mobile.onnx",

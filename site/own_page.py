@@ -16,8 +16,8 @@ async def archive(snapshot):
     """Return the bytes of the archive of a page with a saved model, for any web server."""
     from webnnm.core import service_worker
 
-    addresses = json.loads(await fetched(FILES))
-    contents = await asyncio.gather(*map(fetched, addresses.values()))
+    addresses = json.loads(await fetch_bytes(FILES))
+    contents = await asyncio.gather(*map(fetch_bytes, addresses.values()))
     files = dict(zip(addresses, contents, strict=True)) | {MODEL: snapshot}
     script = files.pop(service_worker.NAME).decode()
     unkept = {"_headers"}
@@ -30,7 +30,7 @@ async def archive(snapshot):
     return target.getvalue()
 
 
-async def fetched(address):
+async def fetch_bytes(address):
     """Return the bytes of a file of this site."""
     answer = await window.fetch(address)
     if not answer.ok:

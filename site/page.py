@@ -23,11 +23,11 @@ def element(name):
 
 def make(tag, text="", **attributes):
     """Return a new element; `class_` and `for_` stand for the words that Python reserves."""
-    made = document.createElement(tag)
-    made.textContent = text
+    node = document.createElement(tag)
+    node.textContent = text
     for name, value in attributes.items():
-        made.setAttribute(name.rstrip("_").replace("_", "-"), str(value))
-    return made
+        node.setAttribute(name.rstrip("_").replace("_", "-"), str(value))
+    return node
 
 
 def ready():
@@ -63,9 +63,9 @@ async def show_what_runs():
     """
     if not hasattr(window.navigator, "ml"):
         await load_rest()
-    found = await probe(trials=False)
-    show_sentence(found.sentence)
-    return found
+    report = await probe(trials=False)
+    show_sentence(report.sentence)
+    return report
 
 
 def show_sentence(text):
@@ -121,8 +121,8 @@ def clear_error():
 
 def table(caption, header, rows):
     """Return a table; every row begins with the name of the row."""
-    made = make("table")
-    made.append(make("caption", caption))
+    node = make("table")
+    node.append(make("caption", caption))
     head, body = make("thead"), make("tbody")
     line = make("tr")
     line.append(*(make("th", text, scope="col") for text in header))
@@ -131,8 +131,8 @@ def table(caption, header, rows):
         line = make("tr")
         line.append(make("th", name, scope="row"), *(make("td", text) for text in cells))
         body.append(line)
-    made.append(head, body)
-    return made
+    node.append(head, body)
+    return node
 
 
 def show_shares(shares):

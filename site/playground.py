@@ -11,7 +11,7 @@ import page
 from model_editor import ModelEditor
 from page import element, make
 from pyscript import ffi, when, window
-from share import LONGEST, UnfitLink, modest, take
+from share import MAX_BYTES, UnfitLink, modest, take
 from trainer import review_of, where
 
 from webnnm import NNModel, WebNNMError, parse
@@ -29,9 +29,9 @@ FIELDS = ("data", "rows", "noise", "seed", "optimizer", "lr", "l2", "batch", "ep
 SHAPE = re.compile(r"(:input\b[^;]*?shape=\[)\d+(\])")
 PAINT_SHARE = 2
 """The boundary is painted after this many times the time that painting takes, at most."""
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 """The maximum number of points of a link."""
-SHOWN = 3
+MAX_PROBLEMS = 3
 """The maximum number of problems of a link that are told."""
 NEAR = 0.02
 """Points drawn by dragging are as far apart, at least."""
@@ -80,12 +80,12 @@ class Playground:
 
     def settings(self):
         """Return all that is set, as texts by the names that the link has."""
-        found = {name: element(name).value for name in FIELDS}
-        found |= {"features": ",".join(self.features()), "model": self.editor.text}
-        if found["data"] == "drawn":
+        values = {name: element(name).value for name in FIELDS}
+        values |= {"features": ",".join(self.features()), "model": self.editor.text}
+        if values["data"] == "drawn":
             rows = zip(self.points, self.classes, strict=True)
-            found["points"] = ";".join(f"{x:.2f},{y:.2f},{number}" for (x, y), number in rows)
-        return found
+            values["points"] = ";".join(f"{x:.2f},{y:.2f},{number}" for (x, y), number in rows)
+        return values
 
     def write_link(self):
         """Put all that is set into the address."""
@@ -98,7 +98,7 @@ class Playground:
         """Set what the address holds, and make the points."""
         query = window.URLSearchParams.new(window.location.hash[1:])
         problems = []
-        if len(window.location.hash) > LONGEST:
+        if len(window.location.hash) > MAX_BYTES:
             query = window.URLSearchParams.new()
             problems.append("it is too long")
         for name in FIELDS:
@@ -120,9 +120,9 @@ class Playground:
             problems += self.take_points(query.get("points") or "")
         self.make_points()
         if problems:
-            more = len(problems) - SHOWN
+            more = len(problems) - MAX_PROBLEMS
             page.show_error_text(
-                f"Parts of this link were left out: {'; '.join(problems[:SHOWN])}"
+                f"Parts of this link were left out: {'; '.join(problems[:MAX_PROBLEMS])}"
                 f"{f'; {more} more' if more > 0 else ''}."
             )
 
@@ -131,17 +131,19 @@ class Playground:
         self.points, self.classes = [], []
         parts = [part for part in text.split(";") if part]
         problems = []
-        if len(parts) > MOST_POINTS:
-            problems.append(f"{len(parts):,} points, of which {MOST_POINTS:,} are shown")
+        if len(parts) > MAX_POINTS:
+            problems.append(f"{len(parts):,} points, of which {MAX_POINTS:,} are shown")
         wrong = 0
-        for part in parts[:MOST_POINTS]:
+        for part in parts[:MAX_POINTS]:
             try:
                 x, y, number = part.split(",")
                 x, y = float(x), float(y)
             except ValueError:
                 wrong += 1
                 continue
-            if all(EXTENT[0] <= each <= EXTENT[1] for each in (x, y)):  # which NaN is not
+            if all(
+                EXTENT[0] <= coordinate <= EXTENT[1] for coordinate in (x, y)
+            ):  # which NaN is not
                 self.points.append((x, y))
                 self.classes.append(int(number == "1"))
             else:
@@ -350,8 +352,8 @@ class Playground:
             findings.show(review_of(self.training.history), self.editor)
         self.records.append(record)
         self.unshown.append(record)
-        told = {"epoch": record.epoch, "loss": record.loss, "val_loss": record.val_loss}
-        window.console.log(f"webnnm:progress {json.dumps(told)}")
+        progress = {"epoch": record.epoch, "loss": record.loss, "val_loss": record.val_loss}
+        window.console.log(f"webnnm:progress {json.dumps(progress)}")
         if self.steps is not None:
             self.steps -= 1
         held = self.steps is not None and self.steps <= 0 and record.epoch < record.epochs
@@ -371,11 +373,11 @@ class Playground:
         from webnnm.charts.course import series
 
         record = self.records[-1]
-        found = (await self.model.predict(self.grid, GRID**2)).tolist()
-        shares = [round(row[-1], 3) for row in found]
-        epochs = [(each.epoch, each.loss) for each in self.unshown]
+        predictions = (await self.model.predict(self.grid, GRID**2)).tolist()
+        shares = [round(row[-1], 3) for row in predictions]
+        epochs = [(entry.epoch, entry.loss) for entry in self.unshown]
         rows = series("", "training", epochs)
-        rows += series("", "validation", [(each.epoch, each.val_loss) for each in self.unshown])
+        rows += series("", "validation", [(entry.epoch, entry.val_loss) for entry in self.unshown])
         self.unshown = []
         self.curve.add("epochs", json.dumps(rows))
         self.plane.paint("grid", "p", json.dumps(shares))
@@ -415,7 +417,7 @@ class Playground:
         """Have screen readers say how things stand."""
         element("status").textContent = f"{text}. {element('progress-text').textContent}"
 
-    async def changed(self, event):
+    async def on_change(self, event):
         """Start over with what is set now."""
         field = event.target
         if field.parentElement.parentElement.id == "features":
@@ -476,9 +478,9 @@ async def again(event):
 
 
 @when("change", "#form")
-async def changed(event):
+async def on_change(event):
     """Take in what was changed."""
-    await playground.changed(event)
+    await playground.on_change(event)
 
 
 @when("click", "#add-point")

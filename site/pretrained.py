@@ -1,6 +1,6 @@
 """Models of Hugging Face that pages load when the reader asks for them."""
 
-from fetched import FOLDER, hear, missing, offered, show_progress, tell
+from fetched import FOLDER, hear, missing, offer_download, show_progress, tell
 from page import element
 
 from webnnm import DataError, from_pretrained
@@ -13,13 +13,13 @@ HASHES = {
 """The hashes of files that are checked."""
 
 
-async def offered_model(name, start, **settings):
+async def offer_model(name, start, **settings):
     """Offer to download a model of this site and to load it; `start` is awaited with it."""
 
     async def address():
         return FOLDER + name
 
-    async def made(source):
+    async def make_models(source):
         try:
             return await model_of(source, hashes=HASHES, **settings)
         except DataError as error:
@@ -27,7 +27,7 @@ async def offered_model(name, start, **settings):
                 raise missing(name) from error
             raise
 
-    await offered(address, start, made)
+    await offer_download(address, start, make_models)
 
 
 async def model_of(source, **settings):
@@ -42,9 +42,9 @@ async def model_of(source, **settings):
     return [await from_pretrained(source, keep=keep, progress=come, log=hear, **settings)]
 
 
-async def chosen(field):
+async def read_chosen_files(field):
     """Return the contents of the files that were chosen in a field, by name."""
     tell("Reading …")
     files = element(field).files
-    given = [files.item(place) for place in range(files.length)]
-    return {each.name: (await each.arrayBuffer()).to_bytes() for each in given}
+    items = [files.item(index) for index in range(files.length)]
+    return {file.name: (await file.arrayBuffer()).to_bytes() for file in items}

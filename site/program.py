@@ -16,23 +16,23 @@ LONGEST = 10
 """Seconds after which a loop ends that cannot be held up."""
 
 
-class _Checked(ast.NodeTransformer):
+class _PauseInserter(ast.NodeTransformer):
     """Begins every turn of every loop with a call of `PAUSE`; nothing is drawn without `await`."""
 
-    def _begun(self, node):
+    def _insert_pause(self, node):
         self.generic_visit(node)
         call = ast.Expr(ast.Call(ast.Name(PAUSE, ast.Load()), [], []))
         node.body.insert(0, ast.fix_missing_locations(ast.copy_location(call, node.body[0])))
         return node
 
-    visit_For = visit_While = visit_AsyncFor = _begun
+    visit_For = visit_While = visit_AsyncFor = _insert_pause
 
     def visit_Expr(self, node):
         match node.value:
             case ast.Call(func=ast.Name(id=name)) if name == AWAITED:
                 message = f"nothing is shown: write `await {name}(…)`"
-                place = node.lineno, node.col_offset + 1
-                raise SyntaxError(message, (FILE, *place, None))
+                position = node.lineno, node.col_offset + 1
+                raise SyntaxError(message, (FILE, *position, None))
         return self.generic_visit(node)
 
 
@@ -68,12 +68,12 @@ class Pauses:
             )
 
 
-def compiled(source):
+def compile_program(source):
     """Return the code of a program, whose loops call `PAUSE`. `await` may stand at its top level.
 
     Raises `SyntaxError`.
     """
-    tree = _Checked().visit(ast.parse(source, FILE))
+    tree = _PauseInserter().visit(ast.parse(source, FILE))
     return compile(tree, FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
@@ -85,7 +85,7 @@ async def run(source, pauses, **names):
     namespace = {"__name__": "__main__", PAUSE: pauses, **names}
     try:
         pauses.done()
-        result = eval(compiled(source), namespace)
+        result = eval(compile_program(source), namespace)
         if inspect.isawaitable(result):
             await result
     except SystemExit:
@@ -94,16 +94,16 @@ async def run(source, pauses, **names):
         namespace.clear()
 
 
-def place(error):
+def locate(error):
     """Return the line and column, both from 1, where a program has raised an error, or None."""
     if isinstance(error, SyntaxError) and error.filename == FILE:
         return error.lineno or 1, error.offset or 1
-    found, trace = None, error.__traceback__
+    innermost, trace = None, error.__traceback__
     while trace:
         if trace.tb_frame.f_code.co_filename == FILE:
-            found = trace
+            innermost = trace
         trace = trace.tb_next
-    if found is None:
+    if innermost is None:
         return None
-    positions = [*found.tb_frame.f_code.co_positions()][found.tb_lasti // 2]
-    return found.tb_lineno, (positions[2] or 0) + 1
+    positions = [*innermost.tb_frame.f_code.co_positions()][innermost.tb_lasti // 2]
+    return innermost.tb_lineno, (positions[2] or 0) + 1

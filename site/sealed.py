@@ -22,8 +22,8 @@ class Seal:
     def __init__(self):
         self.since = None
         self.asked, self.refused = [], []
-        self.observe = ffi.create_proxy(self.observed)
-        self.refuse = ffi.create_proxy(self.violated)
+        self.observe = ffi.create_proxy(self.on_requests)
+        self.refuse = ffi.create_proxy(self.on_violation)
 
     def close(self):
         """Have the browser refuse every request from now on."""
@@ -37,12 +37,12 @@ class Seal:
         document.addEventListener("securitypolicyviolation", self.refuse)
         self.tell()
 
-    def observed(self, entries, *_):
+    def on_requests(self, entries, *_):
         """Note the addresses of requests; the browser lists some that it refused as well."""
         self.asked += [entry.name for entry in entries.getEntries()]
         self.tell()
 
-    def violated(self, event):
+    def on_violation(self, event):
         """Note what this policy refused; the policy that came with the page may do so too."""
         if event.originalPolicy == POLICY:
             self.refused.append(event.blockedURI)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from fetched import MEGABYTE, load
 from page import clear_error, element, hand_over, make, show_error
-from pretrained import chosen, model_of, offered_model
+from pretrained import model_of, offer_model, read_chosen_files
 from pyscript import when
 
 LENGTHS = (16, 32, 64, 128, 256)
 """Tokens that graphs are compiled for; longer sentences are cut."""
 ROWS = 8
 """Sentences that go through the network at once."""
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 ENDS = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 
@@ -46,8 +46,8 @@ class Searcher:
             padded = [tokens[text] for text in batch] + [[]] * (ROWS - len(batch) if start else 0)
             ids = [row + [0] * (size - len(row)) for row in padded]
             mask = [[1] * max(len(row), 1) + [0] * (size - max(len(row), 1)) for row in padded]
-            found = await self.model.predict(input_ids=ids, attention_mask=mask)
-            vectors = found["sentence_embedding"].tolist()
+            output = await self.model.predict(input_ids=ids, attention_mask=mask)
+            vectors = output["sentence_embedding"].tolist()
             self.known |= zip(batch, vectors[: len(batch)], strict=True)
             element("course").value = (start + len(batch)) / len(rows)
             await asyncio.sleep(0)  # the page draws it
@@ -65,10 +65,10 @@ class Searcher:
     async def show(self, query, sentences):
         """Show what is closest, and how long it took."""
         started, before = time.perf_counter(), len(self.known)
-        found = await self.find(query, sentences)
+        results = await self.find(query, sentences)
         seconds, new = time.perf_counter() - started, len(self.known) - before
         rows = []
-        for closeness, text in found[:MOST_SHOWN]:
+        for closeness, text in results[:MAX_SHOWN]:
             row, bar = make("li"), make("span", class_="bar", aria_hidden="true")
             bar.style.setProperty("--share", f"{max(closeness, 0):.3f}")
             row.append(make("p", text), bar, make("small", f"{closeness:.2f}"))
@@ -76,7 +76,7 @@ class Searcher:
         element("found").replaceChildren(*rows)
         held = self.model.backend.ledger().bytes
         element("rate").textContent = (
-            f"{len(found)} sentences, {new} of them new with the question, in {seconds:.2f} s, "
+            f"{len(results)} sentences, {new} of them new with the question, in {seconds:.2f} s, "
             f"{held / MEGABYTE:.0f} MB, on {self.model.backend.description}"
         )
 
@@ -96,7 +96,7 @@ async def choose(event):
     """Take a model of the reader's own."""
     if element("folder").files.length:
         clear_error()
-        await load(lambda: chosen("folder"), searcher.use, own)
+        await load(lambda: read_chosen_files("folder"), searcher.use, own)
 
 
 @when("submit", "#form")
@@ -105,7 +105,7 @@ async def search(event):
     event.preventDefault()
     clear_error()
     query = element("query").value.strip()
-    sentences = [text for each in ENDS.split(element("text").value) if (text := each.strip())]
+    sentences = [text for part in ENDS.split(element("text").value) if (text := part.strip())]
     if not query or not sentences:
         element("rate").textContent = "There is nothing to look for, or nothing to look in."
         return
@@ -127,4 +127,4 @@ def stop(event):
 
 searcher = Searcher()
 element("text").value = Path("facts.txt").read_text().strip()
-await offered_model("all-MiniLM-L6-v2", searcher.use, pooling="mean")
+await offer_model("all-MiniLM-L6-v2", searcher.use, pooling="mean")

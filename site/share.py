@@ -9,13 +9,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from pyscript import document, window
 
 KEY = "#model="
-LONGEST = 2**18
+MAX_BYTES = 2**18
 """Bytes of a text and its settings at most: an address can unpack to far more than it shows."""
-MOST_LETTERS = 2**16
+MAX_LETTERS = 2**16
 """The maximum length of a model text; the largest one of this site has 2,000 letters."""
-MOST_LAYERS = 2000
+MAX_LAYERS = 2000
 """The maximum number of layers of a model, copies by `repeat=` included."""
-DEEPEST = 3
+MAX_DEPTH = 3
 """The brackets inside one another that JSON of a link can need."""
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 REPEAT = re.compile(r"repeat\s*=\s*(\d+)", re.IGNORECASE)
@@ -31,33 +31,33 @@ def link(text):
     return f"{bare()}{KEY}{urlsafe_b64encode(packed).decode().rstrip('=')}"
 
 
-def linked():
+def read_link():
     """Return the text of the address, with its settings in the form; None if it has none.
 
     Raises `UnfitLink` for an address that was cut or changed on its way, or that asks for more than
     a link may.
     """
-    found = window.location.hash
-    if not found.startswith(KEY):
+    fragment = window.location.hash
+    if not fragment.startswith(KEY):
         return None
-    if len(found) > LONGEST:
-        raise UnfitLink(f"the link has {len(found):,} letters, {LONGEST:,} at most")
+    if len(fragment) > MAX_BYTES:
+        raise UnfitLink(f"the link has {len(fragment):,} letters, {MAX_BYTES:,} at most")
     try:
-        packed = found[len(KEY) :]
+        packed = fragment[len(KEY) :]
         unpacking = zlib.decompressobj()
         content = unpacking.decompress(
-            urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), LONGEST
+            urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), MAX_BYTES
         )
         if not unpacking.eof:
             raise ValueError("the end is missing")
         shared = json.loads(shallow(content.decode()))
-        text, given = shared["text"], dict(shared["fields"])
+        text, values = shared["text"], dict(shared["fields"])
         if not isinstance(text, str):
             raise TypeError("the text is none")
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise UnfitLink("the link to this model is not complete: copy it again") from error
     text = modest(text)
-    fill(given)
+    fill(values)
     return text
 
 
@@ -69,7 +69,7 @@ def shallow(text):
     depth = 0
     for letter in re.findall(r"[\[\]{}]", STRING.sub("", text)):
         depth += 1 if letter in "[{" else -1
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise ValueError("too many brackets inside one another")
     return text
 
@@ -80,13 +80,13 @@ def modest(text):
     A page checks and draws it as soon as it opens, before anybody has looked at it. Raises
     `UnfitLink` for one that is too long or has too many layers.
     """
-    if len(text) > MOST_LETTERS:
-        raise UnfitLink(f"the model has {len(text):,} letters, a link {MOST_LETTERS:,} at most")
+    if len(text) > MAX_LETTERS:
+        raise UnfitLink(f"the model has {len(text):,} letters, a link {MAX_LETTERS:,} at most")
     repeats = [number[:9] for number in REPEAT.findall(text)]
     layers = text.count("(") * math.prod(max(int(number), 1) for number in repeats)
-    if layers > MOST_LAYERS:
+    if layers > MAX_LAYERS:
         raise UnfitLink(
-            f"the model may have {layers:.3g} layers, that of a link {MOST_LAYERS:,} at most"
+            f"the model may have {layers:.3g} layers, that of a link {MAX_LAYERS:,} at most"
         )
     return text
 
@@ -116,8 +116,8 @@ def bare():
 
 def settings():
     """Return the fields of the form that are settings: those with a name that is kept."""
-    found = document.querySelectorAll("#form :is(input, select)")
-    return [field for field in found if field.id and field.type != "file"]
+    controls = document.querySelectorAll("#form :is(input, select)")
+    return [field for field in controls if field.id and field.type != "file"]
 
 
 def fields():
@@ -127,13 +127,13 @@ def fields():
     }
 
 
-def fill(given):
+def fill(values):
     """Write into the form what it said when the link was made.
 
     Raises `UnfitLink` for what a field does not offer.
     """
     for field in settings():
-        value = given.get(field.id)
+        value = values.get(field.id)
         if isinstance(value, bool) and field.type == "checkbox":
             field.checked = value
         elif isinstance(value, str) and field.type != "checkbox":

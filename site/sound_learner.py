@@ -69,7 +69,7 @@ def bands():
     return memoryview(2 * bytes(one.data)).cast("f", [2 * one.shape[0], BANDS])
 
 
-def shifted(samples):
+def shift(samples):
     """Return a second of sound, and the same a little earlier and later.
 
     What leaves it at one end comes in at the other.

@@ -3,19 +3,19 @@
 import asyncio
 
 from examples_learner import UnfitExamples
-from fetched import hear, load, nothing, started
+from fetched import hear, load, nothing, show_ready
 from page import element, make
 from pyscript import ffi, when
 from pyscript.js_modules import player, spectrogram
 from pyscript.js_modules import webnnm_sounds as sounds
-from sound_learner import BANDS, FRAMES, RATE, shifted, sound_learner
+from sound_learner import BANDS, FRAMES, RATE, shift, sound_learner
 from teaching import TeachingPage
 
 SECOND = 4 * RATE
 """Bytes of an example: samples are float32."""
 BLOCK = RATE // 4
 """Samples after which the microphone is heard anew."""
-MOST = 60
+MAX_SECONDS = 60
 """Seconds that are taken of a file."""
 
 
@@ -28,7 +28,7 @@ class Sounds:
 
     def __init__(self):
         self.learner = self.microphone = None
-        self.hear = ffi.create_proxy(self.heard)
+        self.hear = ffi.create_proxy(self.on_block)
         self.last, self.blocks = bytes(SECOND), None
         self.recording, self.turn = None, asyncio.Lock()
 
@@ -44,7 +44,7 @@ class Sounds:
                 "Allow it in the settings of this page, or add sounds from files."
             ) from error
 
-    def heard(self, samples):
+    def on_block(self, samples):
         """Take in what the microphone heard."""
         block = samples.to_bytes()
         self.last = self.last[len(block) :] + block
@@ -56,37 +56,37 @@ class Sounds:
         """Yield no more sounds."""
         self.blocks.put_nowait(False)
 
-    async def closed(self):
+    async def close(self):
         """Close the microphone; what is being recorded ends."""
         await self.microphone.close()
         if self.recording:
             self.recording.put_nowait(None)
 
-    async def sensed(self):
+    async def sense(self):
         """Yield the last second, after each block; blocks that came meanwhile are passed over."""
         while await self.blocks.get():
             if self.blocks.empty():
                 yield self.last
 
-    async def taken(self, wait):
+    async def capture(self, wait):
         """Return a second of what the microphone hears from now on."""
         async with self.turn:
             wait()
-            self.recording, found = asyncio.Queue(), b""
+            self.recording, samples = asyncio.Queue(), b""
             try:
-                while len(found) < SECOND:
+                while len(samples) < SECOND:
                     block = await self.recording.get()
                     if block is None:
                         raise UnfitExamples("The microphone was stopped. Record the sound again.")
-                    found += block
+                    samples += block
             finally:
                 self.recording = None
-        if not any(found):
+        if not any(samples):
             raise UnfitExamples(
                 "The microphone receives no sound at all. It may be switched off or muted: "
                 "look for its switch, and choose it in the settings of your system."
             )
-        return found
+        return samples
 
     async def read(self, file):
         """Return the seconds of a file."""
@@ -99,9 +99,9 @@ class Sounds:
             ) from error
         return cut(samples)
 
-    async def learnt(self, samples, item):
+    async def learn(self, samples, item):
         """Show a sound on a button that plays it, beside one that removes it; return its rows."""
-        rows = [await self.learner.row(each) for each in shifted(samples)]
+        rows = [await self.learner.row(part) for part in shift(samples)]
         play, canvas = make("button", type="button", data_does="Play"), make("canvas")
         paint(canvas, rows[0])
         play.append(canvas)
@@ -117,7 +117,7 @@ class Sounds:
         """Return a second of sound as models take it."""
         return samples
 
-    def told(self, number, shares):
+    def describe(self, number, shares):
         """Say what a second of a file is taken for."""
         best = max(shares, key=shares.get)
         return f"Second {number + 1}: {best} ({100 * shares[best]:.0f} %)"
@@ -135,7 +135,7 @@ def cut(samples):
     ends = [*range(SECOND, len(samples) + 1, SECOND)]
     if len(samples) - ends[-1] >= SECOND // 2:
         ends.append(len(samples))
-    return [samples[end - SECOND : end] for end in ends[:MOST]]
+    return [samples[end - SECOND : end] for end in ends[:MAX_SECONDS]]
 
 
 def paint(canvas, row):
@@ -153,7 +153,7 @@ def floats(data):
     return ffi.to_js(memoryview(data).cast("f"))
 
 
-async def made(contents):
+async def make_learner(contents):
     """Return the learner, with the microphone ready to be opened without a request."""
     await sounds.prepare(RATE)
     return [await sound_learner(hear)]
@@ -162,8 +162,8 @@ async def made(contents):
 @when("click", "#without")
 async def begin(event):
     """Load what there is, and seal the page."""
-    await load(nothing, page.use, made)
+    await load(nothing, page.use, make_learner)
 
 
 page = TeachingPage(Sounds())
-await started()
+await show_ready()

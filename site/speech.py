@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import deque
 
-from fetched import opened
+from fetched import offer_models
 from page import clear_error, element, make, show_error, show_error_text
 from pyscript import ffi, when
 from pyscript.js_modules import webnnm_sounds as sounds
@@ -178,4 +178,4 @@ async def choose(event):
 
 
 listener = Listener()
-await opened(["silero_vad_16k_op15.onnx"], listener.use)
+await offer_models(["silero_vad_16k_op15.onnx"], listener.use)

@@ -16,7 +16,7 @@ from loss_curve import LossCurve
 from model_editor import ModelEditor
 from page import element, make, table
 from pyscript import when, window
-from trainer import MISTAKES, class_of, curve, review_of, where
+from trainer import MAX_MISTAKES, class_of, curve, review_of, where
 from watch import LayerWatch
 from what_if import WhatIf
 
@@ -30,7 +30,7 @@ PAUSE = 0.2
 """Seconds without a change after which the review looks at what is set."""
 SLICE = 0.03
 """Seconds of work after which the page draws itself."""
-MOST_TESTED = 1000
+MAX_TEST_ROWS = 1000
 """Rows whose columns are shuffled."""
 
 
@@ -43,17 +43,17 @@ class TablePage:
         self.history = self.result = None
         self.drawn = {}
         self.waiting = {}
-        self.told = self.row = 0
+        self.reported = self.row = 0
         self.editor = ModelEditor(shared=False)
         self.diagram = ModelDiagram(self.editor)
-        self.editor.on_network = self.changed
+        self.editor.on_network = self.on_network
         self.curve = LossCurve()
         self.columns = Columns(lambda: self.soon(self.prepare))
-        self.confusion = Confusion("rows", "class", self.mistakes, measured)
+        self.confusion = Confusion("rows", "class", self.mistakes, list_cells)
         self.what_if = WhatIf()
         self.closer, self.watch = Closer(self.look_closer), LayerWatch()
 
-    def changed(self, network):
+    def on_network(self, network):
         """Draw another model, and have it reviewed."""
         self.diagram.show(network)
         self.soon(self.review)
@@ -120,7 +120,7 @@ class TablePage:
         """Wait for the pause, and call a method."""
         await asyncio.sleep(PAUSE)
         del self.waiting[function.__name__]
-        await told(function())
+        await show_errors(function())
 
     async def prepare(self):
         """Make the dataset that the form wants, and suggest a model for it."""
@@ -129,7 +129,7 @@ class TablePage:
         await self.discard()
         self.dataset, text = None, ""
         try:
-            self.dataset = self.dataset_wanted()
+            self.dataset = self.make_dataset()
             text = suggest_model(self.dataset, NAME)
         except WebNNMError as error:
             element("sources").textContent = page.sentence(str(error))
@@ -142,11 +142,14 @@ class TablePage:
         element("train").disabled = self.dataset is None
         self.editor.check()
 
-    def dataset_wanted(self):
+    def make_dataset(self):
         """Return the table as a dataset."""
         from webnnm import TableDataset
 
-        targets, features = self.columns.used("target"), self.columns.used("numbers", "categories")
+        targets, features = (
+            self.columns.select_by_use("target"),
+            self.columns.select_by_use("numbers", "categories"),
+        )
         if not targets:
             raise DataError("NNM710", "no column is the target", hint="choose its use: target")
         if not features:
@@ -154,18 +157,18 @@ class TablePage:
         options = {
             "task": element("task").value,
             "missing": element("missing").value,
-            "categorical": self.columns.used("categories"),
+            "categorical": self.columns.select_by_use("categories"),
             "standardize": self.columns.numbers(),
             "split": self.split(),
             "seed": int(element("seed").value or 0),
             "name": self.name,
         }
-        found = TableDataset(self.table, features, targets[0], **options)
-        if found.label_encoder is None:
-            found = TableDataset(
+        dataset = TableDataset(self.table, features, targets[0], **options)
+        if dataset.label_encoder is None:
+            dataset = TableDataset(
                 self.table, features, targets[0], standardize_targets=True, **options
             )
-        return found
+        return dataset
 
     def split(self):
         """Return the shares of the rows that train, choose the best epoch, and test."""
@@ -183,7 +186,7 @@ class TablePage:
     def sources(self):
         """Say what the dataset makes of the table."""
         sizes = [self.dataset.size(part) for part in ("training", "validation", "testing")]
-        (target,) = self.columns.used("target")
+        (target,) = self.columns.select_by_use("target")
         encoder = self.dataset.label_encoder
         kind = "is a quantity" if encoder is None else f"has {len(encoder.classes)} classes"
         dropped = self.dataset.report.dropped
@@ -204,12 +207,12 @@ class TablePage:
             element("review").hidden = self.model is None
             return
         try:
-            found = review(self.editor.text, self.dataset).to_dict()
+            report = review(self.editor.text, self.dataset).to_dict()
         except WebNNMError as error:
             page.log(f"no review: {error}")
             element("review").hidden = True
             return
-        findings.show({"findings": found["findings"]}, self.editor)
+        findings.show({"findings": report["findings"]}, self.editor)
 
     async def train(self):
         """Train a model, test it, and show all that there is to say of it."""
@@ -239,7 +242,7 @@ class TablePage:
         element("progress").max = hyperparameters["epochs"]
         element("progress-text").textContent = "Reviewing the model …"
         self.curve.reset()
-        self.told = 0
+        self.reported = 0
         dataset, seed = self.dataset, int(element("seed").value)
         self.model = model = await NNModel.create(
             source=self.editor.text, dataset=dataset, seed=seed, log=page.log
@@ -254,7 +257,7 @@ class TablePage:
         from webnnm import permutation_importance
 
         worth = await permutation_importance(
-            model, max_samples=min(MOST_TESTED, dataset.size("testing"))
+            model, max_samples=min(MAX_TEST_ROWS, dataset.size("testing"))
         )
         await self.show(result, worth)
         element("result").dataset.seconds = f"{history.seconds:.2f}"
@@ -271,16 +274,16 @@ class TablePage:
 
     def update(self, record, eta_seconds):
         """Show the epochs since the last ones, and what the review found."""
-        if not self.told:
+        if not self.reported:
             findings.show(review_of(self.training.history), self.editor)
         self.follow()
 
     def follow(self):
         """Show the epochs that are not shown yet."""
-        records = self.training.history.epochs[self.told :]
+        records = self.training.history.epochs[self.reported :]
         if not records:
             return
-        self.told += len(records)
+        self.reported += len(records)
         self.curve.add(curve(records))
         self.closer.refresh()
         last = records[-1]
@@ -326,7 +329,7 @@ class TablePage:
     async def show(self, result, worth):
         """Show the test, the worth of the columns, and what can be done with the model."""
         encoder = self.dataset.label_encoder
-        (target,) = self.columns.used("target")
+        (target,) = self.columns.select_by_use("target")
         for name in ("result", "ask", "take"):
             element(name).hidden = False
         element("classes").hidden = encoder is None
@@ -347,7 +350,7 @@ class TablePage:
         )
         await charting.attempt(self.draw("importance", "permutation_importance", worth))
         self.closer.refresh()
-        self.diagram.ran(self.model.backend.description, self.model.backend.rewrites)
+        self.diagram.show_backend(self.model.backend.description, self.model.backend.rewrites)
         self.what_if.open(self.model, self.columns.described, target)
         self.row = 0
         await self.next_row()
@@ -363,8 +366,8 @@ class TablePage:
             f"Always predicting the mean of {target} has R² 0 and RMSE {spread:.4g}: the model "
             "must do better."
         )
-        found = await self.predicted()
-        predicted = [row[0] if isinstance(row, list) else row for row in found]
+        outputs = await self.predict()
+        predicted = [row[0] if isinstance(row, list) else row for row in outputs]
         actual = self.test_rows()[target]
         await charting.attempt(
             self.draw("predicted", "prediction_error", actual, predicted, target)
@@ -375,9 +378,9 @@ class TablePage:
         element("score").textContent = f"{result.accuracy:.1%}"
         element("samples").textContent = f"{tested}; macro F1 {result.macro_f1:.3f}"
         labels = [str(label) for label in result.labels]
-        most, label = max(zip(result.support, labels, strict=True))
+        largest, label = max(zip(result.support, labels, strict=True))
         element("baseline").textContent = (
-            f"Always predicting {label} is right for {most / result.samples:.1%} of them: "
+            f"Always predicting {label} is right for {largest / result.samples:.1%} of them: "
             "the model must do better."
         )
         confusion = await self.confusion.show(labels, [list(row) for row in result.counts])
@@ -406,14 +409,14 @@ class TablePage:
         if not self.result:
             records = self.training.history.epochs if self.training else []
             return insights.course(records) + insights.layers(self.watch.looks)
-        found = insights.course(self.history.epochs)
+        charts = insights.course(self.history.epochs)
         if self.dataset.label_encoder is not None:
             labels = [str(label) for label in self.result.labels]
-            shares = await self.predicted()
-            found += insights.answers(labels, self.classes(), shares, self.result.calibration)
+            shares = await self.predict()
+            charts += insights.answers(labels, self.classes(), shares, self.result.calibration)
         from webnnm import inspect_model
 
-        return found + insights.layers(self.watch.course(await inspect_model(self.model)))
+        return charts + insights.layers(self.watch.course(await inspect_model(self.model)))
 
     def test_rows(self):
         """Return the cells of the rows of the test, by column: numbers as numbers."""
@@ -422,21 +425,23 @@ class TablePage:
         rows = [self.dataset.kept[row] for row in self.dataset.rows("testing")]
         numbers = {*self.columns.numbers()}
         if self.dataset.label_encoder is None:
-            numbers.update(self.columns.used("target"))
-        found = {}
+            numbers.update(self.columns.select_by_use("target"))
+        cells_by_column = {}
         for index, name in enumerate(self.table.names):
             cells = self.table.columns[index]
             if name in numbers:
                 values = read_column(self.table, index, True).numbers
-                found[name] = [values[row] if values[row] == values[row] else None for row in rows]
+                cells_by_column[name] = [
+                    values[row] if values[row] == values[row] else None for row in rows
+                ]
             else:
-                found[name] = [cells[row] for row in rows]
-        return found
+                cells_by_column[name] = [cells[row] for row in rows]
+        return cells_by_column
 
-    async def predicted(self):
+    async def predict(self):
         """Return what the model answers for the rows of the test."""
         cells = self.test_rows()
-        features = self.columns.used("numbers", "categories")
+        features = self.columns.select_by_use("numbers", "categories")
         return (await self.model.predict({name: cells[name] for name in features})).tolist()
 
     def classes(self):
@@ -447,13 +452,13 @@ class TablePage:
 
     async def mistakes(self, actual, predicted):
         """Return rows of the test of one class that the model takes for another."""
-        shares = await self.predicted()
+        shares = await self.predict()
         pairs = zip(self.classes(), map(class_of, shares), strict=True)
         chosen = [row for row, pair in enumerate(pairs) if pair == (actual, predicted)]
-        cells, features = self.test_rows(), self.columns.used("numbers", "categories")
+        cells, features = self.test_rows(), self.columns.select_by_use("numbers", "categories")
         return [
             {"row": {name: cells[name][row] for name in features}, "shares": shares[row]}
-            for row in chosen[:MISTAKES]
+            for row in chosen[:MAX_MISTAKES]
         ]
 
     # The model, asked and taken away.
@@ -461,7 +466,7 @@ class TablePage:
     async def next_row(self):
         """Ask the model about another row of the test."""
         cells = self.test_rows()
-        (target,) = self.columns.used("target")
+        (target,) = self.columns.select_by_use("target")
         number = self.row % len(cells[target])
         self.row += 1
         row = {name: column[number] for name, column in cells.items()}
@@ -493,12 +498,12 @@ class TablePage:
         element("saved").textContent = f"{name} is saved, {many}."
 
 
-def measured(row):
+def list_cells(row):
     """Return the cells of a row as a list."""
-    made = make("dl", class_="measured")
+    node = make("dl", class_="measured")
     for name, cell in row.items():
-        made.append(make("dt", name), make("dd", cell_text(cell)))
-    return made
+        node.append(make("dt", name), make("dd", cell_text(cell)))
+    return node
 
 
 def cell_text(cell):
@@ -521,16 +526,16 @@ class Pauses:
         return True
 
 
-shown = TablePage()
+table_page = TablePage()
 
 
 async def attempt(doing):
     """Wait for what somebody asked for, and show the error that it ends with, and no older one."""
     page.clear_error()
-    await told(doing)
+    await show_errors(doing)
 
 
-async def told(doing):
+async def show_errors(doing):
     """Wait for something, and show the error that it ends with."""
     try:
         await doing
@@ -543,7 +548,7 @@ async def read(files):
     if files.length and not element("file").disabled:
         file = files.item(0)
         content = (await file.arrayBuffer()).to_bytes()
-        await attempt(shown.take(content, file.name))
+        await attempt(table_page.take(content, file.name))
 
 
 @when("change", "#file")
@@ -568,65 +573,65 @@ async def drop(event):
 @when("click", "#read")
 async def read_rows(event):
     """Read the rows that were pasted."""
-    await attempt(shown.take(element("pasted").value, "pasted"))
+    await attempt(table_page.take(element("pasted").value, "pasted"))
 
 
 @when("click", "#example")
 async def example(event):
     """Read the example."""
     answer = await window.fetch(EXAMPLE)
-    await attempt(shown.take(await answer.text(), "penguins.csv"))
+    await attempt(table_page.take(await answer.text(), "penguins.csv"))
 
 
 @when("change", "#task, #missing, #seed, #choose, #test")
-def changed(event):
+def on_change(event):
     """Take in what the dataset depends on."""
-    shown.soon(shown.prepare)
+    table_page.soon(table_page.prepare)
 
 
 @when("click", "#suggest")
 async def suggest(event):
     """Write the model that suits the table."""
-    shown.editor.text = shown.suggested
-    shown.editor.check()
+    table_page.editor.text = table_page.suggested
+    table_page.editor.check()
 
 
 @when("submit", "#form")
 async def train(event):
     """Train."""
     event.preventDefault()
-    await attempt(shown.train())
+    await attempt(table_page.train())
 
 
 @when("click", "#stop")
 async def stop(event):
     """End the training after this epoch, with what it has learnt."""
-    if shown.training:
-        await shown.training.stop()
+    if table_page.training:
+        await table_page.training.stop()
 
 
 @when("click", "#row")
 async def row(event):
     """Ask about another row."""
-    await attempt(shown.next_row())
+    await attempt(table_page.next_row())
 
 
 @when("click", "#save")
 async def save(event):
     """Save the model."""
-    await attempt(shown.save())
+    await attempt(table_page.save())
 
 
 @when("click", "#onnx")
 async def save_onnx(event):
     """Save the model as ONNX."""
-    await attempt(shown.save_onnx())
+    await attempt(table_page.save_onnx())
 
 
 @when("click", "#page")
 async def save_page(event):
     """Save a page that serves the model."""
-    await attempt(shown.save_page())
+    await attempt(table_page.save_page())
 
 
-await shown.open()
+await table_page.open()

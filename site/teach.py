@@ -5,12 +5,12 @@ from pathlib import Path
 
 from loss_curve import LossCurve
 from page import clear_error, element, show_error
-from pretrained import SMOLLM2, offered_model
+from pretrained import SMOLLM2, offer_model
 from pyscript import when
 
 ASKED = "Write a sentence."
 """What each of the sentences is the answer to, while they are learnt."""
-LONGEST = 40
+MAX_TOKENS = 40
 """Tokens of an answer at most."""
 HELD_BACK = 0.15
 
@@ -27,12 +27,12 @@ class Teacher:
         """Take the model."""
         self.model = model
 
-    async def answer(self, place):
+    async def answer(self, target):
         """Ask the model, and show what it answers as it comes."""
-        place.textContent = ""
+        target.textContent = ""
         messages = [{"role": "user", "content": element("prompt").value}]
-        async for piece in self.model.generate(messages, max_new_tokens=LONGEST):
-            place.textContent += piece
+        async for piece in self.model.generate(messages, max_new_tokens=MAX_TOKENS):
+            target.textContent += piece
         speed = self.model.speed.tokens_per_second
         self.tell(f"{speed:.1f} tokens written per second")
 
@@ -46,9 +46,9 @@ class Teacher:
         self.taught = True
         messages = [{"role": "user", "content": ASKED}]
         prompt = self.model.apply_chat_template(messages)
-        texts = [(prompt, each) for each in sentences]
+        texts = [(prompt, line) for line in sentences]
         encode = self.model.tokenizer.encode
-        size = len(encode(prompt)) + sum(len(encode(each)) for each in sentences) / len(texts)
+        size = len(encode(prompt)) + sum(len(encode(line)) for line in sentences) / len(texts)
         self.tokens = size * len(texts) * (1 - HELD_BACK)
         self.epochs, self.began = epochs, time.perf_counter()
         return await self.model.train_on(
@@ -61,9 +61,9 @@ class Teacher:
         self.began = time.perf_counter()
         curve.add([[record.epoch, record.loss, record.val_loss]])
         element("course").value = record.epoch
-        told = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
-        told += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
-        element("course-text").textContent = told
+        text = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.3f}"
+        text += "" if record.val_loss is None else f" · kept apart {record.val_loss:.3f}"
+        element("course-text").textContent = text
         self.tell(f"{self.tokens / seconds:,.0f} tokens learnt per second")
 
     def tell(self, pace):
@@ -95,7 +95,7 @@ async def teach(event):
     hand_over(True)
     element("stop").focus()
     try:
-        lines = [each.strip() for each in element("sentences").value.splitlines() if each.strip()]
+        lines = [line.strip() for line in element("sentences").value.splitlines() if line.strip()]
         history = await teacher.teach(lines, epochs, int(element("rank").value))
         text = f"{history.finished} epochs in {history.seconds:.0f} s"
         element("course-text").textContent += f" · {text}"
@@ -146,4 +146,4 @@ async def save(event):
 
 
 element("sentences").value = Path("pirate.txt").read_text().strip()
-await offered_model(SMOLLM2, teacher.use)
+await offer_model(SMOLLM2, teacher.use)

@@ -22,13 +22,13 @@ class TeachingPage:
       which a button is held before it takes more, and between two of them.
     - `epochs`: of a training; `classes`: names of the first ones, None for the usual.
     - `inertia`: what counts as much as the examples sensed before, of 1.
-    - `begin()` and `end()`: open and close the camera or the microphone; `sensed()` yields examples
-      until `end` is called, and `taken(wait)` returns one, and calls `wait` where that takes time.
+    - `begin()` and `end()`: open and close the camera or the microphone; `sense()` yields examples
+      until `end` is called, and `capture(wait)` returns one, and calls `wait` if that takes time.
     - `read(file)`: returns the examples of a file.
-    - `learnt(example, item)`: returns what is learnt of an example, several rows where it counts
+    - `learn(example, item)`: returns what is learnt of an example, several rows where it counts
       several times, and shows it in an item of a list.
     - `show(example)`: shows what is tried; `numbers(example, shape)` returns it for a model;
-      `told(number, answer)` names one of several examples of a file.
+      `describe(number, answer)` names one of several examples of a file.
     """
 
     def __init__(self, kind):
@@ -68,11 +68,11 @@ class TeachingPage:
         for name in self.kind.classes:
             self.add(name)
 
-    async def attempt(self, function, *given):
+    async def attempt(self, function, *arguments):
         """Do something; show its error where it fails."""
         clear_error()
         try:
-            await function(*given)
+            await function(*arguments)
         except UnfitExamples as error:
             show_error_text(str(error))
         except Exception as error:
@@ -83,10 +83,10 @@ class TeachingPage:
     def add(self, name=None):
         """Add a class, and return it."""
         self.numbered += 1
-        made = ExampleClass(self, self.numbered, name)
-        self.classes.append(made)
-        element("classes").append(made.element)
-        return made
+        example_class = ExampleClass(self, self.numbered, name)
+        self.classes.append(example_class)
+        element("classes").append(example_class.element)
+        return example_class
 
     def remove(self, gone):
         """Remove a class with its examples."""
@@ -108,14 +108,14 @@ class TeachingPage:
         element("course").max, element("course").value = self.epochs, 0
         element("course-text").textContent = "Looking for a good start …"
         self.hand_over(True)
-        count = sum(len(each.rows) for each in self.classes)
+        count = sum(len(example_class.rows) for example_class in self.classes)
         examples = [
             (row, number)
-            for number, each in enumerate(self.classes)
-            for rows in each.rows
+            for number, example_class in enumerate(self.classes)
+            for rows in example_class.rows
             for row in rows
         ]
-        names = [each.name for each in self.classes]
+        names = [example_class.name for example_class in self.classes]
         began = time.perf_counter()
         try:
             history = await self.learner.train(examples, names, self.editor.text, self.epochs, self)
@@ -128,15 +128,15 @@ class TeachingPage:
         self.editor.text = self.learner.text
         self.steady = {}
         element("course").value = self.epochs
-        told = (
+        summary = (
             f"{count} {self.kind.noun}s of {len(names)} classes learnt in {seconds:.1f} s, "
             f"on {self.learner.backend.description}"
         )
         shown = element("course-text")
-        shown.textContent = f"{told} · loss {history.epochs[-1].loss:.4f}"
+        shown.textContent = f"{summary} · loss {history.epochs[-1].loss:.4f}"
         self.trained += 1
         shown.dataset.trained, shown.dataset.seconds = str(self.trained), f"{seconds:.2f}"
-        say(f"{told}.")
+        say(f"{summary}.")
 
     def begin(self, *_):
         """Nothing yet."""
@@ -146,8 +146,8 @@ class TeachingPage:
     def update(self, record, eta_seconds):
         """Show an epoch."""
         element("course").value = record.epoch
-        told = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.4f}"
-        element("course-text").textContent = told
+        text = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.4f}"
+        element("course-text").textContent = text
 
     def hand_over(self, busy):
         """Let nothing else happen while something is learnt or opened."""
@@ -163,7 +163,7 @@ class TeachingPage:
         await self.kind.show(example)
         if self.busy or not self.learner.names:
             return
-        shares, seconds = await self.judged(example)
+        shares, seconds = await self.judge(example)
         before = self.steady if self.steady.keys() == shares.keys() else shares
         part = self.kind.inertia
         self.steady = {
@@ -171,7 +171,7 @@ class TeachingPage:
         }
         self.tell(self.steady, seconds)
 
-    async def judged(self, example):
+    async def judge(self, example):
         """Return how probable each class is, and the seconds that it took to find that."""
         began = time.perf_counter()
         shares = await self.learner.shares(lambda shape: self.kind.numbers(example, shape))
@@ -198,17 +198,17 @@ class TeachingPage:
         await self.end_sensing()
         element("parts").replaceChildren()
         examples = await self.kind.read(file)
-        found, spent = [], 0.0
+        answers, spent = [], 0.0
         for example in examples:
             await self.kind.show(example)
-            shares, seconds = await self.judged(example)
-            found.append(shares)
+            shares, seconds = await self.judge(example)
+            answers.append(shares)
             spent += seconds
-        names = found[0]
-        mean = {name: sum(each[name] for each in found) / len(found) for name in names}
-        self.tell(mean, spent / len(found))
-        if len(found) > 1:
-            parts = [self.kind.told(number, each) for number, each in enumerate(found)]
+        names = answers[0]
+        mean = {name: sum(answer[name] for answer in answers) / len(answers) for name in names}
+        self.tell(mean, spent / len(answers))
+        if len(answers) > 1:
+            parts = [self.kind.describe(number, answer) for number, answer in enumerate(answers)]
             element("parts").replaceChildren(*(make("li", part) for part in parts))
 
     # The camera or the microphone.
@@ -245,13 +245,13 @@ class TeachingPage:
     async def follow(self):
         """Show what is sensed, and what the model takes it for, until that is to end."""
         try:
-            async for example in self.kind.sensed():
+            async for example in self.kind.sense():
                 if not self.sensing:
                     break
                 await self.ask(example)
         finally:
             self.sensing = False
-            await self.kind.closed()
+            await self.kind.close()
             element("start").disabled, element("stop").disabled = False, True
 
     # Files.

@@ -21,7 +21,7 @@ def boxes(values, width, height):
 
     `values` are the probabilities of a map of `height` rows, a flat sequence.
     """
-    found = []
+    rectangles = []
     for runs in regions(values, width, height):
         count = sum(end - begin for _, begin, end in runs)
         total = sum(
@@ -35,8 +35,8 @@ def boxes(values, width, height):
             continue
         grown = GROWTH * sides[0] * sides[1] / (2 * (sides[0] + sides[1]))
         if min(sides) + 2 * grown >= LEAST_SIDE + 2:
-            found.append(corners(centre, along, (sides[0] + 2 * grown, sides[1] + 2 * grown)))
-    return in_reading_order(found)
+            rectangles.append(corners(centre, along, (sides[0] + 2 * grown, sides[1] + 2 * grown)))
+    return in_reading_order(rectangles)
 
 
 def regions(values, width, height):
@@ -106,15 +106,15 @@ def convex_hull(points):
         return points
 
     def half(ordered):
-        found = []
+        hull = []
         for x, y in ordered:
-            while len(found) > 1:
-                (a, b), (c, d) = found[-2:]
+            while len(hull) > 1:
+                (a, b), (c, d) = hull[-2:]
                 if (c - a) * (y - b) > (d - b) * (x - a):
                     break
-                found.pop()
-            found.append((x, y))
-        return found[:-1]
+                hull.pop()
+            hull.append((x, y))
+        return hull[:-1]
 
     return half(points) + half(points[::-1])
 
@@ -123,20 +123,20 @@ def corners(centre, along, sides):
     """Return the corners of a rectangle, from the upper left clockwise, as its text runs."""
     x, y = centre
     (a, b), (wide, high) = along, sides
-    found = [
+    points = [
         (x + i * a * wide / 2 - j * b * high / 2, y + i * b * wide / 2 + j * a * high / 2)
         for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))
     ]
-    by_left = sorted(found)
+    by_left = sorted(points)
     left = sorted(by_left[:2], key=lambda point: point[1])
     right = sorted(by_left[2:], key=lambda point: point[1])
     return [left[0], right[0], right[1], left[1]]
 
 
-def in_reading_order(found):
+def in_reading_order(rectangles):
     """Return boxes from top to bottom, those of one line from left to right."""
     lines = []
-    for box in sorted(found, key=lambda box: box[0][1]):
+    for box in sorted(rectangles, key=lambda box: box[0][1]):
         height = math.dist(box[0], box[3])
         if lines and box[0][1] - lines[-1][0][0][1] < height / 2:
             lines[-1].append(box)

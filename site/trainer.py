@@ -35,8 +35,8 @@ __export__ = [
     "discard",
     "examples",
     "fetch",
+    "find_kept",
     "keep",
-    "kept",
     "load",
     "mistakes",
     "pause",
@@ -51,11 +51,11 @@ __export__ = [
 
 SPLITS = {False: (0.7, 0, 0.3), True: (0.7, 0.15, 0.15)}
 AUTOSAVE_SECONDS = 10
-MISTAKES = 24
+MAX_MISTAKES = 24
 """Rows that were taken for another class, which are shown."""
 SIDE, BLACK = 8, 16
 """Pixels of a digit's picture in each direction, and the number that is black."""
-model = dataset = training = place = history = tested = watch = None
+model = dataset = training = storage_path = history = tested = watch = None
 pictures = {}
 SOON = (
     "trainer.training",
@@ -90,7 +90,7 @@ class Messages:
             from js import BroadcastChannel
 
             self.channel = BroadcastChannel.new(name)
-        self.told = 0
+        self.reported = 0
 
     def send(self, **message):
         """Send a message."""
@@ -108,13 +108,13 @@ class Messages:
 
     def update(self, record, eta_seconds):
         """Send the epochs since the last message; with the first ones, what the review found."""
-        if not self.told:
+        if not self.reported:
             self.send(review=review_of(training.history))
-        epochs = curve(training.history.epochs[self.told :])
-        self.told += len(epochs)
+        epochs = curve(training.history.epochs[self.reported :])
+        self.reported += len(epochs)
         self.send(epochs=epochs, left=eta_seconds, metrics=record.val_metrics)
 
-    def saved(self, failure):
+    def on_saved(self, failure):
         """Report that the browser keeps the training as it is now, or why it does not."""
         self.send(kept="" if failure is None else reason_of(failure))
 
@@ -126,22 +126,22 @@ class Messages:
 
 def reason_of(error):
     """Return what went wrong, and what to do, as sentences."""
-    told = getattr(error, "message", str(error)), getattr(error, "hint", "")
-    return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in told if text)
+    texts = getattr(error, "message", str(error)), getattr(error, "hint", "")
+    return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts if text)
 
 
 def review_of(history):
     """Return findings, scouting, and every setting with its value and origin."""
-    told = history.to_dict()
-    settings = dict(told["settings"])
-    settings |= {f"{name}:loss": loss["loss"] for name, loss in told["loss_settings"].items()}
-    origins = told["chosen"]
-    scouting = told["scouting"]
+    record = history.to_dict()
+    settings = dict(record["settings"])
+    settings |= {f"{name}:loss": loss["loss"] for name, loss in record["loss_settings"].items()}
+    origins = record["chosen"]
+    scouting = record["scouting"]
     if scouting:
         tried = scouting["candidates"]
         scouting = {"starts": len(tried), **tried[scouting["best"]]}
     return {
-        "findings": told["findings"],
+        "findings": record["findings"],
         "ended": bool(history.stopped),
         "scouting": scouting,
         "settings": [
@@ -188,12 +188,12 @@ async def where(request):
     "kept" tells whether that is ONNX Runtime, which is there already.
     """
     await load_rest()
-    found, size = await probe(trials=False), None
-    if not found.webnn:
+    report, size = await probe(trials=False), None
+    if not report.webnn:
         from webnnm.backends.onnxruntime_web import to_fetch
 
         size = await to_fetch("wasm")
-    return json.dumps({"sentence": found.sentence, "bytes": size or 0, "kept": size == 0})
+    return json.dumps({"sentence": report.sentence, "bytes": size or 0, "kept": size == 0})
 
 
 async def fetch(request):
@@ -209,20 +209,20 @@ async def fetch(request):
         listener.close()
 
 
-async def iris(wanted, split):
+async def iris(options, split):
     """Return the flowers, standardised where that is wanted."""
-    return await IrisDataset.create(standardize=wanted["standardize"], split=split)
+    return await IrisDataset.create(standardize=options["standardize"], split=split)
 
 
-async def digits(wanted, split):
+async def digits(options, split):
     """Return the handwritten digits that lie at the request's `url`: a table packed by gzip."""
     from webnnm import ImageDataset
 
-    url = wanted["url"]
+    url = options["url"]
     if url not in pictures:
         import gzip
 
-        lines = gzip.decompress(await fetched(url)).decode().splitlines()[1:]
+        lines = gzip.decompress(await fetch_bytes(url)).decode().splitlines()[1:]
         pictures[url] = [bytes(map(int, line.split(","))) for line in lines]
     rows = pictures[url]
     return ImageDataset(
@@ -239,7 +239,7 @@ async def digits(wanted, split):
 DATA = {"iris": iris, "digits": digits}
 
 
-async def fetched(url):
+async def fetch_bytes(url):
     """Return the bytes that lie at an address."""
     from js import fetch
 
@@ -249,33 +249,33 @@ async def fetched(url):
     return (await answer.arrayBuffer()).to_bytes()
 
 
-async def dataset_of(wanted):
+async def dataset_of(options):
     """Return the dataset that a request names."""
-    return await DATA[wanted.get("data", "iris")](wanted, SPLITS[wanted.get("validate", False)])
+    return await DATA[options.get("data", "iris")](options, SPLITS[options.get("validate", False)])
 
 
-async def opened(source, wanted, log):
+async def open_model(source, options, log):
     """Return the model of a snapshot with the data of a request, standardised as they were."""
     await load_rest()
-    found = await NNModel.load(source, log=log)
+    loaded = await NNModel.load(source, log=log)
     try:
-        data = await dataset_of(wanted | {"standardize": bool(found.state.data_facts().inputs)})
-        found.set_dataset(data)
+        data = await dataset_of(options | {"standardize": bool(loaded.state.data_facts().inputs)})
+        loaded.set_dataset(data)
     except BaseException:
-        found.close()
+        loaded.close()
         raise
-    return found, data
+    return loaded, data
 
 
-async def created(wanted, log):
+async def create_model(options, log):
     """Return a new model with the data of a request."""
     await load_rest()
-    data = await dataset_of(wanted)
-    settings = {"source": wanted["source"], "seed": wanted["seed"]}
+    data = await dataset_of(options)
+    settings = {"source": options["source"], "seed": options["seed"]}
     return await NNModel.create(**settings, dataset=data, log=log), data
 
 
-def take(found):
+def take(pair):
     """Continue with another model and its data."""
     global model, dataset, watch
     if watch is not None:
@@ -283,7 +283,7 @@ def take(found):
         watch = None
     if model is not None:
         model.close()
-    model, dataset = found
+    model, dataset = pair
 
 
 async def train(request):
@@ -292,26 +292,30 @@ async def train(request):
     With `keep`, a name that was claimed, the browser keeps the training under that name until it
     ends by itself; with `resume` the kept training is resumed.
     """
-    global training, place, history, tested
-    wanted = json.loads(request)
-    messages = Messages(wanted.get("channel"))
+    global training, storage_path, history, tested
+    options = json.loads(request)
+    messages = Messages(options.get("channel"))
     begun = history = tested = None
     try:
-        place = place_of(wanted) if wanted.get("keep") else None
-        go_on = wanted.get("resume", False)
+        storage_path = get_storage_path(options) if options.get("keep") else None
+        go_on = options.get("resume", False)
         take((None, None))
         take(
-            await (opened(place, wanted, messages.log) if go_on else created(wanted, messages.log))
+            await (
+                open_model(storage_path, options, messages.log)
+                if go_on
+                else create_model(options, messages.log)
+            )
         )
         begun = training = model.train(
-            {} if go_on else wanted["hyperparameters"],
+            {} if go_on else options["hyperparameters"],
             resume=go_on,
-            autosave=place,
+            autosave=storage_path,
             autosave_seconds=AUTOSAVE_SECONDS,
-            on_autosave=messages.saved,
+            on_autosave=messages.on_saved,
             progress=messages,
         )
-        history = await ended(messages.log)
+        history = await wait_for_end(messages.log)
         return json.dumps(await result())
     except WebNNMError as error:
         # What stopped a training is a finding, too.
@@ -319,14 +323,14 @@ async def train(request):
         return json.dumps({"error": str(error), "review": review})
     finally:
         training = None
-        if place:
+        if storage_path:
             from webnnm.snapshots import storage
 
-            await storage.release(place)
+            await storage.release(storage_path)
         messages.close()
 
 
-async def ended(log):
+async def wait_for_end(log):
     """Wait for the end of the training and return its history; a finished one is kept no longer.
 
     A browser that keeps nothing leaves the training as it is.
@@ -338,11 +342,11 @@ async def ended(log):
         if error.code != "NNM807":
             raise
         log(str(error))
-    if place and begun.history.stopped != "stop":
+    if storage_path and begun.history.stopped != "stop":
         from webnnm.snapshots import storage
 
         try:
-            await storage.discard(place)
+            await storage.discard(storage_path)
         except DataError as error:
             log(str(error))
     return begun.history
@@ -379,16 +383,16 @@ async def result():
     return answer
 
 
-def place_of(wanted):
+def get_storage_path(options):
     """Return where the browser keeps the training of a request."""
-    return f"browser:{wanted['keep']}"
+    return f"browser:{options['keep']}"
 
 
 async def keep():
     """Keep the training now, as before the page goes: a worker does not see that by itself."""
-    if training and place:
+    if training and storage_path:
         try:
-            await model.save(place)
+            await model.save(storage_path)
         except DataError as error:
             if error.code != "NNM808":  # the training has just ended
                 model.log(f"autosave: {error}")
@@ -399,7 +403,7 @@ async def claim(request):
     from webnnm.snapshots import storage
 
     try:
-        await storage.claim(place_of(json.loads(request)))
+        await storage.claim(get_storage_path(json.loads(request)))
     except DataError as error:
         return json.dumps({"refused": reason_of(error)})
     return "{}"
@@ -409,11 +413,11 @@ async def release(request):
     """Give back what was claimed for a training that does not come about."""
     from webnnm.snapshots import storage
 
-    await storage.release(place_of(json.loads(request)))
+    await storage.release(get_storage_path(json.loads(request)))
     return "{}"
 
 
-async def kept(request):
+async def find_kept(request):
     """Return how far the training is that the browser keeps; nothing where there is none to end.
 
     `busy` says that another tab is training, `unreadable` why what is kept cannot be read now.
@@ -422,7 +426,7 @@ async def kept(request):
     if claimed:
         return json.dumps({"busy": claimed["refused"]})
     try:
-        found = await NNModel.load(place_of(json.loads(request)), log=lambda text: None)
+        loaded = await NNModel.load(get_storage_path(json.loads(request)), log=lambda text: None)
     except WebNNMError as error:
         if error.code == "NNM715" and not error.__cause__:
             return "{}"
@@ -430,8 +434,8 @@ async def kept(request):
         return json.dumps({"error" if damaged else "unreadable": str(error)})
     finally:
         await release(request)
-    standing = found.state.checkpoint
-    found.close()
+    standing = loaded.state.checkpoint
+    loaded.close()
     epochs = standing.settings.epochs if standing else 0
     if not standing or standing.epoch >= epochs:
         return "{}"
@@ -443,7 +447,7 @@ async def discard(request):
     from webnnm.snapshots import storage
 
     try:
-        await storage.discard(place_of(json.loads(request)))
+        await storage.discard(get_storage_path(json.loads(request)))
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
     return "{}"
@@ -464,10 +468,10 @@ async def load(request):
     global history, tested
     from base64 import b64decode
 
-    wanted = json.loads(request)
-    messages = Messages(wanted.get("channel"))
+    options = json.loads(request)
+    messages = Messages(options.get("channel"))
     try:
-        take(await opened(b64decode(wanted["file"]), wanted, messages.log))
+        take(await open_model(b64decode(options["file"]), options, messages.log))
         history = tested = None
         return json.dumps(await result() | {"source": model.serialize()})
     except WebNNMError as error:
@@ -494,21 +498,21 @@ async def mistakes(request):
 
     They are numbers in the units of the data, each row with the probability of each class.
     """
-    wanted = json.loads(request)
+    options = json.loads(request)
     try:
-        rows, classes, shares = await answers(wanted)
+        rows, classes, shares = await answers(options)
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
     numbers = zip(classes, map(class_of, shares), strict=True)
-    chosen = wanted["actual"], wanted["predicted"]
-    found = [row for row, pair in enumerate(numbers) if pair == chosen][:MISTAKES]
-    shown = zip(rows.rows(found).tolist(), found, strict=True) if found else ()
-    return json.dumps({"rows": [{"row": each, "shares": shares[row]} for each, row in shown]})
+    chosen = options["actual"], options["predicted"]
+    indices = [row for row, pair in enumerate(numbers) if pair == chosen][:MAX_MISTAKES]
+    shown = zip(rows.rows(indices).tolist(), indices, strict=True) if indices else ()
+    return json.dumps({"rows": [{"row": values, "shares": shares[row]} for values, row in shown]})
 
 
-async def answers(wanted):
+async def answers(options):
     """Return the rows of the testing part, the class of each, and the probabilities it is given."""
-    data = await dataset_of(wanted | {"standardize": False})
+    data = await dataset_of(options | {"standardize": False})
     inputs, outputs = data.arrays("testing")
     ((rows, classes),) = zip(inputs.values(), outputs.values(), strict=True)
     shares = (await model.predict(rows)).tolist()
@@ -533,12 +537,12 @@ async def closer(request):
         _, classes, shares = await answers(json.loads(request))
         from webnnm import inspect_model
 
-        found = await inspect_model(model)
+        inspection = await inspect_model(model)
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
     charts = insights.course(history.epochs) if history else []
     charts += insights.answers(tested.labels, classes, shares, tested.calibration)
-    charts += insights.pictures(model, found) + insights.layers(watch.course(found))
+    charts += insights.pictures(model, inspection) + insights.layers(watch.course(inspection))
     return json.dumps({"charts": charts})
 
 

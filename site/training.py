@@ -31,13 +31,13 @@ class TrainingPage:
 
     - `name`: of the data, of the files, and of the training that the browser keeps.
     - `rows`, `kind`: what a row of the data is called, and its class: "flowers", "species".
-    - `wanted`: returns what the form wants of the trainer.
+    - `read_form`: returns the request of the form for the trainer.
     - `picture`: makes an element of the numbers of a row.
     - `on_model`: called, and awaited, when there is another model to ask.
     """
 
-    def __init__(self, name, rows, kind, wanted, picture, on_model=None):
-        self.name, self.rows, self.kind, self.wanted = name, rows, kind, wanted
+    def __init__(self, name, rows, kind, read_form, picture, on_model=None):
+        self.name, self.rows, self.kind, self.read_form = name, rows, kind, read_form
         self.on_model = on_model
         self.running = False
         self.epochs = 0
@@ -77,17 +77,17 @@ class TrainingPage:
 
     async def say_where(self):
         """Say what will run models before a training; return if that is a cached ONNX Runtime."""
-        found = await self.attempt(self.trainer.where)
-        if not found:
+        report = await self.attempt(self.trainer.where)
+        if not report:
             element("runs").textContent = "What runs models here shows with the first training."
             return False
-        page.show_sentence(found["sentence"])
-        if found["bytes"]:
-            text = f"Fetch ONNX Runtime now ({found['bytes'] / 1e6:.0f} MB)"
+        page.show_sentence(report["sentence"])
+        if report["bytes"]:
+            text = f"Fetch ONNX Runtime now ({report['bytes'] / 1e6:.0f} MB)"
             button = make("button", text, type="button", id="fetch")
             when("click", button)(self.fetch)
             element("runs").append(" ", button)
-        return found["kept"]
+        return report["kept"]
 
     async def fetch(self, event):
         """Fetch what makes trainings without WebNN fast, and say what runs then."""
@@ -125,8 +125,8 @@ class TrainingPage:
         """Train on what the form says until the end or Stop, then show the result."""
         if self.running:
             return
-        wanted = self.wanted()
-        self.begin(wanted["hyperparameters"]["epochs"], [])
+        request = self.read_form()
+        self.begin(request["hyperparameters"]["epochs"], [])
         keep = await self.claim()
         if keep and self.kept.other():
             await self.step_back()
@@ -135,19 +135,19 @@ class TrainingPage:
             if self.kept.note:
                 await self.discard()
             self.kept.begin()
-        await self.run(**wanted, keep=keep)
+        await self.run(**request, keep=keep)
 
     async def go_on(self, epochs, records):
         """Resume the training that the browser keeps, whose curve so far is known."""
         if self.running:
             return
         self.begin(epochs, records)
-        known, keep = self.kept.note, await self.claim()
-        self.kept.note = known
+        note, keep = self.kept.note, await self.claim()
+        self.kept.note = note
         if not keep or self.kept.other():
             await self.step_back()
             return
-        await self.run(**self.wanted(), resume=True)
+        await self.run(**self.read_form(), resume=True)
 
     async def claim(self):
         """Return the name under which the training is kept, or None, having told why."""
@@ -168,10 +168,10 @@ class TrainingPage:
         self.kept.read()
         await self.offer()
 
-    async def run(self, **wanted):
+    async def run(self, **request):
         """Have the trainer train, and show what came out."""
-        self.tested = wanted
-        answer = await self.attempt(self.trainer.train, **wanted)
+        self.tested = request
+        answer = await self.attempt(self.trainer.train, **request)
         self.end()
         self.closer.refresh()
         if answer is None:
@@ -179,7 +179,7 @@ class TrainingPage:
             element("save").disabled = True
         else:
             await self.show(answer)
-        if not wanted.get("keep", True):
+        if not request.get("keep", True):
             return
         if answer is None or answer["stopped"] == "stop":
             await self.offer()
@@ -238,7 +238,7 @@ class TrainingPage:
             if message["log"].startswith(FETCHING):
                 element("progress-text").textContent = message["log"]
         elif "kept" in message:
-            self.told_kept(message["kept"])
+            self.on_kept(message["kept"])
         elif not self.running:
             return
         elif "review" in message:
@@ -252,7 +252,7 @@ class TrainingPage:
             self.kept.curve(self.records)
             self.progress(*message["epochs"][-1], message["metrics"], message["left"])
 
-    def told_kept(self, failure):
+    def on_kept(self, failure):
         """Show that the training was kept just now, or why it was not."""
         if failure:
             if not element("kept").classList.contains("warning"):
@@ -272,9 +272,9 @@ class TrainingPage:
         epochs, bar = self.epochs, element("progress")
         quarters_before, bar.value = 4 * int(bar.value) // epochs, epoch
         numbers = {"loss": loss} | ({} if val_loss is None else {"validation": val_loss}) | metrics
-        told = [f"{name} {value:.4f}" for name, value in numbers.items()]
-        told += [f"{left:.0f} s left"] if left is not None and epoch < epochs else []
-        element("progress-text").textContent = " · ".join([f"Epoch {epoch} of {epochs}", *told])
+        parts = [f"{name} {value:.4f}" for name, value in numbers.items()]
+        parts += [f"{left:.0f} s left"] if left is not None and epoch < epochs else []
+        element("progress-text").textContent = " · ".join([f"Epoch {epoch} of {epochs}", *parts])
         state = json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss, "val_loss": val_loss})
         window.console.log(f"webnnm:progress {state}")
         if 4 * epoch // epochs > quarters_before:
@@ -297,7 +297,7 @@ class TrainingPage:
 
     async def offer(self):
         """Offer to go on with the training that the browser keeps, if there is one to end."""
-        standing = await self.attempt(self.trainer.kept)
+        standing = await self.attempt(self.trainer.find_kept)
         # Another training may have begun meanwhile, and ended.
         if self.running or not self.kept.note:
             return
@@ -351,10 +351,10 @@ class TrainingPage:
         content = (await chosen.arrayBuffer()).to_bytes()
         # The same file may be chosen again.
         field.value = ""
-        request = self.wanted() | {"file": b64encode(content).decode()}
+        request = self.read_form() | {"file": b64encode(content).decode()}
         answer = await self.attempt(self.trainer.load, **request)
         if answer:
-            self.tested = self.wanted()
+            self.tested = self.read_form()
             self.editor.text = answer["source"]
             self.closer.refresh()
             await self.show(answer)
@@ -385,7 +385,7 @@ class TrainingPage:
         shown = table(f"Scores of each {self.kind}", header, scores)
         element("tables").replaceChildren(confusion, shown)
         element("summary").textContent = result["summary"]
-        self.diagram.ran(result["backend"], result["rewrites"])
+        self.diagram.show_backend(result["backend"], result["rewrites"])
         shown = element("result")
         shown.dataset.accuracy = f"{result['accuracy']:.4f}"
         shown.dataset.backend = backend
@@ -401,14 +401,14 @@ class TrainingPage:
 
     async def look_closer(self):
         """Return more charts of the training and of its model."""
-        found = await self.attempt(self.trainer.closer, **self.tested)
-        return found and found["charts"]
+        answer = await self.attempt(self.trainer.closer, **self.tested)
+        return answer and answer["charts"]
 
     async def mistakes(self, actual, predicted):
         """Return rows of the test of one class that the model takes for another."""
-        chosen = {"actual": actual, "predicted": predicted}
-        found = await self.attempt(self.trainer.mistakes, **(self.tested | chosen))
-        return found and found["rows"]
+        pair = {"actual": actual, "predicted": predicted}
+        answer = await self.attempt(self.trainer.mistakes, **(self.tested | pair))
+        return answer and answer["rows"]
 
     def course(self, result, backend):
         """Show the course of the training, and return it in a sentence."""
@@ -419,9 +419,9 @@ class TrainingPage:
             element("progress").value = done
             (_, first, _), (_, last, val_loss) = self.records[0], self.records[-1]
             how = ENDINGS.get(result["stopped"], result["stopped"])
-            told = f"loss {last:.4f}"
-            told += "" if val_loss is None else f" · validation {val_loss:.4f}"
-            element("progress-text").textContent = f"Epoch {done} of {self.epochs} · {told} · {how}"
+            text = f"loss {last:.4f}"
+            text += "" if val_loss is None else f" · validation {val_loss:.4f}"
+            element("progress-text").textContent = f"Epoch {done} of {self.epochs} · {text} · {how}"
             words = f"Training loss from {first:.3f} to {last:.3f} in {done} epochs"
             words += "" if val_loss is None else f", validation loss {val_loss:.3f} at the end"
             self.curve.describe(words)

@@ -6,7 +6,7 @@ import time
 import page
 from fetched import MissingModel, load
 from page import clear_error, element, hand_over, make, show_error
-from pretrained import chosen, model_of, offered_model
+from pretrained import model_of, offer_model, read_chosen_files
 from pyscript import when
 
 from webnnm import Microphone, Sound, load_sound
@@ -82,12 +82,12 @@ def clock(seconds):
 
 async def folder():
     """Return the contents of the files that were chosen."""
-    found = await chosen("folder")
-    absent = [name for name in FILES if name not in found]
+    files = await read_chosen_files("folder")
+    absent = [name for name in FILES if name not in files]
     if absent:
         element("download").disabled = False
         raise MissingModel(f"Choose all three files together: {', '.join(absent)} is missing.")
-    return found
+    return files
 
 
 async def work(task):
@@ -146,4 +146,4 @@ async def copy(event):
 
 
 scribe = Scribe()
-await offered_model("whisper-tiny.en", scribe.use)
+await offer_model("whisper-tiny.en", scribe.use)

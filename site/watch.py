@@ -4,7 +4,7 @@ from webnnm import DataError, NNModel
 
 ROWS = 64
 """Rows that pass through the layers when one looks."""
-MOST_LOOKS, MOST_NUMBERS = 24, 1024
+MAX_LOOKS, MAX_NUMBERS = 24, 1024
 """Epochs that are remembered, and numbers of each tensor in each of them."""
 
 
@@ -23,9 +23,9 @@ class LayerWatch:
             self.observer.close()
             self.observer = None
 
-    def course(self, found):
-        """Return what was seen, or `found`, the model as it is now, where that is not a course."""
-        return self.looks if len(self.looks) > 1 else {0: found}
+    def course(self, inspection):
+        """Return the looks by epoch; if there is only one, `inspection`, the model as it is now."""
+        return self.looks if len(self.looks) > 1 else {0: inspection}
 
     async def look(self, training, model, dataset):
         """See how the layers are now, once the steps that are queued have finished."""
@@ -44,27 +44,27 @@ class LayerWatch:
             self.observer.state.parameters.set(name, values)
         from webnnm import inspect_model
 
-        self.looks[now.epoch] = thinned(await inspect_model(self.observer, rows=ROWS))
-        if len(self.looks) > MOST_LOOKS:
+        self.looks[now.epoch] = thin_out(await inspect_model(self.observer, rows=ROWS))
+        if len(self.looks) > MAX_LOOKS:
             # Every second one, so that they stay evenly spread, and the last one.
             *some, last = self.looks
             self.looks = {epoch: self.looks[epoch] for epoch in (*some[::2], last)}
 
 
-def thinned(found):
+def thin_out(inspection):
     """Return an inspection with at most 1,024 numbers of each tensor."""
     from webnnm.trainer.inspection import Inspection
 
     parts = (
         {name: few(array.values()) for name, array in part.items()}
-        for part in (found.weights, found.activations, found.gradients)
+        for part in (inspection.weights, inspection.activations, inspection.gradients)
     )
-    return Inspection(found.rows, found.loss, *parts)
+    return Inspection(inspection.rows, inspection.loss, *parts)
 
 
 def few(numbers):
     """Return numbers, or every second, third, … of many."""
-    return list(numbers[:: -(-len(numbers) // MOST_NUMBERS) or 1])
+    return list(numbers[:: -(-len(numbers) // MAX_NUMBERS) or 1])
 
 
 def unheard(line):

@@ -29,7 +29,7 @@ class WhatIf:
             name = column["name"]
             if "categories" in column:
                 field = make("select", id=f"what-if-{number}")
-                field.append(*(make("option", word) for word in column["categories"]))
+                field.append(*(make("option", category) for category in column["categories"]))
                 label = make("label", name, for_=field.id)
                 self.usual[name] = column["categories"][0]
             else:
@@ -40,9 +40,9 @@ class WhatIf:
             self.fields[name] = field
         element("what-if").replaceChildren(*boxes)
         for field in self.fields.values():
-            when("input", field)(self.moved)
+            when("input", field)(self.on_move)
 
-    async def moved(self, event):
+    async def on_move(self, event):
         """Say what the model predicts now."""
         element("actual").textContent = ""
         await self.show()

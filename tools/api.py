@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import webnnm
-from tools.citations import linked
+from tools.citations import link_citations
 from tools.common import ROOT
 
 PAGE = ROOT / "docs" / "api.md"
@@ -157,24 +157,24 @@ def page() -> str:
 
 def section(name: str) -> str:
     """Return the documentation of one public name, including its members."""
-    found = getattr(webnnm, name)
-    if isinstance(found, ModuleType):
-        return _module_section(name, found)
-    path = Path(inspect.getsourcefile(inspect.unwrap(found)) or "")
+    value = getattr(webnnm, name)
+    if isinstance(value, ModuleType):
+        return _module_section(name, value)
+    path = Path(inspect.getsourcefile(inspect.unwrap(value)) or "")
     home = path.relative_to(ROOT).as_posix()
-    node = _definition(path, found.__name__)
+    node = _definition(path, value.__name__)
     lines = [f"### {name}", ""]
     if isinstance(node, ast.ClassDef):
         bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
-        known = [f"[{base}](#{base.lower()})" for base in bases if base in webnnm.__all__]
-        of = f" A kind of {', '.join(known)}." if known else ""
+        linked_bases = [f"[{base}](#{base.lower()})" for base in bases if base in webnnm.__all__]
+        of = f" A kind of {', '.join(linked_bases)}." if linked_bases else ""
         lines += [f"*Class in [{home}](../{home}).*{of}", ""]
         lines += [_signature(_constructor(node), name), ""]
     else:
         lines += [f"*Function in [{home}](../{home}).*", "", _signature(node, name), ""]
     lines += [prose(ast.get_docstring(node) or "")]
     if isinstance(node, ast.ClassDef):
-        for member in _all_members(found):
+        for member in _all_members(value):
             lines += [f"#### {name}.{member.name}", "", _signature(member, member.name), ""]
             lines += [prose(ast.get_docstring(member) or "")]
     return "\n".join(lines)
@@ -186,9 +186,9 @@ def _module_section(name: str, module: ModuleType) -> str:
     lines = [f"### {name}", "", f"*Module [{home}](../{home}).*", ""]
     lines += [prose(inspect.getdoc(module) or ""), "", "| | |", "|---|---|"]
     functions = inspect.getmembers(module, inspect.isfunction)
-    for word, function in functions:
+    for section_name, function in functions:
         summary = (inspect.getdoc(function) or "").partition("\n")[0]
-        lines.append(f"| `{name}.{word}` | {summary} |")
+        lines.append(f"| `{name}.{section_name}` | {summary} |")
     return "\n".join([*lines, ""])
 
 
@@ -208,7 +208,7 @@ def prose(docstring: str) -> str:
         elif inside and not line.strip():
             lines.append("```")
             inside = False
-        lines.append(line.rstrip() if inside else linked(line.rstrip()))
+        lines.append(line.rstrip() if inside else link_citations(line.rstrip()))
     if inside:
         lines.append("```")
     return "\n".join(lines) + "\n"
@@ -302,11 +302,11 @@ def _call(node: Function, name: str, *, bound: bool) -> str:
     result = f" -> {returns}" if returns and node.name != "__init__" else ""
     is_async = isinstance(node, ast.AsyncFunctionDef)
     before = "" if node.name == "__init__" else "async def " if is_async else "def "
-    given = _split(ast.unparse(copy))
-    line = f"{before}{name}({', '.join(given)}){result}"
+    parameters = _split(ast.unparse(copy))
+    line = f"{before}{name}({', '.join(parameters)}){result}"
     if len(line) <= WIDTH:
         return line
-    parts = textwrap.indent(",\n".join(given) + ",", "    ")
+    parts = textwrap.indent(",\n".join(parameters) + ",", "    ")
     return f"{before}{name}(\n{parts}\n){result}"
 
 
@@ -316,7 +316,7 @@ def _split(parameters: str) -> list[str]:
     >>> _split("a: dict[str, int]={}, b=1")
     ['a: dict[str, int] = {}', 'b=1']
     """
-    found, depth, quote = [""], 0, ""
+    parts, depth, quote = [""], 0, ""
     for letter in parameters:
         if quote:
             quote = "" if letter == quote else quote
@@ -325,9 +325,9 @@ def _split(parameters: str) -> list[str]:
         else:
             depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and not depth and not quote:
-            found.append("")
-        elif letter == "=" and not depth and not quote and ": " in found[-1]:
-            found[-1] += " = "
+            parts.append("")
+        elif letter == "=" and not depth and not quote and ": " in parts[-1]:
+            parts[-1] += " = "
         else:
-            found[-1] += letter
-    return [part.lstrip() for part in found]
+            parts[-1] += letter
+    return [part.lstrip() for part in parts]

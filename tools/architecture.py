@@ -47,12 +47,14 @@ def diagram() -> str:
         lines += [f'    subgraph "{ring}"', *(f"        {name}" for name in packages), "    end"]
     for name in PACKAGES:
         above = imported[name] - {name}
-        through = {far for near in above for far in _reached(near, imported)}
-        lines += [f"    {name} --> {each}" for each in PACKAGES if each in above - through]
+        through = {far for near in above for far in _collect_reachable(near, imported)}
+        lines += [
+            f"    {name} --> {imported}" for imported in PACKAGES if imported in above - through
+        ]
     return "\n".join([*lines, "```"])
 
 
-def _reached(name: str, imported: dict[str, set[str]]) -> set[str]:
+def _collect_reachable(name: str, imported: dict[str, set[str]]) -> set[str]:
     """Return what a package imports, and what that imports, and so on."""
     near = imported[name] - {name}
-    return near.union(*(_reached(each, imported) for each in near))
+    return near.union(*(_collect_reachable(each, imported) for each in near))

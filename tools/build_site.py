@@ -72,9 +72,9 @@ def write_jinja(target: Path) -> None:
 def vendor_models() -> None:
     """Copy the models that pages offer, if `make models` has fetched them."""
     MODELS.mkdir()
-    for path, place in models.of_pages().items():
-        (MODELS / place).parent.mkdir(exist_ok=True)
-        shutil.copy2(path, MODELS / place)
+    for path, location in models.of_pages().items():
+        (MODELS / location).parent.mkdir(exist_ok=True)
+        shutil.copy2(path, MODELS / location)
 
 
 def write_service_worker(site: Path) -> None:
@@ -94,23 +94,23 @@ def write_explanations(site: Path) -> None:
     from webnnm.cli.explain import explanation
     from webnnm.expert.rules.registry import RULES
 
-    found = {rule.id: explanation(rule) for rule in RULES.values()}
+    explanations = {rule.id: explanation(rule) for rule in RULES.values()}
     texts = {
         id: [each for each in (it.condition, *it.reasons, it.ignore) if each]
-        for id, it in found.items()
+        for id, it in explanations.items()
     }
     (site / "rules.json").write_text(json.dumps(texts, ensure_ascii=False))
 
 
 def build() -> None:
     """Build build/site from scratch when anything in it has changed."""
-    built, whole = compile_wheel.current(), wheel.current()
+    built, desktop_wheel = compile_wheel.current(), wheel.current()
     inputs = [
         PAGES,
         BRIDGE,
         ROOT / "package-lock.json",
         *built,
-        whole,
+        desktop_wheel,
         DISTRIBUTION / "pyodide-lock.json",
         DIGITS,
         ROOT / "tools" / "build_site.py",
@@ -133,7 +133,7 @@ def build() -> None:
             vendor_models()
             write_parts(SITE)
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
-            shutil.copy2(whole, SITE / whole.name)
+            shutil.copy2(desktop_wheel, SITE / desktop_wheel.name)
             write_explanations(SITE)
             element_page.write(SITE)
             write_service_worker(SITE)

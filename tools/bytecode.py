@@ -39,26 +39,26 @@ def compile_wheels(first: str, rest: str, soon: Sequence[str], tag: str) -> None
     page_modules = importlib.import_module("webnnm.page_modules")
 
     texts = page_modules.texts_of(FOLDER / page_modules.FIRST)
-    codes = compiled(texts, texts)
-    sources = joined({file: texts[file] for file in texts if file.endswith(".py")})
+    codes = compile_modules(texts, texts)
+    sources = join_files({file: texts[file] for file in texts if file.endswith(".py")})
     new = {
-        page_modules.FIRST: joined({file: texts[file] for file in texts.keys() - codes}),
+        page_modules.FIRST: join_files({file: texts[file] for file in texts.keys() - codes}),
         page_modules.SOURCES: bz2.compress(sources),
         page_modules.CODE: MAGIC_NUMBER + marshal.dumps(codes),
     }
     write(first, tag, new)
 
     texts = page_modules.texts_of(FOLDER / page_modules.REST)
-    codes = compiled(texts, [file for file in texts if file.startswith(tuple(soon))])
+    codes = compile_modules(texts, [file for file in texts if file.startswith(tuple(soon))])
     write(rest, tag, {page_modules.REST_CODE: MAGIC_NUMBER + marshal.dumps(codes)})
 
 
-def joined(texts: Mapping[str, str]) -> bytes:
+def join_files(texts: Mapping[str, str]) -> bytes:
     """Return files as one."""
     return "\0".join(part for file in sorted(texts) for part in (file, texts[file])).encode()
 
 
-def compiled(texts: Mapping[str, str], files: Iterable[str]) -> dict[str, bytes]:
+def compile_modules(texts: Mapping[str, str], files: Iterable[str]) -> dict[str, bytes]:
     """Return the bytecode of modules, and of what `dataclasses` generates for them."""
     key_of = importlib.import_module("webnnm.page_modules").key_of
     codes: dict[str, bytes] = {}
@@ -82,7 +82,7 @@ def write(name: str, tag: str, new: Mapping[str, bytes]) -> None:
     """Write a wheel for one version of Python, with files of the package that are new in it."""
     with (
         ZipFile(f"/wheels/{name}") as wheel,
-        ZipFile(f"/made/{name.replace('-py3-', f'-{tag}-')}", "w") as made,
+        ZipFile(f"/made/{name.replace('-py3-', f'-{tag}-')}", "w") as target,
     ):
         kept = {entry: wheel.read(entry) for entry in wheel.namelist()}
         (facts,) = (entry for entry in kept if entry.endswith("/WHEEL"))
@@ -91,4 +91,4 @@ def write(name: str, tag: str, new: Mapping[str, bytes]) -> None:
         record = facts.replace("/WHEEL", "/RECORD")
         files[record] = "".join(f"{entry},,\n" for entry in files).encode()
         for entry, content in files.items():
-            made.writestr(ZipInfo(entry), content, ZIP_DEFLATED, 9)
+            target.writestr(ZipInfo(entry), content, ZIP_DEFLATED, 9)

@@ -20,10 +20,10 @@ def anchor(title: str) -> str:
     return re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
 
 
-def linked(text: str) -> str:
+def link_citations(text: str) -> str:
     """Return a text of docs/ in which citations are links.
 
-    >>> linked("a table of weights (spec D.4)")
+    >>> link_citations("a table of weights (spec D.4)")
     'a table of weights ([spec D.4](specification/d-losses.md#d4-choice))'
     """
     return CITATION.sub(_link, text)
@@ -33,5 +33,5 @@ def _link(citation: re.Match[str]) -> str:
     part, section = citation[1], citation[1] + (citation[2] or "")
     page = next((DOCS / "specification").glob(f"{part.lower()}-*.md"), NOTATION)
     titles = re.findall(rf"^#+ ({re.escape(section)} .*)$", page.read_text(), re.MULTILINE)
-    place = f"#{anchor(titles[0])}" if titles else ""
-    return f"[{citation[0]}]({page.relative_to(DOCS).as_posix()}{place})"
+    fragment = f"#{anchor(titles[0])}" if titles else ""
+    return f"[{citation[0]}]({page.relative_to(DOCS).as_posix()}{fragment})"

@@ -44,11 +44,11 @@ def fail(sentence: str) -> NoReturn:
 
 def inside() -> dict[str, str]:
     """Return environment variables that make pip write to the checkout, not the home folder."""
-    found = {"PIP_CACHE_DIR": str(CACHE / "pip"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    environment = {"PIP_CACHE_DIR": str(CACHE / "pip"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     # pip asks for rustc's version, and a rustup that was never set up then writes settings.
     if not (Path.home() / ".rustup").exists():
-        found["RUSTUP_HOME"] = str(CACHE / "rustup")
-    return found
+        environment["RUSTUP_HOME"] = str(CACHE / "rustup")
+    return environment
 
 
 def run(

@@ -41,13 +41,13 @@ def convert(source: Path, target: Path) -> None:
     x = network.convolution(x, "_conv_stem", "_bn0", stride=2)
     number = 0
     for blocks, stride, expansion in STAGES:
-        for place in range(blocks):
+        for index in range(blocks):
             name = f"_blocks.{number}."
             y = network.convolution(x, f"{name}_expand_conv", f"{name}_bn0") if expansion > 1 else x
-            first = stride if place == 0 else 1
+            first = stride if index == 0 else 1
             y = network.convolution(y, f"{name}_depthwise_conv", f"{name}_bn1", stride=first)
             y = network.convolution(y, f"{name}_project_conv", f"{name}_bn2", bounded=False)
-            x = y + x if place else y
+            x = y + x if index else y
             number += 1
     x = network.convolution(x, "_conv_head", "_bn1")
     graph = b.build({"features": b.reduce_mean(x, axes=[2, 3])})

@@ -92,14 +92,14 @@ def section(code: str) -> str:
     meaning, remedy = MEANINGS[code]
     lines = [f"### {code}", "", f"{meaning}", "", f"*Remedy:* {remedy}", ""]
     by_message: dict[str, list[str]] = {}
-    places = [place for place in raised() if place.code == code]
-    for place in places:
-        for message in place.messages:
+    places = [location for location in find_raises() if location.code == code]
+    for location in places:
+        for message in location.messages:
             modules = by_message.setdefault(message, [])
-            if place.module not in modules:
-                modules.append(place.module)
+            if location.module not in modules:
+                modules.append(location.module)
     shown = list(by_message.items())[:SHOWN]
-    lines += [f"- {quoted(message)} ({links(modules)})" for message, modules in shown]
+    lines += [f"- {quote(message)} ({links(modules)})" for message, modules in shown]
     named = {module for _, modules in shown for module in modules}
     others = [module for module in dict.fromkeys(p.module for p in places) if module not in named]
     if others:
@@ -116,23 +116,23 @@ def links(modules: Iterable[str]) -> str:
     return ", ".join(f"[{module}](../webnnm/{module})" for module in modules)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a message as code, in Markdown.
 
-    >>> quoted("write `x`")
+    >>> quote("write `x`")
     '`` write `x` ``'
     """
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 @cache
-def raised() -> tuple[Raised, ...]:
+def find_raises() -> tuple[Raised, ...]:
     """Return where each code is raised, module by module."""
-    found: list[Raised] = []
+    raises: list[Raised] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         module = path.relative_to(PACKAGE).as_posix()
-        found += places(path.read_text(), module)
-    return tuple(found)
+        raises += places(path.read_text(), module)
+    return tuple(raises)
 
 
 def places(source: str, module: str) -> Iterator[Raised]:

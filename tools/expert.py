@@ -161,12 +161,12 @@ def rules_page() -> str:
 
 def section(rule: Rule) -> str:
     """Return the section on one rule."""
-    found = explanation(rule)
-    example = f"```python\n{found.example}\n```" if found.example else ""
+    text = explanation(rule)
+    example = f"```python\n{text.example}\n```" if text.example else ""
     done = f'*On "auto":* {rule.action}.' if rule.action else ""
     remedy = f"*Remedy:* {rule.remedy}" if rule.remedy else ""
-    head = f"**{rule.severity}.** {found.condition}"
-    paragraphs = [f"### {rule.id}", head, *found.reasons, example, done, remedy, found.ignore]
+    head = f"**{rule.severity}.** {text.condition}"
+    paragraphs = [f"### {rule.id}", head, *text.reasons, example, done, remedy, text.ignore]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
 
 

@@ -96,7 +96,7 @@ def _short(path: Path) -> Path:
 
 def _tell(target: Target, counts: Counter[str], started: float) -> None:
     seconds = time.monotonic() - started
-    parts = ", ".join(f"{count:,} {word}" for word, count in counts.most_common())
+    parts = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common())
     say(f"{target.name}: {counts.total():,} cases in {seconds:.0f} s: {parts or 'none'}")
 
 

@@ -61,13 +61,16 @@ def words() -> dict[str, list[str]]:
 
 def patterns() -> dict[str, str]:
     """Return the tokens as regular expressions that JavaScript and Oniguruma accept too."""
-    found = {
+    patterns_by_name = {
         "word": lexer.WORDS,
         "compound": lexer.COMPOUNDS,
         "comment": lexer.COMMENT_STARTS,
         "string": lexer.STRINGS,
     }
-    return {**{name: plain(text) for name, text in found.items()}, "name": greedy(lexer.NAME_TEXTS)}
+    return {
+        **{name: plain(text) for name, text in patterns_by_name.items()},
+        "name": greedy(lexer.NAME_TEXTS),
+    }
 
 
 def plain(pattern: str) -> str:

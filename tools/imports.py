@@ -27,7 +27,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
+def parse(path: Path) -> ast.Module:
     """Return the syntax tree of a program; each is parsed once."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -65,13 +65,13 @@ def imports(path: Path) -> tuple[Import, ...]:
 
 
 def _imports(path: Path) -> Iterator[Import]:
-    tree = parsed(path)
-    found: list[tuple[ast.AST, str]] = [(tree, "now")]
-    while found:
-        node, when = found.pop()
+    tree = parse(path)
+    queue: list[tuple[ast.AST, str]] = [(tree, "now")]
+    while queue:
+        node, when = queue.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            found += [(child, "types") for child in node.body]
-            found += [(child, when) for child in node.orelse]
+            queue += [(child, "types") for child in node.body]
+            queue += [(child, when) for child in node.orelse]
             continue
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, when) for alias in node.names)
@@ -82,20 +82,20 @@ def _imports(path: Path) -> Iterator[Import]:
                 inner = f"{module}.{alias.name}"
                 below = inner.removeprefix("webnnm.") in NAMES
                 yield Import(inner if inner.startswith("webnnm.") and below else module, when)
-        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__"):
-            yield Import(_computed_name(node.args[0]), when)
+        elif isinstance(node, ast.Call) and _name_of_call(node) in ("import_module", "__import__"):
+            yield Import(_find_dynamic_name(node.args[0]), when)
         elif isinstance(node, ast.Constant) and node.value in FULL_NAMES:
             yield Import(str(node.value), when)  # as in an annotation, or for a later import
         inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
         later = "later" if inside and when == "now" else when
-        found += [(child, later) for child in ast.iter_child_nodes(node)]
+        queue += [(child, later) for child in ast.iter_child_nodes(node)]
 
 
-def _called(call: ast.Call) -> str:
+def _name_of_call(call: ast.Call) -> str:
     return ast.unparse(call.func).split(".")[-1]
 
 
-def _computed_name(argument: ast.expr) -> str:
+def _find_dynamic_name(argument: ast.expr) -> str:
     """Return the name of a module that a program imports by a string."""
     parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
     name = "".join(str(p.value) if isinstance(p, ast.Constant) else "*" for p in parts)
@@ -104,11 +104,11 @@ def _computed_name(argument: ast.expr) -> str:
 
 def own(path: Path) -> list[Import]:
     """Return the imports of the package's own modules, without the package's name."""
-    mine = [each for each in imports(path) if each.name.split(".")[0] == "webnnm"]
-    return [Import(each.name.removeprefix("webnnm").lstrip("."), each.when) for each in mine]
+    own_imports = [item for item in imports(path) if item.name.split(".")[0] == "webnnm"]
+    return [Import(item.name.removeprefix("webnnm").lstrip("."), item.when) for item in own_imports]
 
 
 @cache
 def arrows() -> dict[str, set[str]]:
     """Return every module with the modules that it imports, whenever it does so."""
-    return {name_of(path): {each.name for each in own(path)} for path in MODULES}
+    return {name_of(path): {item.name for item in own(path)} for path in MODULES}

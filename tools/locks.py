@@ -20,7 +20,7 @@ def lock_file(name: str) -> Path:
     return FOLDER / f"{name}.txt"
 
 
-def pinned(name: str) -> dict[str, str]:
+def read_pins(name: str) -> dict[str, str]:
     """Return the versions that a lock file pins, by package."""
     return dict(PINNED.findall(lock_file(name).read_text()))
 

@@ -15,8 +15,10 @@ def main() -> None:
     """Print both lists, the longest first."""
     texts = {path.relative_to(ROOT): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
     modules = [(len(text.splitlines()), str(path)) for path, text in texts.items()]
-    found = [each for path, text in texts.items() for each in functions(str(path), text)]
-    for title, lengths in (("modules", modules), ("functions", found)):
+    all_functions = [
+        function for path, text in texts.items() for function in functions(str(path), text)
+    ]
+    for title, lengths in (("modules", modules), ("functions", all_functions)):
         say(f"lines of the longest {title}")
         for lines, name in sorted(lengths, reverse=True)[:SHOWN]:
             say(f"{lines:6,}  {name}")

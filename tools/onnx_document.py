@@ -185,8 +185,8 @@ def _row(
 
 def _missing(counts: Mapping[str, Mapping[str, int]]) -> str:
     """Return the section on operators that have cases, but no entry."""
-    known = {name for _, name in entries()}
-    missing = sorted(counts.keys() - known)
+    importable = {name for _, name in entries()}
+    missing = sorted(counts.keys() - importable)
     return "### Not imported\n\nOperators with cases that are refused: " + (
         ", ".join(f"{name} ({counts[name]['total']})" for name in missing) + ".\n"
     )

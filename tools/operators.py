@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tools.citations import linked
+from tools.citations import link_citations
 from tools.common import ROOT, fail
 from webnnm.cli import operator_facts as facts
 from webnnm.ops.declare.operator import AnyOperator, Composite, covers_all
@@ -83,12 +83,16 @@ def _totals(vectors: Mapping[str, Mapping[str, int]]) -> str:
 
 def families() -> str:
     """Return the list of families: the modules of webnnm.ops with their operators."""
-    found: dict[str, list[str]] = {}
+    operators_by_family: dict[str, list[str]] = {}
     for name, operator in facts.library().items():
-        found.setdefault(facts.module_of(operator), []).append(link(name))
+        operators_by_family.setdefault(facts.module_of(operator), []).append(link(name))
     rows = [
-        [f"[{module}](../webnnm/ops/{module}.py)", linked(facts.title_of(module)), ", ".join(links)]
-        for module, links in sorted(found.items())
+        [
+            f"[{module}](../webnnm/ops/{module}.py)",
+            link_citations(facts.title_of(module)),
+            ", ".join(links),
+        ]
+        for module, links in sorted(operators_by_family.items())
     ]
     return f"## Families\n\n{table(['Module', 'What it declares', 'Operators'], rows)}\n"
 
@@ -102,8 +106,8 @@ def overview(entries: Iterable[Entry]) -> str:
             entry.operator.summary,
             {"rule": "✓", "derived": "derived", "none": "–"}[entry.gradient],
             "✓" if entry.is_method else "composed",
-            entry.passed("reference"),
-            entry.passed("webnn"),
+            entry.count_passed("reference"),
+            entry.count_passed("webnn"),
         ]
         for entry in entries
     ]
@@ -140,7 +144,7 @@ class Entry:
         derived = isinstance(self.operator, Composite) and self.operator.gradient is None
         return "derived" if derived else "rule"
 
-    def passed(self, backend: str) -> str:
+    def count_passed(self, backend: str) -> str:
         """Return the number of vectors that pass on a backend."""
         counts = self.recorded["vectors"].get(self.name)
         return f"{counts.get(backend, 0)} of {counts['total']}" if counts else "–"
@@ -158,7 +162,7 @@ class Entry:
         lines.append(f"- Gradient: {self._gradient_text()}")
         lines.append(f"- WebNN: {self._webnn_text()}")
         if self.name in self.recorded["vectors"]:
-            passed = [self.passed(backend) for backend in ("reference", "webnn")]
+            passed = [self.count_passed(backend) for backend in ("reference", "webnn")]
             lines.append(f"- Conformance: {passed[0]} on NumPy, {passed[1]} in the browser")
         lines += ["", *self._operands(), *self._options()]
         return "\n".join(lines)

@@ -54,21 +54,24 @@ async def visit(browser: Any, url: str, name: str) -> Visit:
     page = await browser.new_page(service_workers="block")
     await page.add_init_script(WATCH)
     await page.goto(f"{url}/{name}")
-    found, painted = await told(page, "globalThis.usable"), await told(page, PAINTED)
+    usable, painted = (
+        await wait_for_value(page, "globalThis.usable"),
+        await wait_for_value(page, PAINTED),
+    )
     await page.close()
-    own = {path.removeprefix("/") for path in found["loaded"] if RUNTIME not in path}
+    own = {path.removeprefix("/") for path in usable["loaded"] if RUNTIME not in path}
     size = sum(len(gzip.compress((SITE / path).read_bytes())) for path in own)
-    return Visit(size / 1000, painted, found["at"])
+    return Visit(size / 1000, painted, usable["at"])
 
 
-async def told(page: Any, expression: str) -> Any:
+async def wait_for_value(page: Any, expression: str) -> Any:
     """Return the value of an expression, once it has one.
 
     It is polled from here: the policy of a page may forbid waiting inside it.
     """
-    while (found := await page.evaluate(expression)) is None:
+    while (value := await page.evaluate(expression)) is None:
         await asyncio.sleep(0.05)
-    return found
+    return value
 
 
 async def visits(url: str) -> dict[str, Visit]:
@@ -101,11 +104,11 @@ def table(found: dict[str, Visit]) -> str:
 def main() -> None:
     """Measure, print and write the table."""
     with SiteServer(SITE) as server:
-        found = asyncio.run(visits(server.url))
-    written = table(found)
+        results = asyncio.run(visits(server.url))
+    written = table(results)
     say(written)
     PAGE.write_text(TABLE.sub(rf"\g<1>\n{written}\n\g<2>", PAGE.read_text()))
-    for name, it in found.items():
+    for name, it in results.items():
         if it.own_kb > LIMIT_KB:
             say(f"MORE THAN THE LIMIT OF {LIMIT_KB} kB: {name}, {it.own_kb:.1f} kB")
 

@@ -49,7 +49,7 @@ class Modules(ExecutionLoader):
         self.folder = folder
         self.rest = Path(folder, REST)
         self.texts = texts_of(Path(folder, FIRST))
-        self.codes = self._compiled(CODE)
+        self.codes = self._compile(CODE)
         self._fetching: asyncio.Future[None] | None = None
         if not self.codes and Path(folder, SOURCES).exists():
             self._read_sources()
@@ -124,7 +124,7 @@ class Modules(ExecutionLoader):
         finally:
             self._fetching = None
 
-    def _compiled(self, name: str) -> dict[str, bytes]:
+    def _compile(self, name: str) -> dict[str, bytes]:
         path = Path(self.folder, name)
         data = path.read_bytes() if path.exists() else b""
         if not data.startswith(MAGIC_NUMBER):
@@ -146,7 +146,7 @@ class Modules(ExecutionLoader):
         if not self.rest.exists():
             self._fetch_at_once(file)
         self.texts |= texts_of(self.rest)
-        self.codes |= self._compiled(REST_CODE)
+        self.codes |= self._compile(REST_CODE)
 
     def _fetch_at_once(self, file: str) -> None:
         from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
@@ -160,12 +160,12 @@ class Modules(ExecutionLoader):
             request.overrideMimeType("text/plain; charset=x-user-defined")
             request.send()
             content = bytes(ord(character) & 255 for character in request.responseText)
-            found = request.status == 200
+            is_found = request.status == 200
         except (ImportError, LookupError, JsException) as error:
-            found, content, cause = False, b"", error
+            is_found, content, cause = False, b"", error
         else:
             cause = None
-        if not found:
+        if not is_found:
             raise ImportError(
                 f"{PACKAGE}/{file} is in a second wheel, which cannot be fetched now: load it "
                 f'with the first one, `await pyodide.loadPackage("{REST_PACKAGE}")`'
@@ -180,8 +180,8 @@ class Modules(ExecutionLoader):
         package, _, module = name.partition(".")
         if package != PACKAGE or not module:
             return ""
-        place = module.replace(".", "/")
-        files = f"{place}.py", f"{place}/__init__.py"
+        path = module.replace(".", "/")
+        files = f"{path}.py", f"{path}/__init__.py"
         # What the first wheel lacks is assumed to be in the second one, which lists all its names.
         if not any(file in self.texts or file in self.codes for file in files):
             self._read_rest(files[0])
@@ -225,6 +225,6 @@ def install(folder: str) -> None:
 
 async def load_rest() -> None:
     """Wait for the second wheel: importing one of its modules earlier would block the page."""
-    for each in sys.meta_path:
-        if isinstance(each, Modules):
-            await each.fetch()
+    for finder in sys.meta_path:
+        if isinstance(finder, Modules):
+            await finder.fetch()

@@ -66,16 +66,16 @@ def whole(site: Path, name: str) -> str:
     named = [match[2] for match in PLACE.finditer(text)]
     if {*named} - parts.keys() or any(named.count(part) != 1 for part in EVERYWHERE):
         raise ValueError(f"site/{name} names {named}: {EVERYWHERE} once, others of {sorted(parts)}")
-    return filled(text, {**parts, "navigation": links(name), "preloads": preloads(site, text)})
+    return fill(text, {**parts, "navigation": links(name), "preloads": preloads(site, text)})
 
 
-def filled(text: str, parts: dict[str, str]) -> str:
+def fill(text: str, parts: dict[str, str]) -> str:
     r"""Return a text with parts in their places, indented like these.
 
-    >>> filled("<p>\n  <!-- a -->\n</p>\n", {"a": "<b>\n  <!-- c -->\n</b>\n", "c": "text\n"})
+    >>> fill("<p>\n  <!-- a -->\n</p>\n", {"a": "<b>\n  <!-- c -->\n</b>\n", "c": "text\n"})
     '<p>\n  <b>\n    text\n  </b>\n</p>\n'
     """
-    return PLACE.sub(lambda place: indent(filled(parts[place[2]], parts), place[1]), text)
+    return PLACE.sub(lambda place: indent(fill(parts[place[2]], parts), place[1]), text)
 
 
 def preloads(site: Path, text: str) -> str:
@@ -90,7 +90,7 @@ def preloads(site: Path, text: str) -> str:
         data = [program[2], program[1], *config["files"]]
         scripts += config["js_modules"]["main"]
     for script in scripts:  # it grows meanwhile
-        scripts += [name for name in _imported(site, script) if name not in scripts]
+        scripts += [name for name in _find_imports(site, script) if name not in scripts]
     kinds = [
         ({"rel": "modulepreload"}, scripts),
         ({"rel": "preload", "as_": "fetch", "crossorigin": ""}, data),
@@ -106,12 +106,12 @@ def _names(pyscript: Path) -> list[str]:
     return sorted(file.name for name in PYSCRIPT for file in pyscript.glob(f"{name}*.js"))
 
 
-def _imported(site: Path, script: str) -> list[str]:
+def _find_imports(site: Path, script: str) -> list[str]:
     """Return the modules that a script of a site imports, none if the script is not there yet."""
     file = site / script
-    found = IMPORTED.findall(file.read_text(encoding="utf-8")) if file.exists() else []
+    names = IMPORTED.findall(file.read_text(encoding="utf-8")) if file.exists() else []
     folder = posixpath.dirname(script)
-    return [f"./{posixpath.normpath(f'{folder}/{name}')}" for name in dict.fromkeys(found)]
+    return [f"./{posixpath.normpath(f'{folder}/{name}')}" for name in dict.fromkeys(names)]
 
 
 def links(current: str) -> str:

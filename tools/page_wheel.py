@@ -21,7 +21,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tools import page_modules
 from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step, without
-from tools.slim import outside_functions, slim_script, slimmed
+from tools.slim import outside_functions, slim_modules, slim_script
 from tools.wheel import record_line
 
 FOLDER = ROOT / "dist" / "page"
@@ -152,17 +152,17 @@ def build(source: Path) -> PageWheels:
 def write(source: Path, folder: Path) -> PageWheels:
     """Write both wheels into a folder."""
     first, rest = (folder / source.name.replace("webnnm", name, 1) for name in _names())
-    with ZipFile(source) as whole:
-        texts = slim_texts(whole)
+    with ZipFile(source) as archive:
+        texts = slim_texts(archive)
         early = first_texts(texts)
         late = {name: text for name, text in texts.items() if name not in early}
         kept = {INIT: INSTALL + texts[INIT], LOADER: texts[LOADER]}
         files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
-        _write_wheel(first, whole, kept, page_modules.FIRST, files)
+        _write_wheel(first, archive, kept, page_modules.FIRST, files)
         files = {name[len(PACKAGE) :]: text for name, text in late.items()}
         # Pyodide's lock file requires a module in every wheel.
         module = {f"{rest.name.split('-')[0]}.py": ""}
-        _write_wheel(rest, whole, module, page_modules.REST, files)
+        _write_wheel(rest, archive, module, page_modules.REST, files)
     return PageWheels(first, rest)
 
 
@@ -173,7 +173,7 @@ def slim_texts(whole: ZipFile) -> dict[str, str]:
     bridge = {name: text for name, text in texts.items() if "/_bridge/" in name}
     texts |= {name: slim_script(text) for name, text in bridge.items()}
     texts[LOADER] = Path(page_modules.__file__).read_text()
-    texts |= slimmed({name: text for name, text in texts.items() if name.endswith(".py")})
+    texts |= slim_modules({name: text for name, text in texts.items() if name.endswith(".py")})
     return texts
 
 
@@ -181,17 +181,17 @@ def first_texts(texts: Mapping[str, str]) -> dict[str, str]:
     """Return what a first visit needs, including everything that it imports."""
     command = [str(VENV_PYTHON), "-m", "tools.first_visit"]
     visit = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    found = {*json.loads(visit.stdout.splitlines()[-1]), LOADER}
-    found |= {name for name in texts if name.startswith(EARLY) or not name.endswith(".py")}
-    waiting = list(found.difference(LATE))
+    names = {*json.loads(visit.stdout.splitlines()[-1]), LOADER}
+    names |= {name for name in texts if name.startswith(EARLY) or not name.endswith(".py")}
+    waiting = list(names.difference(LATE))
     while waiting:
-        needed = _imported(waiting.pop(), texts) - found
-        found |= needed
+        needed = _find_imports(waiting.pop(), texts) - names
+        names |= needed
         waiting += needed
-    return {name: text for name, text in texts.items() if name in found.difference(LATE)}
+    return {name: text for name, text in texts.items() if name in names.difference(LATE)}
 
 
-def _imported(file: str, texts: Mapping[str, str]) -> set[str]:
+def _find_imports(file: str, texts: Mapping[str, str]) -> set[str]:
     """Return the files that a module imports while it is imported itself."""
     if not file.endswith(".py") or file == LOADER:
         return set()
@@ -223,14 +223,14 @@ def _write_wheel(
         for name, text in kept.items():
             add(name, text.encode())
         for name in whole.namelist():
-            place = name.replace("webnnm", project, 1)
+            path = name.replace("webnnm", project, 1)
             if name.endswith(".dist-info/METADATA"):
                 head = _short_metadata(whole.read(name).decode())
-                add(place, head.replace("Name: webnnm", f"Name: {project}", 1).encode())
+                add(path, head.replace("Name: webnnm", f"Name: {project}", 1).encode())
             elif name.endswith((".dist-info/WHEEL", "/licenses/LICENSE")):
-                add(place, whole.read(name))
+                add(path, whole.read(name))
             elif name.endswith(".dist-info/RECORD"):
-                slim.writestr(ZipInfo(place), "".join([*record, f"{place},,\n"]), ZIP_DEFLATED, 9)
+                slim.writestr(ZipInfo(path), "".join([*record, f"{path},,\n"]), ZIP_DEFLATED, 9)
 
 
 def _short_metadata(text: str) -> str:

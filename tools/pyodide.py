@@ -75,10 +75,10 @@ def find_numpy() -> Path | None:
             fail(f"WEBNNM_NUMPY_WHEEL names {named}, which is not a file.")
         return Path(named).resolve()
     beside = sorted(NEIGHBOUR.glob("numpy-*wasm32.whl"))
-    return recorded(beside[-1], NUMPY_BUILDS) if beside else download_numpy()
+    return check_hash(beside[-1], NUMPY_BUILDS) if beside else download_numpy()
 
 
-def recorded(wheel: Path, hashes: Mapping[str, str]) -> Path:
+def check_hash(wheel: Path, hashes: Mapping[str, str]) -> Path:
     """Return a wheel if it has the hash that is recorded for its name; end the program if not."""
     if hashes.get(wheel.name) != sha256(wheel):
         fail(
@@ -118,7 +118,7 @@ def sha256(path: Path) -> str:
 
 def wheels_of(lock: str) -> list[Path]:
     """Return the downloaded wheels of a lock file."""
-    versions = locks.pinned(lock).items()
+    versions = locks.read_pins(lock).items()
     return [path for name, number in versions for path in WHEELS.glob(f"{name}-{number}-*.whl")]
 
 

@@ -23,8 +23,8 @@ def main() -> None:
     if name not in ("quality", "learning_rates"):
         raise SystemExit(USAGE)
     command = [python_with("quality", REQUIREMENTS), "-m", f"bench.{name}", *arguments]
-    found = os.environ | {"PYTHONPATH": str(ROOT)}
-    raise SystemExit(subprocess.run(command, cwd=ROOT, env=found, check=False).returncode)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    raise SystemExit(subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode)
 
 
 if __name__ == "__main__":

@@ -36,22 +36,24 @@ class Release(NamedTuple):
 
 def build() -> Release:
     """Build both from the wheel and the site, which must exist."""
-    whole = wheel.current()
-    made = Release(FOLDER / whole.name, FOLDER / runtime_package.ARCHIVE)
+    desktop_wheel = wheel.current()
+    release = Release(FOLDER / desktop_wheel.name, FOLDER / runtime_package.ARCHIVE)
     vendor = SITE / "vendor"
     if not vendor.exists():
         fail("build/site does not exist: run `make release`, which builds it.")
     recipe = ROOT / "tools" / "release.py"
-    with step("release", fingerprint([whole, vendor, SOURCES, *SCRIPTS, recipe]), *made) as needed:
+    with step(
+        "release", fingerprint([desktop_wheel, vendor, SOURCES, *SCRIPTS, recipe]), *release
+    ) as needed:
         if needed:
             shutil.rmtree(FOLDER, ignore_errors=True)
             assemble(FOLDER / "package")
             command = ["npm", "pack", FOLDER / "package", "--pack-destination", FOLDER]
             run([*command, "--ignore-scripts", *NPM_INSIDE], "npm pack")
             shutil.rmtree(FOLDER / "package")
-            integrity = runtime_package.integrity_of(made.runtime.read_bytes())
-            write_wheel(whole, made.wheel, integrity)
-    return made
+            integrity = runtime_package.integrity_of(release.runtime.read_bytes())
+            write_wheel(desktop_wheel, release.wheel, integrity)
+    return release
 
 
 def assemble(target: Path) -> None:
@@ -75,9 +77,9 @@ def assemble(target: Path) -> None:
 def write_wheel(source: Path, target: Path, integrity: str) -> None:
     """Write a wheel that contains the hash of the npm package, so that pip's users can trust it."""
     text = json.dumps({"integrity": integrity})
-    with ZipFile(source) as whole, ZipFile(target, "w", ZIP_DEFLATED) as written:
-        for entry in whole.infolist():
-            content = whole.read(entry)
+    with ZipFile(source) as archive, ZipFile(target, "w", ZIP_DEFLATED) as written:
+        for entry in archive.infolist():
+            content = archive.read(entry)
             if entry.filename.endswith(".dist-info/RECORD"):
                 content = wheel.record_line(RECORD, text.encode()).encode() + content
             written.writestr(entry, content)

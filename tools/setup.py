@@ -21,8 +21,8 @@ def install() -> None:
         python = pool.submit(environment.python_environment)
         environment.npm_packages()
         browsers = [pool.submit(chromium.unpack, version) for version in chromium.BUNDLES]
-        for each in (python, *browsers):
-            each.result()
+        for command in (python, *browsers):
+            command.result()
 
 
 def build(goal: str) -> None:

@@ -36,30 +36,31 @@ Function = TypeVar("Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @pause_garbage_collection()
-def slimmed(modules: Mapping[str, str]) -> dict[str, str]:
+def slim_modules(modules: Mapping[str, str]) -> dict[str, str]:
     """Return the sources of a package's modules, by file as given, without what readers need.
 
-    >>> slimmed({"p/a.py": '"Doc."\\ndef double(number: int) -> int: return number * 2  # twice'})
+    >>> text = '"Doc."\\ndef double(number: int) -> int: return number * 2  # twice'
+    >>> slim_modules({"p/a.py": text})
     {'p/a.py': 'def double(number):return number*2'}
     """
-    trees = {file: _untyped(ast.parse(source)) for file, source in modules.items()}
-    wanted = {
+    trees = {file: _strip_types(ast.parse(source)) for file, source in modules.items()}
+    public_names = {
         (node.module, alias.name)
         for tree in trees.values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    _drop_imports(trees, wanted)
+    _drop_imports(trees, public_names)
     _drop_types(trees.values())
     # What only types needed.
-    _drop_imports(trees, wanted)
-    shared = {name for _, name in wanted}
+    _drop_imports(trees, public_names)
+    shared = {name for _, name in public_names}
     texts = [ast.unparse(tree) for tree in trees.values()]
     # Not forked: other steps of the set-up are running in threads.
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        found = pool.map(partial(_minified, shared=shared), texts, chunksize=8)
-        return dict(zip(trees, found, strict=True))
+        results = pool.map(partial(_minify, shared=shared), texts, chunksize=8)
+        return dict(zip(trees, results, strict=True))
 
 
 def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
@@ -70,7 +71,7 @@ def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
             yield from outside_functions(child)
 
 
-class _Untyped(ast.NodeTransformer):
+class _TypeStripper(ast.NodeTransformer):
     """Removes what exists for type checkers."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
@@ -96,19 +97,25 @@ class _Untyped(ast.NodeTransformer):
     def _without_annotations(self, node: Function) -> Function:
         self.generic_visit(node)
         node.returns = None
-        given = node.args
-        for each in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg):
-            if each is not None:
-                each.annotation = None
+        arguments = node.args
+        for argument in (
+            *arguments.posonlyargs,
+            *arguments.args,
+            arguments.vararg,
+            *arguments.kwonlyargs,
+            arguments.kwarg,
+        ):
+            if argument is not None:
+                argument.annotation = None
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        for each in node.body:
+        for statement in node.body:
             # Dataclasses and named tuples take their fields from them.
-            if isinstance(each, ast.AnnAssign) and not _speaks(each.annotation):
-                each.annotation = ast.Constant(0)
+            if isinstance(statement, ast.AnnAssign) and not _speaks(statement.annotation):
+                statement.annotation = ast.Constant(0)
         self.generic_visit(node)
-        if any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+        if any("dataclass" in ast.unparse(statement) for statement in node.decorator_list):
             # A dataclass without a docstring makes one from its signature, which doubles its time.
             node.body.append(ast.parse('__doc__="."').body[0])
         return node
@@ -126,8 +133,8 @@ def _speaks(annotation: ast.expr) -> bool:
     return any(getattr(node, "id", "") in SPEAKING for node in ast.walk(annotation))
 
 
-def _untyped(tree: Anything) -> Anything:
-    _Untyped().visit(tree)
+def _strip_types(tree: Anything) -> Anything:
+    _TypeStripper().visit(tree)
     for node in ast.walk(tree):
         if getattr(node, "body", None) == []:
             node.body = [ast.Pass()]  # pyrefly: ignore[missing-attribute]
@@ -192,7 +199,7 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 @pause_garbage_collection()
-def _minified(source: str, shared: Set[str]) -> str:
+def _minify(source: str, shared: Set[str]) -> str:
     """Return a minified module; names that other modules import do not change."""
     import python_minifier
 

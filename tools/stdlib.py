@@ -56,7 +56,7 @@ with zipfile.ZipFile("/core/python_stdlib.zip") as whole:
 
 def build() -> Path:
     """Build the archive and return its path."""
-    names = imported()
+    names = find_stdlib_imports()
     key = fingerprint([PACKAGE / "package.json", Path(__file__)], *names)
     with step("standard library", key, FOLDER / NAME) as needed:
         if needed:
@@ -66,7 +66,7 @@ def build() -> Path:
     return FOLDER / NAME
 
 
-def imported() -> list[str]:
+def find_stdlib_imports() -> list[str]:
     """Return the modules of the standard library that the package or Pyodide's loader imports."""
     names: set[str] = {*LOADER}
     package = ROOT / "webnnm"

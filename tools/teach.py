@@ -55,35 +55,37 @@ class Run:
 
 async def run(setup: Setup, seed: int) -> Run:
     """Review, train and test a program on NumPy; an error ends it, and is reported."""
-    found = Run()
+    result = Run()
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            await _run(setup, seed, found)
+            await _run(setup, seed, result)
         except WebNNMError as error:
-            found.error = str(error)
+            result.error = str(error)
         except Exception as error:  # a fault of the library: reported, and the other cases continue
-            found.error = f"{type(error).__name__}: {error}"
-    found.warnings += [f"{each.category.__name__}: {each.message}" for each in caught]
-    found.seconds = round(time.perf_counter() - began, 2)
-    return found
+            result.error = f"{type(error).__name__}: {error}"
+    result.warnings += [f"{warning.category.__name__}: {warning.message}" for warning in caught]
+    result.seconds = round(time.perf_counter() - began, 2)
+    return result
 
 
 async def _run(setup: Setup, seed: int, found: Run) -> None:
-    made = setup.data(seed)
-    dataset = await made if inspect.isawaitable(made) else made
-    given: dict[str, Any] = {"backend": "numpy", "seed": seed, **setup.create}
-    model = await NNModel.create(source=setup.text, dataset=dataset, log=found.log.append, **given)
+    rows = setup.data(seed)
+    dataset = await rows if inspect.isawaitable(rows) else rows
+    arguments: dict[str, Any] = {"backend": "numpy", "seed": seed, **setup.create}
+    model = await NNModel.create(
+        source=setup.text, dataset=dataset, log=found.log.append, **arguments
+    )
     async with model:
         if setup.begin is not None:
             await setup.begin(model)
         review = [finding.to_dict() for finding in model.review(**setup.train)]
         found.before = review
         history = await model.train(progress="off", **setup.train)
-        known = [(each["id"], each["message"]) for each in review]
+        reviewed = [(each["id"], each["message"]) for each in review]
         later = [finding.to_dict() for finding in history.findings]
-        found.after = [each for each in later if (each["id"], each["message"]) not in known]
+        found.after = [each for each in later if (each["id"], each["message"]) not in reviewed]
         found.warnings += history.warnings
         found.score = _score(await model.test(setup.subset), setup.score)
 
@@ -119,13 +121,14 @@ async def judge(case: Case, seeds: int) -> dict[str, Any]:
 def _codes(findings: Sequence[dict[str, Any]]) -> str:
     """Return the ids of findings, with those of severity info in brackets."""
     return " ".join(
-        each["id"] if each["severity"] != "info" else f"({each['id']})" for each in findings
+        finding["id"] if finding["severity"] != "info" else f"({finding['id']})"
+        for finding in findings
     )
 
 
 def _median(runs: Sequence[Run]) -> float | None:
     """Return the median score, None unless every run has one."""
-    scores = [each.score for each in runs if each.score is not None]
+    scores = [run.score for run in runs if run.score is not None]
     return statistics.median(scores) if scores and len(scores) == len(runs) else None
 
 
@@ -160,7 +163,7 @@ async def main(words: Sequence[str]) -> None:
     say(f"\n{len(results)} cases; all texts are in {options.into}")
 
 
-def named(found: dict[str, Any]) -> str:
+def find_report(found: dict[str, Any]) -> str:
     """Return where the mistake of a case was named: "before", "after", "error", or ""."""
     codes = set(CASES[found["name"]].named_by)
     first = found["first"]
@@ -180,22 +183,24 @@ def is_mended(found: dict[str, Any]) -> bool:
 def false_alarm(found: dict[str, Any]) -> list[str]:
     """Return the findings above info on a sound program."""
     first = found["first"]
-    every = [each for when in ("before", "after") for each in first[when]]
-    return [each["id"] for each in every if each["severity"] != "info"]
+    findings = [finding for when in ("before", "after") for finding in first[when]]
+    return [finding["id"] for finding in findings if finding["severity"] != "info"]
 
 
 def summary(results: Sequence[dict[str, Any]]) -> list[str]:
     """Return how many mistakes were named, by area and in total, and all false alarms."""
     lines = ["", COUNTS.format("area", "mistakes", "before", "after", "error", "right remedy")]
-    mistakes = [found for found in results if not CASES[found["name"]].is_sound]
-    areas = dict.fromkeys(found["area"] for found in mistakes)
+    mistakes = [case for case in results if not CASES[case["name"]].is_sound]
+    areas = dict.fromkeys(case["area"] for case in mistakes)
     for area in [*areas, "all"]:
-        own = [found for found in mistakes if area in (found["area"], "all")]
-        told = [(named(found), found) for found in own]
-        where = [sum(when == word for when, _ in told) for word in ("before", "after", "error")]
-        right = sum(bool(when) and is_mended(found) for when, found in told)
-        lines.append(COUNTS.format(area, len(own), *where, right))
-    missed = [found["name"] for found in mistakes if not named(found)]
+        cases_of_area = [case for case in mistakes if area in (case["area"], "all")]
+        reports = [(find_report(case), case) for case in cases_of_area]
+        where = [
+            sum(when == stage for when, _ in reports) for stage in ("before", "after", "error")
+        ]
+        right = sum(bool(when) and is_mended(case) for when, case in reports)
+        lines.append(COUNTS.format(area, len(cases_of_area), *where, right))
+    missed = [case["name"] for case in mistakes if not find_report(case)]
     alarms = {f["name"]: false_alarm(f) for f in results if CASES[f["name"]].is_sound}
     wrong = [f"{name} ({' '.join(ids)})" for name, ids in alarms.items() if ids]
     lines.append(f"not named: {', '.join(missed) or 'none'}")
@@ -208,35 +213,35 @@ def record(results: Sequence[dict[str, Any]]) -> None:
 
     For all other cases it keeps the previous record.
     """
-    known = {found["name"]: found for found in json.loads(RESULTS.read_text())}
-    known |= {found["name"]: _short(found) for found in results}
-    kept = [known[name] for name in CASES if name in known]
-    lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in kept)
+    results_by_name = {result["name"]: result for result in json.loads(RESULTS.read_text())}
+    results_by_name |= {result["name"]: _short(result) for result in results}
+    kept = [results_by_name[name] for name in CASES if name in results_by_name]
+    lines = ",\n".join(json.dumps(result, ensure_ascii=False) for result in kept)
     RESULTS.write_text(f"[\n{lines}\n]\n")
     say(f"wrote {RESULTS.relative_to(ROOT)}: {len(kept)} cases")
 
 
 def _short(found: dict[str, Any]) -> dict[str, Any]:
     """Return when a mistake was named, by which rules, which of them vanished, and both scores."""
-    told, mended = _told(found["first"]), _told(found["mended"])
+    first_findings, mended = _collect_findings(found["first"]), _collect_findings(found["mended"])
     codes = CASES[found["name"]].named_by
     return {
         "name": found["name"],
-        "named": named(found),
-        "by": [id for id in codes if id in told],
-        "gone": [id for id in codes if id in told and id not in mended],
+        "named": find_report(found),
+        "by": [id for id in codes if id in first_findings],
+        "gone": [id for id in codes if id in first_findings and id not in mended],
         "score": found["score"] and round(found["score"], 3),
         "mended": found["mended_score"] and round(found["mended_score"], 3),
         "alarms": false_alarm(found) if CASES[found["name"]].is_sound else [],
     }
 
 
-def _told(run: dict[str, Any] | None) -> set[str]:
+def _collect_findings(run: dict[str, Any] | None) -> set[str]:
     """Return the findings of a run, and the error that ended it."""
     if run is None:
         return set()
-    every = {each["id"] for when in ("before", "after") for each in run[when]}
-    return every | ({run["error"][:6]} if run["error"] else set())
+    ids = {finding["id"] for when in ("before", "after") for finding in run[when]}
+    return ids | ({run["error"][:6]} if run["error"] else set())
 
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:

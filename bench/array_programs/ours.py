@@ -79,7 +79,7 @@ def products(data: Data) -> Iterator[Any]:
 
 
 def life(data: Data) -> Iterator[Any]:
-    def convolved(board):
+    def convolve(board):
         edge = xp.zeros((1, board.shape[1]))
         wide = xp.concat([edge, board, edge])
         board = wide[:-2] + wide[1:-1] + wide[2:]
@@ -89,7 +89,7 @@ def life(data: Data) -> Iterator[Any]:
 
     @jit
     def step(board):
-        count = convolved(board)
+        count = convolve(board)
         return xp.astype((count == 3) | ((count == 4) & (board == 1)), xp.float32)
 
     board = data["board"]

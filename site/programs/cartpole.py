@@ -9,7 +9,7 @@ BLOCK = 5  # steps between two frames
 RATE = 1.0
 
 
-def moved(state, push):
+def advance(state, push):
     """Return the state 0.02 s later: Barto, Sutton and Anderson 1983."""
     _, speed, angle, spin = (state[:, k] for k in range(4))
     force = (10 * push + 0.05 * spin**2 * xp.sin(angle)) / 1.1
@@ -27,7 +27,7 @@ def play(weights, state, up, key):
         state, up = carry
         chance = 1 / (1 + xp.exp(-(state @ weights)))
         right = xp.astype(random.uniform(key, (CARTS,)) < chance, xp.float32)
-        after = xp.where(up[:, None] > 0, moved(state, 2 * right - 1), state)
+        after = xp.where(up[:, None] > 0, advance(state, 2 * right - 1), state)
         fine = (xp.abs(after[:, 0]) < 2.4) & (xp.abs(after[:, 2]) < 0.21)
         return (after, xp.where(fine, up, 0)), (state, right, up)
 
@@ -35,7 +35,7 @@ def play(weights, state, up, key):
 
 
 @jit
-def improved(weights, seen, right, up):
+def improve(weights, seen, right, up):
     """Make likelier what kept poles up: REINFORCE, Williams 1992."""
     left = xp.flip(xp.cumulative_sum(xp.flip(up, axis=0), axis=0), axis=0)
     usual = xp.sum(left, axis=1, keepdims=True) / xp.maximum(xp.sum(up, axis=1, keepdims=True), 1)
@@ -64,6 +64,6 @@ for episode in range(20):
         dots(foot)
         await frame(episode=episode + 1, upright=xp.sum(up))
     seen, right, up = (xp.concat(each) for each in zip(*record, strict=True))
-    weights = improved(weights, seen, right, up)
+    weights = improve(weights, seen, right, up)
     steps = float(await xp.sum(up)) / CARTS
     print(f"episode {episode + 1}: balanced for {steps:.0f} of {STEPS} steps")

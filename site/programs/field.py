@@ -20,10 +20,10 @@ def layer(key, units, more):
     return {"w": random.normal(key, (units, more)) * (2 / units) ** 0.5, "b": xp.zeros(more)}
 
 
-def field(layers, places):
-    for each in layers[:-1]:
-        places = xp.maximum(places @ each["w"] + each["b"], 0)
-    return places @ layers[-1]["w"] + layers[-1]["b"]
+def field(layers, points):
+    for layer in layers[:-1]:
+        points = xp.maximum(points @ layer["w"] + layer["b"], 0)
+    return points @ layers[-1]["w"] + layers[-1]["b"]
 
 
 def loss(layers, colours):

@@ -10,7 +10,7 @@ KERNEL = [[1, 1, 1], [1, 0, 1], [1, 1, 1]]
 GLIDER = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
 
 
-def convolved(board, kernel):
+def convolve(board, kernel):
     """Return the weighted sums of the cells around each; edges meet."""
     total = xp.zeros_like(board)
     for down, row in enumerate(kernel):
@@ -22,7 +22,7 @@ def convolved(board, kernel):
 @jit
 def after(board):
     """Conway's rule: three neighbours give life, two keep it."""
-    neighbours = convolved(board, KERNEL)
+    neighbours = convolve(board, KERNEL)
     return xp.astype((neighbours == 3) | ((neighbours == 2) & (board == 1)), xp.float32)
 
 

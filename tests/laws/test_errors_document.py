@@ -9,7 +9,7 @@ from webnnm.cli.error_meanings import GROUPS, MEANINGS
 
 
 def raised() -> set[str]:
-    return {place.code for place in errors.raised()}
+    return {place.code for place in errors.find_raises()}
 
 
 def test_every_code_that_is_raised_has_a_meaning() -> None:

@@ -6,12 +6,12 @@ import ast
 import re
 
 from tools.common import ROOT
-from tools.imports import MODULES, imports, name_of, parsed
+from tools.imports import MODULES, imports, name_of, parse
 
 
 def test_modules_say_what_they_are_for() -> None:
     assert len(MODULES) > 500
-    first = {path: (ast.get_docstring(parsed(path)) or "").split("\n")[0] for path in MODULES}
+    first = {path: (ast.get_docstring(parse(path)) or "").split("\n")[0] for path in MODULES}
     wrong = [name_of(path) for path, line in first.items() if not line.endswith(".")]
     assert wrong == [], "the first line of their docstrings is not a sentence"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tools.imports import MODULES, PACKAGE, parsed
+from tools.imports import MODULES, PACKAGE, parse
 
 OPENING = frozenset(
     (
@@ -56,7 +56,7 @@ REFERRING = {"formats/onnx/files.py", "formats/onnx/text_files.py", "transformer
 def calls(path: Path) -> set[str]:
     """Return the names of functions and methods that a module calls."""
     found: set[str] = set()
-    for node in ast.walk(parsed(path)):
+    for node in ast.walk(parse(path)):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 found.add(node.func.id)

@@ -13,7 +13,7 @@ from typing import get_args
 
 import pytest
 
-from tools.imports import parsed
+from tools.imports import parse
 from webnnm import ops
 from webnnm.graph.elaboration.loss_words import LOSSES
 from webnnm.ops.declare.traits import Trait
@@ -131,7 +131,7 @@ def test_no_list_of_names_stands_beside_the_records(root: Path) -> None:
         if path.startswith(RECORDS):
             continue
         place = next((name for name in EXCEPTIONS if path.startswith(name)), None)
-        found = lists(path, parsed(module))
+        found = lists(path, parse(module))
         if place is None:
             wrong += found
         elif found:

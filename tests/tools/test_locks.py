@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from tools import pyodide
 from tools.common import ROOT
-from tools.locks import FOLDER, lock_file, pinned, pip_arguments
+from tools.locks import FOLDER, lock_file, pip_arguments, read_pins
 from tools.renew_locks import TARGETS
 
 ENTRY = re.compile(r"^(?=\S)(?!#)", re.MULTILINE)
@@ -45,7 +45,7 @@ def test_every_package_is_pinned_with_hashes(name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_pinned_versions_are_in_the_declared_ranges(name: str) -> None:
-    versions = {canonicalize_name(package): number for package, number in pinned(name).items()}
+    versions = {canonicalize_name(package): number for package, number in read_pins(name).items()}
     for line in declared(name):
         requirement = Requirement(line)
         number = versions[canonicalize_name(requirement.name)]

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tools.slim import outside_functions, slim_script, slimmed
+from tools.slim import outside_functions, slim_modules, slim_script
 
 
 def run(source: str, **others: str) -> dict[str, Any]:
     """Slim a module beside others of a package, run what is left, and return its names."""
     files = {f"p/{name}.py": text for name, text in others.items()}
-    left = slimmed({"p/module.py": source, **files})["p/module.py"]
+    left = slim_modules({"p/module.py": source, **files})["p/module.py"]
     # Dataclasses look their module up.
     module = sys.modules["p.module"] = types.ModuleType("p.module")
     exec(compile(left, "p/module.py", "exec", dont_inherit=True), module.__dict__)
@@ -151,7 +151,7 @@ def test_names_stay_that_others_use() -> None:
 def test_private_names_become_short_unless_others_use_them() -> None:
     source = "def _private(): return 1\ndef _shared(): return 2\ndef f(): return _private()\n"
     modules = {"p/a.py": source, "p/b.py": "from p.a import _shared\n_shared()\n"}
-    slim = slimmed(modules)["p/a.py"]
+    slim = slim_modules(modules)["p/a.py"]
     assert "_private" not in slim
     assert "def _shared(" in slim
     names: dict[str, Any] = {}

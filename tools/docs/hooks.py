@@ -41,14 +41,16 @@ def navigation(text: str) -> list[Any]:
     >>> navigation("## Guides\\n\\n- [Arrays](arrays.md): programs\\n")
     [{'Home': 'README.md'}, {'Guides': [{'Arrays': 'arrays.md'}]}]
     """
-    found: list[Any] = [{"Home": INDEX}]
+    entries: list[Any] = [{"Home": INDEX}]
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         title, rows = section.split("\n", 1)
         links = re.findall(r"^ *- \[([^]]+)\]\(([\w./-]+\.md)\)", rows, re.MULTILINE)
-        places = {told: _place(target) for told, target in links}
+        places = {title_of_page: _place(target) for title_of_page, target in links}
         if places:
-            found.append({title: [{told: place} for told, place in places.items()]})
-    return found
+            entries.append(
+                {title: [{title_of_page: location} for title_of_page, location in places.items()]}
+            )
+    return entries
 
 
 def _place(target: str) -> str:
@@ -68,8 +70,8 @@ def on_files(files: Files, config: Any) -> Files:
     places = {f"files/{name}": ROOT / name for name in opened}
     # Themes exclude Python files.
     places["assets/session.py"] = Path(__file__).with_name("session.py")
-    for place, path in sorted(places.items()):
-        files.append(File.generated(config, place, abs_src_path=str(path)))
+    for location, path in sorted(places.items()):
+        files.append(File.generated(config, location, abs_src_path=str(path)))
     return files
 
 
@@ -107,15 +109,15 @@ def on_post_page(output: str, page: Any, config: Any) -> str:
 def outside(output: str, config: Any, up: str = "") -> str:
     """Return a page whose scripts are files of their own."""
 
-    def moved(match: re.Match[str]) -> str:
-        script = match[1].encode()
+    def move_script(script_match: re.Match[str]) -> str:
+        script = script_match[1].encode()
         name = f"assets/inline/{hashlib.sha256(script).hexdigest()[:12]}.js"
         path = Path(config.site_dir) / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(script)
         return f'<script src="{up}{name}"></script>'
 
-    found = INLINE.sub(moved, output)
-    if refused := FORBIDDEN.search(re.sub(r"<code>.*?</code>", "", found, flags=re.DOTALL)):
+    page = INLINE.sub(move_script, output)
+    if refused := FORBIDDEN.search(re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)):
         raise ValueError(f"the policy of the site refuses {refused[0]!r}")
-    return found
+    return page

@@ -101,9 +101,12 @@ def for_site(document: str, page: str) -> str:
     for match in PIECE.finditer(document):
         text = document[end : match.start()]
         module = (MODULE.findall(text) or [module])[-1]
-        parts += [linked(text, page), _block(_piece(document, match), module.replace("/", "."))]
+        parts += [
+            rewrite_links(text, page),
+            _block(_piece(document, match), module.replace("/", ".")),
+        ]
         end = match.end()
-    return "".join([*parts, linked(document[end:], page)])
+    return "".join([*parts, rewrite_links(document[end:], page)])
 
 
 def _block(piece: Piece, module: str) -> str:
@@ -120,20 +123,20 @@ def _block(piece: Piece, module: str) -> str:
     return f"{block}\n\n{said}: {piece.reason}.\n{{ .reason }}\n"
 
 
-def linked(text: str, page: str) -> str:
+def rewrite_links(text: str, page: str) -> str:
     """Return a text whose links out of docs/ lead to pages of the site, or become file names.
 
-    >>> linked("[how](../CONTRIBUTING.md#tests), [`a.py`](../webnnm/a.py)", "api.md")
+    >>> rewrite_links("[how](../CONTRIBUTING.md#tests), [`a.py`](../webnnm/a.py)", "api.md")
     '[how](contributing.md#tests), `a.py`'
     """
     up = "../" * (len(PurePosixPath(page).parts) - 1)
 
-    def replaced(match: re.Match[str]) -> str:
-        told, steps, target, place = match.groups()
+    def replace_link(match: re.Match[str]) -> str:
+        label, steps, target, fragment = match.groups()
         if steps != f"{up}../":
             return match[0]
         if target in FROM_ROOT:
-            return f"[{told}]({up}{FROM_ROOT[target]}{place or ''})"
-        return told if told.startswith("`") or " " in told else f"`{told}`"
+            return f"[{label}]({up}{FROM_ROOT[target]}{fragment or ''})"
+        return label if label.startswith("`") or " " in label else f"`{label}`"
 
-    return LINK.sub(replaced, text)
+    return LINK.sub(replace_link, text)

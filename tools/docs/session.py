@@ -41,8 +41,8 @@ async def run(program, session, module="", errors=0):
     "error". A new session has the names of `module`, like the examples of its docstrings.
     """
     if session not in SESSIONS:
-        known = vars(importlib.import_module(module)) if module else {}
-        SESSIONS[session] = {**known, "__name__": "__main__"}
+        namespace = vars(importlib.import_module(module)) if module else {}
+        SESSIONS[session] = {**namespace, "__name__": "__main__"}
     names = SESSIONS[session]
     linecache.cache[FILE] = len(program), None, program.splitlines(keepends=True), FILE
     try:
@@ -50,12 +50,12 @@ async def run(program, session, module="", errors=0):
             try:
                 await _run(statement, names)
             except Exception as error:
-                print(told(error))
+                print(describe_error(error))
                 errors -= 1
                 if errors < 0:
                     return "error"
     except SyntaxError as error:
-        print(told(error))
+        print(describe_error(error))
         return "error"
     except SystemExit:
         pass
@@ -75,10 +75,10 @@ async def _run(statement, names):
         value = await value
     if shows and value is not None:
         names["_"] = value
-        print(_shown(value))
+        print(_format_value(value))
 
 
-def _shown(value):
+def _format_value(value):
     """Return how a value shows: long texts, such as files that a call returns, only begin."""
     shown = repr(value)
     if not isinstance(value, str | bytes) or len(shown) <= LONGEST:
@@ -86,7 +86,7 @@ def _shown(value):
     return f"{shown[:LONGEST]} … ({len(value):,} in all)"
 
 
-def told(error):
+def describe_error(error):
     """Return the text of an error: the message of webnnm's own, the traceback of others."""
     if isinstance(error, WebNNMError):
         return str(error)
