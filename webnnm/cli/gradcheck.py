@@ -22,7 +22,7 @@ from webnnm.cli.common import (
     table,
 )
 from webnnm.data.tables.csv_dataset import CSVDataset
-from webnnm.model.checking_gradients import ELEMENTS, ROWS, ModelGradients, checked_gradients
+from webnnm.model.checking_gradients import ELEMENTS, ROWS, ModelGradients, check_gradients
 
 
 def add(commands: Parsers) -> None:
@@ -69,7 +69,7 @@ async def _check_model(arguments: argparse.Namespace, data: CSVDataset | None) -
     async with await open_model(arguments.model, **settings) as model:
         if data is not None:
             model.set_dataset(data)
-        return await checked_gradients(
+        return await check_gradients(
             model.state,
             rows=arguments.rows,
             elements=arguments.elements,

@@ -72,7 +72,7 @@ class ModelGradients:
         return f"parameters\n{self.parameters}\n\noperators, each on its own\n{self.operators}"
 
 
-async def checked_gradients(
+async def check_gradients(
     state: ModelState,
     *,
     rows: int = ROWS,
@@ -89,10 +89,10 @@ async def checked_gradients(
     """
     losses = state.losses()
     inputs, targets, masks = _data(state, losses, rows)
-    given = {**inputs, **{TARGET + n: a for n, a in targets.items()}}
-    given |= {MASK + n: a for n, a in masks.items()}
-    size = len(next(iter(given.values())))
-    found = build_measurements(
+    inputs_of_graph = {**inputs, **{TARGET + n: a for n, a in targets.items()}}
+    inputs_of_graph |= {MASK + n: a for n, a in masks.items()}
+    size = len(next(iter(inputs_of_graph.values())))
+    measurements = build_measurements(
         state.trained_network,
         losses,
         rows=size,
@@ -100,32 +100,32 @@ async def checked_gradients(
         masks=_types(masks),
         targets=_types(targets),
     )
-    if not found.gradients:
+    if not measurements.gradients:
         raise DataError("NNM605", "the model has no trainable parameters", hint="check freeze")
-    for name in found.lowered.parameters:
-        given[PARAMETER_PREFIX + name] = state.parameters.value(name)
-    b, loss = found.lowered.builder, found.figures["loss"]
+    for name in measurements.lowered.parameters:
+        inputs_of_graph[PARAMETER_PREFIX + name] = state.parameters.value(name)
+    b, loss = measurements.lowered.builder, measurements.figures["loss"]
     check = _Check(state.backend, elements, tolerance)
-    values = {name: [*array.values()] for name, array in given.items()}
-    whole = b.build({LOSS: loss})
-    gradients = {PARAMETER_PREFIX + name: g for name, g in found.gradients.items()}
-    parameters = await check.compared(
-        whole, b.build(gradients), values, {name: name.split("/", 1)[1] for name in gradients}
+    values = {name: [*array.values()] for name, array in inputs_of_graph.items()}
+    loss_graph = b.build({LOSS: loss})
+    gradients = {PARAMETER_PREFIX + name: g for name, g in measurements.gradients.items()}
+    parameters = await check.compare(
+        loss_graph, b.build(gradients), values, {name: name.split("/", 1)[1] for name in gradients}
     )
-    places = _Places(found.lowered.source)
+    operator_names = _OperatorNames(measurements.lowered.source)
     operators: list[Comparison] = []
-    for node, operands in await check.seen(whole, values):
-        operators += await check.operator(node, operands, places.of(node))
+    for node, operands in await check.list_operators(loss_graph, values):
+        operators += await check.operator(node, operands, operator_names.describe(node))
     return ModelGradients(GradientReport(parameters), GradientReport(operators))
 
 
-class _Places:
+class _OperatorNames:
     """The names of operators: their labels and their positions in the text."""
 
     def __init__(self, source: str) -> None:
         self._source = source
 
-    def of(self, node: OperatorNode) -> str:
+    def describe(self, node: OperatorNode) -> str:
         """Return the label of an operator and its line and column."""
         name = node.operator.name
         text = node.label if node.label.startswith(name) else f"{node.label} {name}".strip()
@@ -144,11 +144,11 @@ class _Check:
         self._dtype: DataType = "float64" if _is_wide(backend) else "float32"
         self._tolerance = tolerance or max(get_tolerance(self._dtype), FINEST)
 
-    async def _computed(self, graph: Graph, given: Mapping[str, Sequence[float]]) -> Values:
+    async def _compute(self, graph: Graph, given: Mapping[str, Sequence[float]]) -> Values:
         async with _Computer(self._backend, graph) as computer:
             return await computer.values(given)
 
-    async def compared(
+    async def compare(
         self,
         loss: Graph,
         gradients: Graph,
@@ -156,43 +156,43 @@ class _Check:
         names: Mapping[str, str],
     ) -> list[Comparison]:
         """Compare gradients, outputs under the names of inputs; `names` are those of places."""
-        slopes = await self._computed(gradients, given)
-        found: list[Comparison] = []
+        slopes = await self._compute(gradients, given)
+        comparisons: list[Comparison] = []
         async with _Computer(self._backend, loss) as computer:
             (here,) = (await computer.values(given))[LOSS]
 
             async def at(name: str, element: int, by: float) -> float:
-                moved = [*given[name]]
-                moved[element] += by
-                return (await computer.values({**given, name: moved}))[LOSS][0]
+                shifted = [*given[name]]
+                shifted[element] += by
+                return (await computer.values({**given, name: shifted}))[LOSS][0]
 
-            for name, place in names.items():
-                own, shape = slopes[name], gradients.outputs[name].shape
-                for element in sample_elements(len(own), self._elements):
+            for name, description in names.items():
+                gradient, shape = slopes[name], gradients.outputs[name].shape
+                for element in sample_elements(len(gradient), self._elements):
                     h = choose_step(given[name][element], self._dtype)
-                    moved = [await at(name, element, by * h) if by else here for by in OFFSETS]
+                    losses = [await at(name, element, by * h) if by else here for by in OFFSETS]
                     comparison = Comparison(
-                        place=place,
+                        place=description,
                         index=unravel_index(element, shape),
-                        gradient=own[element],
-                        slope=Slope.of(moved, h, self._dtype),
-                        scale=max(map(abs, own)),
+                        gradient=gradient[element],
+                        slope=Slope.of(losses, h, self._dtype),
+                        scale=max(map(abs, gradient)),
                         tolerance=self._tolerance,
                     )
-                    found.append(comparison)
-        return found
+                    comparisons.append(comparison)
+        return comparisons
 
-    async def seen(
+    async def list_operators(
         self, graph: Graph, given: Mapping[str, Sequence[float]]
     ) -> list[tuple[OperatorNode, list[Sequence[float]]]]:
         """Return the operators of a graph with float operands, and what these are."""
         nodes = [node for node in graph.nodes() if isinstance(node, OperatorNode)]
-        nodes = [node for node in nodes if any(map(_moves, node.operands))]
-        wanted = {f"{o.number} {o.index}": o for node in nodes for o in node.operands if o}
-        computed = {n: o for n, o in wanted.items() if isinstance(o.node, OperatorNode)}
-        values = await self._computed(Graph(computed, graph.inputs), given)
-        for name, operand in wanted.items():
-            if name not in computed:
+        nodes = [node for node in nodes if any(map(_is_differentiable, node.operands))]
+        operands = {f"{o.number} {o.index}": o for node in nodes for o in node.operands if o}
+        results = {n: o for n, o in operands.items() if isinstance(o.node, OperatorNode)}
+        values = await self._compute(Graph(results, graph.inputs), given)
+        for name, operand in operands.items():
+            if name not in results:
                 node = operand.node
                 constant = isinstance(node, ConstantNode)
                 values[name] = [*node.array.values()] if constant else given[node.name]  # pyrefly: ignore[missing-attribute]
@@ -208,46 +208,49 @@ class _Check:
         if getattr(node.operator, "straight_through", False):
             return []  # its declared gradient is not its derivative, on purpose
         b = GraphBuilder()
-        given: dict[str, Sequence[float]] = {}
-        own: dict[Operand, Operand] = {}
+        values_by_input: dict[str, Sequence[float]] = {}
+        copies: dict[Operand, Operand] = {}
         names: dict[str, str] = {}
         slots = node.operator.operand_names
         for at, (x, values) in enumerate(zip(node.operands, operands, strict=True)):
-            if x is None or x in own:
+            if x is None or x in copies:
                 continue
-            if not _moves(x):
-                own[x] = b.constant(HostArray.of([*values], x.dtype, x.shape))
+            if not _is_differentiable(x):
+                copies[x] = b.constant(HostArray.of([*values], x.dtype, x.shape))
                 continue
-            own[x] = b.input(f"x{at}", *x.type)
-            given[f"x{at}"] = values
-            called = f"{slots[0]}[{at}]" if node.operator.variadic else slots[at]
-            names[f"x{at}"] = f"{place} by {called}"
-        moved = tuple(x and own[x] for x in node.operands)
-        results = b.adopt(node.at(len(b.nodes), moved))
-        loss = _weighed(b, [y for y in results if is_float(y.dtype)])
+            copies[x] = b.input(f"x{at}", *x.type)
+            values_by_input[f"x{at}"] = values
+            slot = f"{slots[0]}[{at}]" if node.operator.variadic else slots[at]
+            names[f"x{at}"] = f"{place} by {slot}"
+        operands_of_copy = tuple(x and copies[x] for x in node.operands)
+        results = b.adopt(node.at(len(b.nodes), operands_of_copy))
+        loss = _sum_weighted(b, [y for y in results if is_float(y.dtype)])
         if loss is None:
             return []
-        xs = [own for name, own in b.inputs.items() if name in names]
-        found = zip(names, backward(loss, xs), strict=True)
-        gradients = {name: g for name, g in found if g is not None}
+        xs = [x for name, x in b.inputs.items() if name in names]
+        pairs = zip(names, backward(loss, xs), strict=True)
+        gradients = {name: g for name, g in pairs if g is not None}
         if not gradients:
             return []
-        return await self.compared(
-            b.build({LOSS: loss}), b.build(gradients), given, {n: names[n] for n in gradients}
+        return await self.compare(
+            b.build({LOSS: loss}),
+            b.build(gradients),
+            values_by_input,
+            {n: names[n] for n in gradients},
         )
 
 
-def _moves(x: Operand | None) -> bool:
+def _is_differentiable(x: Operand | None) -> bool:
     """Return whether an operand has floats and is not a constant."""
     return x is not None and is_float(x.dtype) and not isinstance(x.node, ConstantNode)
 
 
-def _weighed(b: GraphBuilder, results: Sequence[Operand]) -> Operand | None:
+def _sum_weighted(b: GraphBuilder, results: Sequence[Operand]) -> Operand | None:
     """Return Σ w·y over the elements of results, with random weights from −1 to 1."""
     total: Operand | None = None
     for at, y in enumerate(results):
-        drawn = Stream(0, Purpose.RANDOMIZE, at).uniform(count(y.shape))
-        weights = b.constant([2 * w - 1 for w in drawn], y.dtype, y.shape)
+        numbers = Stream(0, Purpose.RANDOMIZE, at).uniform(count(y.shape))
+        weights = b.constant([2 * w - 1 for w in numbers], y.dtype, y.shape)
         part = b.reduce_sum(y * weights)
         total = part if total is None else total + part
     return total
@@ -284,8 +287,8 @@ class _Computer:
         assert self._executable is not None
         types = self._executable.inputs
         arrays = {n: HostArray.of([*given[n]], t.dtype, t.shape) for n, t in types.items()}
-        found = await self._executable.run_host(arrays)
-        return {name: [*array.values()] for name, array in found.items()}
+        arrays_by_name = await self._executable.run_host(arrays)
+        return {name: [*array.values()] for name, array in arrays_by_name.items()}
 
 
 # The rows.
@@ -303,16 +306,18 @@ def _data(
 ) -> tuple[Arrays, Arrays, Arrays]:
     """Return inputs, targets and masks of some rows."""
     if not state.has_dataset:
-        return *_drawn(state.trained_network, losses, state.sequence, rows), {}
+        return *_draw(state.trained_network, losses, state.sequence, rows), {}
     binding = state.binding()
     inputs, targets = binding.arrays("training", get_label_forms(losses))
-    kept = range(min(rows, binding.dataset.size("training")))
+    row_numbers = range(min(rows, binding.dataset.size("training")))
     masks = binding.masks("training")
-    parts = ({n: a.rows(kept) for n, a in each.items()} for each in (inputs, targets, masks))
+    parts = (
+        {n: a.rows(row_numbers) for n, a in arrays.items()} for arrays in (inputs, targets, masks)
+    )
     return next(parts), next(parts), next(parts)
 
 
-def _drawn(
+def _draw(
     network: Network, losses: Mapping[str, OutputLoss], sequence: Mapping[str, int], rows: int
 ) -> tuple[Arrays, Arrays]:
     """Return random inputs, and targets such as the losses take."""
@@ -332,14 +337,14 @@ def _uniform(name: str, type: TensorType) -> HostArray:
     return HostArray.of(values, type.dtype, type.shape)
 
 
-def _target(name: str, chosen: OutputLoss, type: TensorType, shape: Shape) -> HostArray:
+def _target(name: str, loss: OutputLoss, type: TensorType, shape: Shape) -> HostArray:
     drawn = Stream(0, Purpose.RANDOMIZE, TARGET + name).uniform(count(type.shape))
     classes = shape[-1] if shape else 1
-    if chosen.labels == "classes":
+    if loss.labels == "classes":
         values: list[float] = [int(x * classes) for x in drawn]
-    elif chosen.labels == "signs":
+    elif loss.labels == "signs":
         values = [1.0 if x > 0.5 else -1.0 for x in drawn]
-    elif chosen.labels == "distribution":
+    elif loss.labels == "distribution":
         starts = [int(x * classes) for x in drawn[::classes]]
         values = [float(k == at) for at in starts for k in range(classes)]
     else:

@@ -78,12 +78,12 @@ class Search:
     @property
     def text(self) -> str:
         """The text of the model with the settings of the best trial filled in."""
-        return filled(self.source, self.best.settings)
+        return fill_placeholders(self.source, self.best.settings)
 
     @property
     def hyperparameters(self) -> dict[str, Any]:
         """The hyperparameters of the best trial, for `train`."""
-        return trained_with(self.best.settings)
+        return select_hyperparameters(self.best.settings)
 
     def rows(self) -> list[list[str]]:
         """Return the table: a line of headings, then a line for each trial."""
@@ -126,37 +126,37 @@ class Search:
         return {"source": self.source, "rounds": self.rounds, "trials": trials}
 
 
-def rounds_of(trials: int, eta: int, epochs: int) -> list[tuple[int, int]]:
+def plan_rounds(trials: int, eta: int, epochs: int) -> list[tuple[int, int]]:
     """Return the numbers of trials and epochs of each round of successive halving.
 
-    >>> rounds_of(27, 3, 90)
+    >>> plan_rounds(27, 3, 90)
     [(27, 3), (9, 10), (3, 30), (1, 90)]
     """
-    found = [(trials, epochs)]
-    while found[0][1] > 1 and found[-1][0] >= eta:
-        found = [(number, max(1, spent // eta)) for number, spent in found]
-        found.append((found[-1][0] // eta, epochs))
-    return found
+    rounds = [(trials, epochs)]
+    while rounds[0][1] > 1 and rounds[-1][0] >= eta:
+        rounds = [(number, max(1, spent // eta)) for number, spent in rounds]
+        rounds.append((rounds[-1][0] // eta, epochs))
+    return rounds
 
 
-def filled(source: str, settings: Mapping[str, Any]) -> str:
+def fill_placeholders(source: str, settings: Mapping[str, Any]) -> str:
     """Return a text with its placeholders filled in.
 
-    >>> filled("dense(shape=[$width])", {"width": 16, "lr": 0.1})
+    >>> fill_placeholders("dense(shape=[$width])", {"width": 16, "lr": 0.1})
     'dense(shape=[16])'
     """
     return WORD.sub(lambda found: str(settings[found[1]]), source)
 
 
-def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
+def select_hyperparameters(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that are hyperparameters of a training."""
     return {name: value for name, value in settings.items() if name in HYPERPARAMETERS}
 
 
-def drawn(space: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
+def draw_settings(space: Mapping[str, Any], draw: random.Random) -> dict[str, Any]:
     """Return settings drawn from a space: one of a list, or a number between two bounds.
 
-    >>> drawn({"width": (8, 64), "optimizer": ["adam", "adamw"]}, random.Random(0))
+    >>> draw_settings({"width": (8, 64), "optimizer": ["adam", "adamw"]}, random.Random(0))
     {'width': 62, 'optimizer': 'adamw'}
     """
     return {name: _value(choices, draw) for name, choices in space.items()}
@@ -166,14 +166,14 @@ def _value(choices: Any, draw: random.Random) -> Any:
     if not isinstance(choices, tuple):
         return draw.choice(choices)
     low, high = cast("tuple[Any, Any]", choices)
-    whole = isinstance(low, int) and isinstance(high, int)
+    is_integer = isinstance(low, int) and isinstance(high, int)
     if low > 0 and high / low >= DECADE:
         value = math.exp(draw.uniform(math.log(low), math.log(high)))
-    elif whole:
+    elif is_integer:
         return draw.randint(low, high)
     else:
         value = draw.uniform(low, high)
-    return round(value) if whole else float(f"{value:.3g}")
+    return round(value) if is_integer else float(f"{value:.3g}")
 
 
 @require_await
@@ -231,45 +231,52 @@ async def search(
     if epochs is None:
         epochs = _usual_epochs(dataset, fixed)
     draws = _draws(space, trials, seed)
-    found = Search(source, rounds_of(len(draws), eta, epochs), draws)
+    result = Search(source, plan_rounds(len(draws), eta, epochs), draws)
     if path is not None:
-        kept = await _read(path)
-        known = known if kept is None else kept
+        saved = await _read(path)
+        known = known if saved is None else saved
     if known is not None:
-        _take(found, known)
+        _resume_search(result, known)
     if table is not None:
-        set_content(table, found.to_html())
+        set_content(table, result.to_html())
     if not dataset.size("validation"):
         fixed = {"validation_split": HELD_BACK, **fixed}
     reporter = Reporter(display(progress), log)
-    total, done = sum(number for number, _ in found.rounds), 0
+    total, trainings = sum(number for number, _ in result.rounds), 0
     reporter.begin(total, f"search: {len(draws)} trials, {total} trainings")
     history = History(fixed, "", stopped="error")
     try:
-        for place, (number, spent) in enumerate(found.rounds):
-            for trial in found.ranked[:number]:
-                done += 1
-                if len(trial.losses) > place:
+        for round_index, (number, round_epochs) in enumerate(result.rounds):
+            for trial in result.ranked[:number]:
+                trainings += 1
+                if len(trial.losses) > round_index:
                     continue
-                began = time.monotonic()
-                more = {**fixed, **trained_with(trial.settings), "epochs": spent, "seed": seed}
-                loss = await _loss(filled(source, trial.settings), dataset, more, backend)
+                start = time.monotonic()
+                more = {
+                    **fixed,
+                    **select_hyperparameters(trial.settings),
+                    "epochs": round_epochs,
+                    "seed": seed,
+                }
+                loss = await _loss(
+                    fill_placeholders(source, trial.settings), dataset, more, backend
+                )
                 trial.losses.append(loss)
                 if path is not None:
-                    await storage.store(path, [json.dumps(found.to_dict()).encode()])
+                    await storage.store(path, [json.dumps(result.to_dict()).encode()])
                 if table is not None:
-                    set_content(table, found.to_html())
-                words = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
-                reporter.note(f"trial {trial.number}, {spent} epochs: {loss:.4g} ({words})")
+                    set_content(table, result.to_html())
+                values = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
+                reporter.note(f"trial {trial.number}, {round_epochs} epochs: {loss:.4g} ({values})")
                 rate = trial.settings.get("lr", 0.0)
-                record = EpochRecord(done, total, loss, {}, rate, time.monotonic() - began)
+                record = EpochRecord(trainings, total, loss, {}, rate, time.monotonic() - start)
                 reporter.update(record)
                 if on_trial is not None:
-                    on_trial(found)
+                    on_trial(result)
         history.stopped = "epochs"
     finally:
         reporter.end(history)
-    return found
+    return result
 
 
 async def _loss(
@@ -293,33 +300,33 @@ async def _loss(
 def _draws(space: Mapping[str, Any], trials: int, seed: int) -> list[Trial]:
     """Return the trials; the same settings occur twice only if there are no others."""
     draw = random.Random(seed)
-    found: list[Trial] = []
+    drawn_trials: list[Trial] = []
     for number in range(trials):
         for _ in range(TRIES):
-            settings = drawn(space, draw)
-            if all(settings != trial.settings for trial in found):
+            settings = draw_settings(space, draw)
+            if all(settings != trial.settings for trial in drawn_trials):
                 break
         else:
             break
-        found.append(Trial(number, settings))
-    return found
+        drawn_trials.append(Trial(number, settings))
+    return drawn_trials
 
 
 def _check(
     source: str, space: Mapping[str, Any], fixed: Mapping[str, Any], trials: int, eta: int
 ) -> None:
-    words = set(WORD.findall(source))
+    placeholders = set(WORD.findall(source))
     problem, hint = "", ""
     for name, choices in space.items():
-        if name not in words and name not in HYPERPARAMETERS:
+        if name not in placeholders and name not in HYPERPARAMETERS:
             problem = f'"{name}" is neither a hyperparameter nor ${name} in the text'
-            hint = suggestion(name, (*words, *HYPERPARAMETERS)) or ""
+            hint = suggestion(name, (*placeholders, *HYPERPARAMETERS)) or ""
         elif name in fixed:
             problem = f'"{name}" is both fixed and searched'
         elif not _is_range(choices) and not (isinstance(choices, list) and choices):
             problem, hint = f'"{name}" has the choices {choices!r}', "a list, or (low, high)"
-    for word in () if problem else words - space.keys():
-        problem, hint = f"the text has ${word}, the space does not", f"{word}=(8, 64)"
+    for placeholder in () if problem else placeholders - space.keys():
+        problem, hint = f"the text has ${placeholder}, the space does not", f"{placeholder}=(8, 64)"
     if not space or trials < 1 or eta < 2:
         problem = f"{len(space)} settings, {trials} trials, eta {eta}"
     if problem:
@@ -361,23 +368,27 @@ async def _read(path: str | os.PathLike[str]) -> Any:
         raise DataError("NNM704", message, hint="delete it, or use another path") from error
 
 
-def _take(found: Search, known: Mapping[str, Any]) -> None:
+def _resume_search(search: Search, saved: Mapping[str, Any]) -> None:
     """Take over the losses of a search that was started with the same text, space and rounds."""
     try:
-        trials = cast("list[dict[str, Any]]", known.get("trials") or [])
-        same = known.get("source") == found.source
-        same &= [trial.get("settings") for trial in trials] == [t.settings for t in found.trials]
-        same &= [tuple(each) for each in known.get("rounds", ())] == found.rounds
-        losses = [[math.inf if x is None else float(x) for x in each["losses"]] for each in trials]
+        trials = cast("list[dict[str, Any]]", saved.get("trials") or [])
+        is_same = saved.get("source") == search.source
+        is_same &= [trial.get("settings") for trial in trials] == [
+            t.settings for t in search.trials
+        ]
+        is_same &= [tuple(pair) for pair in saved.get("rounds", ())] == search.rounds
+        losses = [
+            [math.inf if x is None else float(x) for x in trial["losses"]] for trial in trials
+        ]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         message = "the saved search is not what Search.to_dict returned"
         hint = "leave it out, or use another path"
         raise DataError("NNM704", message, hint=hint) from error
-    if not same:
+    if not is_same:
         raise DataError(
             "NNM704",
             "the saved search has another text, space, seed or number of epochs",
             hint="use another path, or the settings that it was started with",
         )
-    for trial, earlier in zip(found.trials, losses, strict=True):
-        trial.losses = earlier[: len(found.rounds)]
+    for trial, earlier in zip(search.trials, losses, strict=True):
+        trial.losses = earlier[: len(search.rounds)]

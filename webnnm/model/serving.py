@@ -33,9 +33,11 @@ def signature(model: NNModel) -> str:
     for "picture" `width` and `height`; for "text" nothing more; for "numbers" the `shape` of a row,
     with null for an open length.
     """
-    known = model.state.data_facts()
+    data_facts = model.state.data_facts()
     found = {
-        vertex.block: _input(vertex, known.form(vertex.block), known.inputs.get(vertex.block))
+        vertex.block: _input(
+            vertex, data_facts.form(vertex.block), data_facts.inputs.get(vertex.block)
+        )
         for vertex in model.state.network.inputs
     }
     return json.dumps(found)
@@ -58,15 +60,15 @@ def _input(
 
 def _columns(form: Form, standardization: Standardization | None) -> list[dict[str, Any]]:
     described: list[dict[str, Any]] = []
-    place = 0
+    position = 0
     for encoder in form.encoders or [NumberEncoder(name) for name in form.columns]:
         if isinstance(encoder, NumberEncoder):
-            usual = _usual(standardization, place, encoder.fill)
+            usual = _usual(standardization, position, encoder.fill)
             rounded = None if usual is None else float(f"{usual:.{DIGITS}g}")
             described.append({"name": encoder.name, "usual": rounded})
         else:
             described.append({"name": encoder.name, "categories": encoder.categories})
-        place += len(encoder.features)
+        position += len(encoder.features)
     return described
 
 
@@ -95,11 +97,11 @@ async def answer(model: NNModel, data: Any) -> str:
     are predicted as yes; for numbers, and for classes at each position of a sequence, `values`.
     Raises what `predict` raises.
     """
-    found = await model.predict(data)
-    if isinstance(found, Mapping):
-        outputs = cast("Mapping[str, Any]", found)
+    results = await model.predict(data)
+    if isinstance(results, Mapping):
+        outputs = cast("Mapping[str, Any]", results)
     else:
-        outputs = {model.state.network.outputs[0].name: found}
+        outputs = {model.state.network.outputs[0].name: results}
     return json.dumps({name: _output(one) for name, one in outputs.items()})
 
 

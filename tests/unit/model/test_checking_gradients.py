@@ -11,7 +11,7 @@ import pytest
 from webnnm import NNModel, ops
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.model.checking_gradients import ModelGradients, checked_gradients
+from webnnm.model.checking_gradients import ModelGradients, check_gradients
 
 pytest.importorskip("numpy")
 
@@ -31,7 +31,7 @@ def checked(text: str, dataset: Any = None, **settings: Any) -> ModelGradients:
         async with await NNModel.create(
             source=text, backend="numpy", dataset=dataset, log=lambda _: None
         ) as model:
-            return await checked_gradients(model.state, **settings)
+            return await check_gradients(model.state, **settings)
 
     return asyncio.run(main())
 

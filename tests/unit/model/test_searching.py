@@ -12,7 +12,7 @@ import pytest
 from tests.unit.training.trained import classes
 from webnnm import search
 from webnnm.core.errors import DataError
-from webnnm.model.searching import Search, Trial, drawn, rounds_of
+from webnnm.model.searching import Search, Trial, draw_settings, plan_rounds
 
 pytest.importorskip("numpy")
 
@@ -120,7 +120,7 @@ async def test_what_cannot_be_searched_is_refused(
 
 def test_numbers_are_drawn_between_their_bounds() -> None:
     space = {"a": (1, 3), "b": (1, 1000), "c": (0.0, 1.0), "d": (1e-5, 1.0), "e": ["x"]}
-    every = [drawn(space, random.Random(seed)) for seed in range(300)]
+    every = [draw_settings(space, random.Random(seed)) for seed in range(300)]
     assert {each["a"] for each in every} == {1, 2, 3}
     assert all(1 <= each["b"] <= 1000 and 0 <= each["c"] <= 1 for each in every)
     # By their logarithm half lie below the root of the bounds.
@@ -129,6 +129,6 @@ def test_numbers_are_drawn_between_their_bounds() -> None:
 
 
 def test_rounds_end_with_all_epochs() -> None:
-    assert rounds_of(1, 3, 50) == [(1, 50)]
-    assert rounds_of(4, 2, 2) == [(4, 1), (2, 2)]
+    assert plan_rounds(1, 3, 50) == [(1, 50)]
+    assert plan_rounds(4, 2, 2) == [(4, 1), (2, 2)]
     assert Trial(0, {}, [0.5]).rank > Trial(1, {}, [0.9, 0.8]).rank
