@@ -18,11 +18,11 @@ from webnnm.ops.declare.matrices import (
     of_halves,
     symmetric,
     total,
-    transpose_matrices,
     unit_column,
 )
 from webnnm.ops.declare.operator import Composite, Option, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.matmul import transpose_matrices
 
 Types = tuple[TensorType, ...]
 EPSILON = 2.0**-23

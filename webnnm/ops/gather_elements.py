@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from webnnm.core.shapes import show
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.index_layer import gather_elements_rules
 from webnnm.ops.declare.indices import (
     INDEX_TYPES,
-    check_elements,
     flatten_around,
     one_hot,
     wrap_array,
     wrap_to_int32,
 )
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
-from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+
+
+def check_elements(x: TensorType, indices: TensorType, axis: int) -> None:
+    """Raise unless the indices have the shape of `x` in all axes but one."""
+    same_rank = len(x.shape) == len(indices.shape)
+    if not same_rank or any(
+        k != axis and n != m for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
+    ):
+        raise OperatorError(
+            "NNM410",
+            f"{show(x.shape)} and indices {show(indices.shape)} differ outside axis {axis}",
+        )
 
 
 def _infer(x: TensorType, indices: TensorType, *, axis: int) -> TensorType:

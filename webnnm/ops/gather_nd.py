@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.core.shapes import count
+from webnnm.core.shapes import Shape, count, show
 from webnnm.ops.declare.index_layer import gather_nd_rules
-from webnnm.ops.declare.indices import INDEX_TYPES, check_coordinates, positions, wrap_array
+from webnnm.ops.declare.indices import INDEX_TYPES, positions, wrap_array
 from webnnm.ops.declare.operator import Composite, Slot, sample
-from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+
+
+def check_coordinates(x: TensorType, indices: TensorType) -> tuple[int, Shape]:
+    """Return the number of coordinates and the shape of what they pick.
+
+    Raises NNM405 if there are more coordinates than axes.
+    """
+    k = indices.shape[-1]
+    if k > len(x.shape):
+        raise OperatorError(
+            "NNM405", f"indices {show(indices.shape)} have {k} coordinates, but {x} has fewer axes"
+        )
+    return k, (*indices.shape[:-1], *x.shape[k:])
 
 
 def _infer(x: TensorType, indices: TensorType) -> TensorType:

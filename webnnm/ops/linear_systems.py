@@ -20,11 +20,11 @@ from webnnm.ops.declare.matrices import (
     square_infer,
     symmetric,
     total,
-    transpose_matrices,
     unit_column,
 )
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.matmul import transpose_matrices
 
 # Gradients: M. B. Giles, Collected matrix derivative results for forward and reverse mode
 # algorithmic differentiation (2008); I. Murray, Differentiation of the Cholesky decomposition

@@ -10,7 +10,6 @@ from webnnm.ops.declare.algebra import zeros_like
 from webnnm.ops.declare.index_layer import scatter_elements_rules
 from webnnm.ops.declare.indices import (
     INDEX_TYPES,
-    check_elements,
     constant_elements,
     distinct,
     flatten_around,
@@ -19,6 +18,7 @@ from webnnm.ops.declare.indices import (
 )
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.gather_elements import check_elements
 
 
 def _infer(x: TensorType, indices: TensorType, updates: TensorType, *, axis: int) -> TensorType:

@@ -9,7 +9,6 @@ from webnnm.ops.declare.algebra import zeros_like
 from webnnm.ops.declare.index_layer import scatter_nd_rules
 from webnnm.ops.declare.indices import (
     INDEX_TYPES,
-    check_coordinates,
     constant_positions,
     distinct,
     positions,
@@ -17,6 +16,7 @@ from webnnm.ops.declare.indices import (
 )
 from webnnm.ops.declare.operator import Composite, Slot, sample
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.gather_nd import check_coordinates
 
 
 def _infer(x: TensorType, indices: TensorType, updates: TensorType) -> TensorType:

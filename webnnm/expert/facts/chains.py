@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from webnnm.core.shapes import count
+from webnnm.expert.facts.paths import source_layers
 from webnnm.expert.facts.profile import heavy_in
-from webnnm.expert.facts.structure import source_layers
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex, Vertex
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 
 from webnnm.expert.facts.profile import heavy_in
-from webnnm.expert.facts.structure import numbers, source_layers
+from webnnm.expert.facts.structure import numbers
 from webnnm.graph.elaboration.vertices import (
     InputVertex,
     LayerVertex,
@@ -73,6 +73,11 @@ def behind(layer: LayerVertex, using: dict[int, list[LayerVertex]]) -> LayerVert
         if not layer.has("passing") and layer.operator.name != "add":
             return layer
     return None
+
+
+def source_layers(layer: LayerVertex) -> list[LayerVertex]:
+    """Return the layers whose results a layer takes."""
+    return [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
 
 
 def ancestors(layer: LayerVertex) -> Iterator[LayerVertex]:

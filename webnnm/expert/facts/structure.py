@@ -20,11 +20,6 @@ def numbers(vertex: Vertex) -> int:
     return count(vertex.features[0].sizes())
 
 
-def source_layers(layer: LayerVertex) -> list[LayerVertex]:
-    """Return the layers whose results a layer takes."""
-    return [s.vertex for s in layer.sources() if isinstance(s.vertex, LayerVertex)]
-
-
 def tensor_bytes(network: Network, batch: int, length: int) -> Iterator[tuple[str, int]]:
     """Yield every parameter and every layer's result with its bytes for batches of this size."""
     for parameter in network.parameters:

@@ -15,6 +15,7 @@ from webnnm.ops.declare.grid_positions import grid_bias
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
+from webnnm.ops.matmul import transpose_matrices
 from webnnm.ops.rotary import Turns, require_pairs, rotate, rotate_by_cache, rotate_by_positions
 
 MASKED = {"float32": -1e9, "float16": -65504.0}
@@ -80,7 +81,7 @@ def attention(
     apart = None if grid is None else grid_bias(b, queries, *grid)
     scale = 1 / math.sqrt(size) if scale is None else scale
     queries = _group_heads(b, queries if scale == 1 else queries * scale, shared)
-    scores = _ungroup_heads(b, b.matmul(queries, _transpose_matrices(b, keys)), heads, length)
+    scores = _ungroup_heads(b, b.matmul(queries, transpose_matrices(b, keys)), heads, length)
     if apart is not None:
         scores = scores + apart
     if relative is not None:
@@ -140,10 +141,6 @@ def _swap_heads_and_tokens(b: Builder, x: Tensor) -> Any:
     """Exchange heads and tokens, the last dimensions but two and one."""
     rank = x.rank
     return b.transpose(x, permutation=(*range(rank - 3), rank - 2, rank - 3, rank - 1))
-
-
-def _transpose_matrices(b: Builder, x: Tensor) -> Any:
-    return b.transpose(x, permutation=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
 
 
 def _group_heads(b: Builder, x: Tensor, shared: int) -> Any:

@@ -23,9 +23,9 @@ from webnnm.ops.declare.index_shapes import (
     scatter_nd_shape,
 )
 from webnnm.ops.declare.layer import BuildView, LayerRules, TensorSlot, ValueOption
-from webnnm.ops.declare.layout import LayoutTensor, Role, feature_roles
-from webnnm.ops.declare.leading import broadcast_lead, common_lead
-from webnnm.ops.declare.tensors import Builder, Tensor
+from webnnm.ops.declare.layout import LEADING, LayoutTensor, Role, feature_roles
+from webnnm.ops.declare.leading import broadcast_lead
+from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 
 INDICES = TensorSlot(name="indices", option=True, optional=True, promotes=False)
 UPDATES = TensorSlot(name="updates")
@@ -128,11 +128,28 @@ def _scatter_constant(
 # Index tensors.
 
 
+def _common_lead(values: Sequence[LayoutTensor]) -> tuple[tuple[Role, ...], Shape]:
+    """Return the batch and sequence dimensions that any of the values has, with their sizes.
+
+    Raises NNM411 if sizes differ.
+    """
+    present = {role for value in values for role in value.lead}
+    lead: tuple[Role, ...] = tuple(role for role in LEADING if role in present)
+    sizes: list[int] = []
+    for role in lead:
+        lengths = {value.size(role) for value in values if role in value.layout}
+        if len(lengths) > 1:
+            both = " and ".join(map(str, sorted(lengths)))
+            raise OperatorError("NNM411", f"{role} of {both} elements: the sizes have to agree")
+        sizes += lengths
+    return lead, tuple(sizes)
+
+
 def _with_common_lead(
     b: Builder, *values: LayoutTensor
 ) -> tuple[list[Tensor], tuple[Role, ...], str | None]:
     """Return values as tensors with equal leading dimensions, these, and the sequence."""
-    lead, sizes = common_lead(values)
+    lead, sizes = _common_lead(values)
     sequence = next((value.sequence for value in values if value.sequence), None)
     return [broadcast_lead(b, value, lead, sizes) for value in values], lead, sequence
 

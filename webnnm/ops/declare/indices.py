@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from webnnm.core.dtypes import SIGNED, DataType
-from webnnm.core.shapes import Shape, count, show, strides_of
+from webnnm.core.shapes import Shape, count, strides_of
 from webnnm.ops.declare.constants import constant_values
-from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.declare.tensors import Builder, Tensor
 
 INDEX_TYPES: frozenset[DataType] = frozenset({"int32", "uint32", "int64"})
 
@@ -86,31 +86,6 @@ def constant_elements(indices: Tensor, shape: Shape, axis: int) -> list[int] | N
 def distinct(positions: Sequence[int] | None) -> bool:
     """Return whether places are known and none occurs twice."""
     return positions is not None and len(set(positions)) == len(positions)
-
-
-def check_coordinates(x: TensorType, indices: TensorType) -> tuple[int, Shape]:
-    """Return the number of coordinates and the shape of what they pick.
-
-    Raises NNM405 if there are more coordinates than axes.
-    """
-    k = indices.shape[-1]
-    if k > len(x.shape):
-        raise OperatorError(
-            "NNM405", f"indices {show(indices.shape)} have {k} coordinates, but {x} has fewer axes"
-        )
-    return k, (*indices.shape[:-1], *x.shape[k:])
-
-
-def check_elements(x: TensorType, indices: TensorType, axis: int) -> None:
-    """Raise unless the indices have the shape of `x` in all axes but one."""
-    same_rank = len(x.shape) == len(indices.shape)
-    if not same_rank or any(
-        k != axis and n != m for k, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
-    ):
-        raise OperatorError(
-            "NNM410",
-            f"{show(x.shape)} and indices {show(indices.shape)} differ outside axis {axis}",
-        )
 
 
 def flatten_around(b: Builder, x: Tensor, axis: int) -> Tensor:

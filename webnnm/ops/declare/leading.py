@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from webnnm.core.shapes import Shape
-from webnnm.ops.declare.layout import LEADING, LayoutTensor, Role
-from webnnm.ops.declare.tensors import Builder, OperatorError
+from webnnm.ops.declare.layout import LayoutTensor, Role
+from webnnm.ops.declare.tensors import Builder
 
 
 def broadcast_lead(
@@ -23,21 +22,3 @@ def broadcast_lead(
     ones = [value.size(role) if role in value.lead else 1 for role in lead]
     tensor = b.reshape(value.tensor, new_shape=(*ones, *value.features))
     return b.expand(tensor, new_shape=(*sizes, *value.features))
-
-
-def common_lead(values: Sequence[LayoutTensor]) -> tuple[tuple[Role, ...], Shape]:
-    """Return the batch and sequence dimensions that any of the values has, with their sizes.
-
-    Raises NNM411 if sizes differ.
-    """
-    present = {role for value in values for role in value.lead}
-    present = {role for value in values for role in value.lead}
-    lead: tuple[Role, ...] = tuple(role for role in LEADING if role in present)
-    sizes: list[int] = []
-    for role in lead:
-        lengths = {value.size(role) for value in values if role in value.layout}
-        if len(lengths) > 1:
-            both = " and ".join(map(str, sorted(lengths)))
-            raise OperatorError("NNM411", f"{role} of {both} elements: the sizes have to agree")
-        sizes += lengths
-    return lead, tuple(sizes)

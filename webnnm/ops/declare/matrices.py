@@ -10,17 +10,13 @@ from webnnm.core.dtypes import FLOAT
 from webnnm.core.shapes import show
 from webnnm.ops.declare.operator import Slot
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
+from webnnm.ops.matmul import transpose_matrices
 
 MATRIX = Slot(name="input", dtypes=FLOAT, ranks=(2, None))
 MAX_ROWS = 64
 """Most rows of matrices whose elimination is written out, step by step."""
 MAX_ROTATED = 32
 """Most rows of matrices that are rotated plane by plane, which takes n² steps."""
-
-
-def transpose_matrices(b: Builder, x: Tensor) -> Tensor:
-    """Return matrices with rows and columns exchanged."""
-    return b.transpose(x, permutation=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
 
 
 def identity_matrix(b: Builder, n: int) -> Tensor:
