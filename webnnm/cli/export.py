@@ -65,9 +65,9 @@ def _format_of(path: str | None) -> str:
     for name, ending in FORMATS.items():
         if path is not None and path.endswith(ending):
             return name
-    known = ", ".join(f"{name} ({ending})" for name, ending in FORMATS.items())
+    formats = ", ".join(f"{name} ({ending})" for name, ending in FORMATS.items())
     message = "the format is not known" + (f' from "{path}"' if path else " without --out")
-    raise DataError("NNM704", message, hint=f"give --format: {known}")
+    raise DataError("NNM704", message, hint=f"give --format: {formats}")
 
 
 async def _write(arguments: argparse.Namespace) -> Any:

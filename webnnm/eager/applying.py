@@ -39,14 +39,14 @@ Parameters = Mapping[str, Any]
 def param_arrays(state: ModelState, *, trainable: bool, device: Device | None) -> dict[str, Array]:
     """Return the values of a model's parameters as arrays: all, or the trainable ones."""
     learning = {name for name, factor in compute_multipliers(state.network).items() if factor > 0}
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for vertex in state.network.parameters:
         if vertex.packing:
             message = f'the parameter "{vertex.name}" is packed, and cannot be used as an array'
             raise DataError("NNM704", message, hint="unpack it: await webnnm.quantize(model, None)")
         if vertex.name in learning or not trainable:
-            found[vertex.name] = asarray(state.parameters.value(vertex.name), device=device)
-    return found
+            arrays[vertex.name] = asarray(state.parameters.value(vertex.name), device=device)
+    return arrays
 
 
 class NetworkFunction:
@@ -55,100 +55,104 @@ class NetworkFunction:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._tables = find_embedding_tables(network)
-        self._kept: dict[Any, _Lowered] = {}
+        self._cache: dict[Any, _Program] = {}
 
     def __call__(
         self, params: Parameters, inputs: Sequence[Any], training: bool, key: Array | None
     ) -> Any:
         """Return what `NNModel.apply` does."""
-        given = named_inputs([vertex.block for vertex in self._network.inputs], inputs)
-        self._check_ids(given)
-        lowered = self._lowered(given, training)
-        found = compute_graph(lowered.graph, given, params, _first_states(lowered, key))
-        outputs = {output.name: found.pop(output.name) for output in self._network.outputs}
+        arrays = name_inputs([vertex.block for vertex in self._network.inputs], inputs)
+        self._check_ids(arrays)
+        program = self._build_program(arrays, training)
+        results = compute_graph(program.graph, arrays, params, _first_states(program, key))
+        outputs = {output.name: results.pop(output.name) for output in self._network.outputs}
         result = only_output(outputs)
-        updates = {name.removeprefix(PARAMETER_PREFIX): x for name, x in found.items()}
+        updates = {name.removeprefix(PARAMETER_PREFIX): x for name, x in results.items()}
         return (result, updates) if training else result
 
-    def _check_ids(self, given: Mapping[str, Array]) -> None:
+    def _check_ids(self, arrays: Mapping[str, Array]) -> None:
         """Refuse known numbers that the table of an embedding has no row for (NNM702)."""
         for block, (name, rows) in self._tables.items():
-            x = given[block]
-            known = bounds(x) if is_kind(x.dtype, "integral") else None
-            if known is not None and not 0 <= known[0] <= known[1] < rows:
+            x = arrays[block]
+            limits = bounds(x) if is_kind(x.dtype, "integral") else None
+            if limits is not None and not 0 <= limits[0] <= limits[1] < rows:
                 check_ids(f'input "{block}"', host_array(x), name, rows)
 
-    def _lowered(self, given: Mapping[str, Array], training: bool) -> _Lowered:
+    def _build_program(self, arrays: Mapping[str, Array], training: bool) -> _Program:
         """Return the graph for the sizes of some inputs."""
         batch, lengths = 1, dict[str, int]()
         for vertex in self._network.inputs:
-            features, shape = vertex.features[0], given[vertex.block].shape
+            features, shape = vertex.features[0], arrays[vertex.block].shape
             rank = 1 + (features.sequence is not None) + len(features.sizes())
             if len(shape) != rank:
-                raise _misfit(vertex.block, given[vertex.block], f"{rank} dimensions, rows first")
+                raise _mismatch_error(
+                    vertex.block, arrays[vertex.block], f"{rank} dimensions, rows first"
+                )
             batch = shape[0]
             if features.sequence is not None:
                 lengths[features.sequence] = shape[1]
         key = batch, training, *lengths.items()
-        return keep(self._kept, key, partial(self._new, batch, lengths, training))
+        return keep(self._cache, key, partial(self._new, batch, lengths, training))
 
-    def _new(self, batch: int, lengths: Mapping[str, int], training: bool) -> _Lowered:
-        found = lower_network(self._network, batch=batch, sequence=lengths, training=training)
-        drawn = {name for states in found.generators.values() for name in states}
-        updates = {name: x for name, x in found.updates.items() if name not in drawn}
-        return _Lowered(found.builder.build(found.outputs | updates), found.generators)
+    def _new(self, batch: int, lengths: Mapping[str, int], training: bool) -> _Program:
+        lowered = lower_network(self._network, batch=batch, sequence=lengths, training=training)
+        drawn = {name for states in lowered.generators.values() for name in states}
+        updates = {name: x for name, x in lowered.updates.items() if name not in drawn}
+        return _Program(lowered.builder.build(lowered.outputs | updates), lowered.generators)
 
 
 @dataclass(frozen=True)
-class _Lowered:
+class _Program:
     """A graph of outputs and new states, and the layers that draw random numbers."""
 
     graph: Graph
     generators: Mapping[str, Sequence[str]]
 
 
-def _first_states(lowered: _Lowered, key: Array | None) -> dict[str, Array]:
+def _first_states(program: _Program, key: Array | None) -> dict[str, Array]:
     """Return the states of random generators for a key, from 1 to their moduli − 1."""
-    if lowered.generators and key is None:
-        layers = ", ".join(lowered.generators)
+    if program.generators and key is None:
+        layers = ", ".join(program.generators)
         raise DataError(
             "NNM714",
             f"layers that draw random numbers need a key: {layers}",
             hint="model.apply(params, x, training=True, key=random.key(0)), a new key every step",
         )
-    found: dict[str, Array] = {}
-    for at, states in enumerate(lowered.generators.values()):
+    seeds: dict[str, Array] = {}
+    for at, states in enumerate(program.generators.values()):
         assert key is not None
-        drawn = bits(fold_in(key, at), lowered.graph.inputs[states[0]].shape)
+        drawn = bits(fold_in(key, at), program.graph.inputs[states[0]].shape)
         for name, modulus in zip(states, MODULI, strict=True):
             # One number makes two states; it does no harm that the third hardly varies, since the
             # fraction of a sum is as uniform as any of its parts.
-            found[name] = astype(drawn % (modulus - 1) + 1, float32)
+            seeds[name] = astype(drawn % (modulus - 1) + 1, float32)
             drawn = drawn // (modulus - 1)
-    return found
+    return seeds
 
 
-def named_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array]:
+def name_inputs(names: Sequence[str], inputs: Sequence[Any]) -> dict[str, Array]:
     """Return the arrays of all inputs by name, given in their order or as one dictionary.
 
     Raises `DataError` NNM710 for wrong names or a wrong number of inputs.
     """
-    listed = ", ".join(names)
+    expected = ", ".join(names)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-        given: dict[str, Any] = dict(inputs[0])
-        if wrong := given.keys() ^ {*names}:
-            raise DataError("NNM710", f"the inputs are {listed}; check {', '.join(sorted(wrong))}")
+        arrays: dict[str, Any] = dict(inputs[0])
+        if wrong := arrays.keys() ^ {*names}:
+            raise DataError(
+                "NNM710", f"the inputs are {expected}; check {', '.join(sorted(wrong))}"
+            )
     elif len(inputs) == len(names):
-        given = dict(zip(names, inputs, strict=True))
+        arrays = dict(zip(names, inputs, strict=True))
     else:
         hint = "give one array for each, or a dictionary of all inputs"
-        raise DataError("NNM710", f"{len(inputs)} arrays for the inputs {listed}", hint=hint)
-    return {name: x if isinstance(x, Array) else asarray(x) for name, x in given.items()}
+        raise DataError("NNM710", f"{len(inputs)} arrays for the inputs {expected}", hint=hint)
+    return {name: x if isinstance(x, Array) else asarray(x) for name, x in arrays.items()}
 
 
 def compute_graph(
     graph: Graph,
-    given: Mapping[str, Array],
+    inputs: Mapping[str, Array],
     params: Parameters,
     states: Mapping[str, Array],
     *,
@@ -160,39 +164,39 @@ def compute_graph(
         if name in states:
             arrays[name] = states[name]
             continue
-        word = name.removeprefix(prefix)
-        if name not in given and word not in params:
-            hint = suggestion(word, params) or "params = model.param_arrays() has all of them"
-            raise DataError("NNM710", f'params has no "{word}"', hint=hint)
-        found = given[name] if name in given else params[word]
-        arrays[name] = _fitting(word, found, operand.type)
+        parameter = name.removeprefix(prefix)
+        if name not in inputs and parameter not in params:
+            hint = suggestion(parameter, params) or "params = model.param_arrays() has all of them"
+            raise DataError("NNM710", f'params has no "{parameter}"', hint=hint)
+        value = inputs[name] if name in inputs else params[parameter]
+        arrays[name] = _fit_dtype(parameter, value, operand.type)
     return evaluate(graph, arrays)
 
 
-def _fitting(name: str, value: Any, type: TensorType) -> Array:
+def _fit_dtype(name: str, value: Any, type: TensorType) -> Array:
     """Return an array in the type that a graph takes, if they differ only in the number of bits."""
     x = value if isinstance(value, Array) else asarray(value)
-    wanted = dtype_of(type.dtype)
+    target = dtype_of(type.dtype)
     alike = x.dtype.tensor == type.dtype or any(
-        is_kind(x.dtype, kind) and is_kind(wanted, kind) for kind in ("integral", "real floating")
+        is_kind(x.dtype, kind) and is_kind(target, kind) for kind in ("integral", "real floating")
     )
     if x.shape != type.shape or not alike:
-        raise _misfit(name, x, str(type))
-    return x if x.dtype.tensor == type.dtype else convert_dtype(x, wanted)
+        raise _mismatch_error(name, x, str(type))
+    return x if x.dtype.tensor == type.dtype else convert_dtype(x, target)
 
 
-def _misfit(name: str, x: Array, wanted: str) -> DataError:
-    found = TensorType(x.dtype.tensor, x.shape)
-    return DataError("NNM702", f'"{name}" is {found}, the model takes {wanted}')
+def _mismatch_error(name: str, x: Array, expected: str) -> DataError:
+    type = TensorType(x.dtype.tensor, x.shape)
+    return DataError("NNM702", f'"{name}" is {type}, the model takes {expected}')
 
 
-def keep(kept: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
+def keep(cache: dict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
     """Return what is cached under a key; make it if it is not there."""
-    if key not in kept:
-        kept[key] = make()
-        if len(kept) > KEPT_GRAPHS:
-            del kept[next(iter(kept))]
-    return kept[key]
+    if key not in cache:
+        cache[key] = make()
+        if len(cache) > KEPT_GRAPHS:
+            del cache[next(iter(cache))]
+    return cache[key]
 
 
 def only_output(outputs: dict[str, Array]) -> Any:

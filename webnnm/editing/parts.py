@@ -55,18 +55,18 @@ async def split_model(
     parts = elaborate(trunk), elaborate(head)
     block = link(*parts)[0].name
     kept = model.state.data_facts()
-    made: list[NNModel] = []
+    models: list[NNModel] = []
     try:
         for document, part in zip((trunk, head), parts, strict=True):
             offsets = {} if part is parts[0] else {block: _layers(parts[0], block)}
             names = _counterparts(part, model.state.network, offsets, at)
-            made.append(await _create(document, model, settings))
-            _copy_parameters(made[-1], model, names)
+            models.append(await _create(document, model, settings))
+            _copy_parameters(models[-1], model, names)
     except BaseException:
-        for each in made:
-            each.close()
+        for part in models:
+            part.close()
         raise
-    first, second = made
+    first, second = models
     # What flows from one to the other also has the name of a block.
     answered = set(second.outputs())
     first.state.restored = kept.of(first.inputs(), set(first.outputs()) - answered)
@@ -211,7 +211,7 @@ async def _create(document: Document, like: NNModel, settings: Mapping[str, Any]
 
 
 def _invert(names: Mapping[str, str]) -> dict[str, str]:
-    return {whole: part for part, whole in names.items()}
+    return {name: part for part, name in names.items()}
 
 
 def _copy_parameters(model: NNModel, other: NNModel, mapping: Mapping[str, str]) -> list[str]:

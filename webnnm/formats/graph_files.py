@@ -111,9 +111,9 @@ def graph_format(path: Path, name: str | None) -> GraphFormat:
     ending = "" if path is None else PurePath(os.fspath(path)).suffix.lower()
     if ending in endings:
         return endings[ending]
-    known = ", ".join(f"{format.ending} ({name})" for name, format in FORMATS.items())
+    formats = ", ".join(f"{format.ending} ({name})" for name, format in FORMATS.items())
     where = "without a path" if path is None else f'"{os.fspath(path)}"'
-    hint = f"give a path that ends in one of {known}, or format=; model.save keeps all of a model"
+    hint = f"give a path that ends in one of {formats}, or format=; model.save keeps all of a model"
     raise DataError("NNM704", f"the format of an export {where} is not known", hint=hint)
 
 
@@ -127,7 +127,7 @@ async def write_graph(
     """
     for name in options:
         if name not in format.options:
-            having = [other for other, each in FORMATS.items() if name in each.options]
+            having = [other for other, format in FORMATS.items() if name in format.options]
             message = f'exports to {format.ending} have no option "{name}"'
             hint = f'{name} is an option of "{having[0]}"' if having else "leave it out"
             raise DataError("NNM703", message, hint=hint)

@@ -52,10 +52,10 @@ def build_metadata(checkpoint: Checkpoint) -> dict[str, Any]:
     numbers = {n: a.values()[0] for n, a in c.state.items() if _is_number(n, a)}
     scale = {name: numbers.pop(name) for name in SCALE_STATE if name in numbers}
     clip = {key: numbers.pop(name) for key, name in CLIP.items() if name in numbers}
-    given, resolved = c.settings.explicit_values(), c.settings.to_dict()
+    explicit, resolved = c.settings.explicit_values(), c.settings.to_dict()
     return {
         "epoch": c.epoch,
-        "hyperparameters": {"given": plain(given), "resolved": plain(resolved)},
+        "hyperparameters": {"given": plain(explicit), "resolved": plain(resolved)},
         "schedule": {**c.schedule, "t": c.step, "numbers": plain(numbers)},
         "loss": c.losses,
         "rng": {"seed": c.settings.seed, "shuffling": c.epoch, "dropout": c.step},

@@ -46,8 +46,8 @@ class Synchronous:
         object.__setattr__(self, "__wrapped__", thing)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.__wrapped__, name)
-        return _public(found) if callable(found) else _shown(found)
+        attribute = getattr(self.__wrapped__, name)
+        return _public(attribute) if callable(attribute) else _wrap(attribute)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__wrapped__, name, _bare(value))
@@ -64,13 +64,13 @@ class Synchronous:
                     "arrays",
                 )
             # The function is being traced in this thread, and there is nothing to wait for.
-            return _shown(function(*positional, **named))
+            return _wrap(function(*positional, **named))
 
-        async def called() -> Any:
-            found = function(*positional, **named)
-            return await found if _has_to_wait(found) else found
+        async def wait_for_call() -> Any:
+            result = function(*positional, **named)
+            return await result if _has_to_wait(result) else result
 
-        return _shown(_result(called()))
+        return _wrap(_result(wait_for_call()))
 
     def __enter__(self) -> Synchronous:
         return self
@@ -103,15 +103,15 @@ def _public(found: Any) -> Any:
     return Synchronous(found) if wrap else found
 
 
-def _shown(found: Any) -> Any:
+def _wrap(value: Any) -> Any:
     """Wrap objects with asynchronous methods, except arrays, which wait themselves."""
-    if type(found) is tuple:
-        return tuple(map(_shown, cast("Sequence[Any]", found)))
-    kind = cast("type[Any]", type(found))
+    if type(value) is tuple:
+        return tuple(map(_wrap, cast("Sequence[Any]", value)))
+    kind = cast("type[Any]", type(value))
     ours = kind.__module__.partition(".")[0] == "webnnm" and kind is not Synchronous
-    ours = ours and not isinstance(found, Array)
-    methods = (each for base in kind.__mro__ for each in vars(base).values()) if ours else ()
-    return Synchronous(found) if any(map(is_asynchronous, methods)) else found
+    ours = ours and not isinstance(value, Array)
+    methods = (member for base in kind.__mro__ for member in vars(base).values()) if ours else ()
+    return Synchronous(value) if any(map(is_asynchronous, methods)) else value
 
 
 def _has_to_wait(found: Any) -> bool:
@@ -121,7 +121,7 @@ def _has_to_wait(found: Any) -> bool:
 
 def _is_traced(values: Sequence[Any]) -> bool:
     leaves, _ = flatten(values)
-    return any(isinstance(each, Array) and isinstance(each.scope, Trace) for each in leaves)
+    return any(isinstance(leaf, Array) and isinstance(leaf.scope, Trace) for leaf in leaves)
 
 
 def _bare(value: Any) -> Any:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from webnnm.core.shapes import Shape
-from webnnm.eager.applying import Parameters, compute_graph, keep, named_inputs, only_output
+from webnnm.eager.applying import Parameters, compute_graph, keep, name_inputs, only_output
 from webnnm.formats.onnx.importing.importer import Imported
 from webnnm.formats.onnx.importing.sizes import Shapes
 
@@ -21,7 +21,7 @@ class OnnxFunction:
 
     def __call__(self, params: Parameters, inputs: Sequence[Any]) -> Any:
         """Return what `OnnxModel.apply` does."""
-        operands = named_inputs(self._names, inputs)
+        operands = name_inputs(self._names, inputs)
         sizes: dict[str, Shape] = {name: x.shape for name, x in operands.items()}
         imported = keep(self._kept, (*sizes.items(),), partial(self._imported, sizes))
         return only_output(compute_graph(imported.graph, operands, params, {}, prefix=""))

@@ -52,14 +52,14 @@ def initialisers(network: Network) -> dict[str, Initialiser]:
     """
     users = _users(network)
     return {
-        parameter.name: _written(network.outline, parameter)
+        parameter.name: _read_initialiser(network.outline, parameter)
         if parameter.init is not None
         else _default(parameter, users)
         for parameter in network.parameters
     }
 
 
-def _written(outline: Outline, parameter: ParameterVertex) -> Initialiser:
+def _read_initialiser(outline: Outline, parameter: ParameterVertex) -> Initialiser:
     init = parameter.init
     assert init is not None
     name = str(init.function) if isinstance(init, Call) else str(init)
@@ -182,7 +182,7 @@ def _users(network: Network) -> dict[int, list[LayerVertex]]:
     """Return, for each vertex, the layers that take it as first operand."""
     users: dict[int, list[LayerVertex]] = {}
     for layer in network.layers:
-        flow: Sequence[Vertex] = [source.vertex for source in layer.operands[:1]]
-        for vertex in flow:
+        inputs: Sequence[Vertex] = [source.vertex for source in layer.operands[:1]]
+        for vertex in inputs:
             users.setdefault(id(vertex), []).append(layer)
     return users

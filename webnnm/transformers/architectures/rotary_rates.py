@@ -145,7 +145,7 @@ def _yarn(rope: Config, config: Config, base: float, plain: list[float]) -> Rota
         share = min(1.0, max(0.0, (index - first) / (last - first)))
         return share * rate / factor + (1 - share) * rate
 
-    scaled = tuple(slow_down(place, rate) for place, rate in enumerate(plain))
+    scaled = tuple(slow_down(index, rate) for index, rate in enumerate(plain))
     return Rotation(base, scaled, _larger(rope, factor))
 
 

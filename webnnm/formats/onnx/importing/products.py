@@ -176,10 +176,10 @@ def _contract(
     x, y = (
         broadcast_to(
             c,
-            each,
-            [shape[k] if k in both else n for k, n in zip(subscripts, each.shape, strict=True)],
+            operand,
+            [shape[k] if k in both else n for k, n in zip(subscripts, operand.shape, strict=True)],
         )
-        for subscripts, each in ((one, x), (other, y))
+        for subscripts, operand in ((one, x), (other, y))
     )
     left = _group_axes(c, one, x, (batch, rows, inner))
     right = _group_axes(c, other, y, (batch, inner, columns))
