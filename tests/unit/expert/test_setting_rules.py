@@ -166,6 +166,36 @@ CASES = [
         "patience 5 follows the training loss",
         trained(ROWS, epochs=80, patience=5),
     ),
+    Case(
+        "E715",
+        trained(optimizer="adamw", momentum_factor=0.5),
+        "momentum_factor 0.5 has no effect with optimizer='adamw'",
+        trained(optimizer="sgdm", momentum_factor=0.5),
+    ),
+    Case(
+        "E715",
+        trained(schedule="cosine", step_epochs=3, step_factor=0.5),
+        "step_factor 0.5 has no effect with schedule='cosine'",
+        trained(schedule="plateau", step_epochs=3, step_factor=0.5),
+    ),
+    Case(
+        "E715",
+        trained(regularization="L1", lambda2=0.1),
+        "lambda2 0.1 has no effect with regularization='L1'",
+        trained(regularization="L1+L2", lambda2=0.1),
+    ),
+    Case(
+        "E715",
+        trained(gradient_clipping="agc", clip_alpha=0.5),
+        "clip_alpha 0.5 has no effect with gradient_clipping='agc'",
+        trained(gradient_clipping="global", clip_alpha=0.5),
+    ),
+    Case(
+        "E715",
+        trained(gradient_clipping="off", agc_lambda=0.1),
+        "agc_lambda 0.1 has no effect with gradient_clipping='off'",
+        trained(gradient_clipping="agc", agc_lambda=0.1),
+    ),
 ]
 
 QUIET = [
@@ -187,6 +217,12 @@ QUIET = [
     ("E710", trained(batch_size=1, accumulate=20)),
     ("E712", trained({"training": 105}, epochs=20, validate_every=50)),
     ("E714", trained({"training": 105})),
+    # What the optimizer does not read, E715 reports.
+    ("E326", trained(optimizer="adamw", momentum_factor=0.999)),
+    ("E327", trained(optimizer="sgdm", epsilon=1.0)),
+    ("E715", trained(optimizer="adamw", step_factor=0.1)),
+    # Another rule may still choose the penalty and the clipping.
+    ("E715", trained(lambda2=0.1, agc_lambda=0.1)),
 ]
 
 

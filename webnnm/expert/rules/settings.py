@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
-from webnnm.expert.rules.rule import Hit, rule
+from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.expert.rules.schedule import MIN_UPDATES
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.settings import Settings
 
 MIN_RATE_RATIO = 0.01
 """At a hundredth of the optimizer's default a training takes about a hundred times the steps."""
@@ -39,6 +40,9 @@ MIN_PATIENCE = 3
 """A validation loss often rises by chance from one epoch to the next, but rarely three times in a
 row."""
 MAX_WEIGHT_RATIO = 1000.0
+STEPPED_SCHEDULES = ("step", "plateau")
+"""The schedules that drop the rate in steps, by step_factor."""
+DEFAULTS = Settings()
 
 
 def updates(facts: Facts, epochs: float | None = None) -> int | None:
@@ -140,7 +144,7 @@ def large_momentum(facts: Facts) -> Hit | None:
     Ignore it in trainings of tens of thousands of steps at a correspondingly lower rate.
     """
     factor = facts.settings.momentum_factor or 0.0
-    if factor <= MAX_MOMENTUM:
+    if factor <= MAX_MOMENTUM or "momentum_factor" in _unread(facts.settings):
         return None
     message = f"momentum {factor:g} averages {1 / (1 - factor):,.0f} steps"
     return Hit(message=message, fix={"momentum_factor": 0.9})
@@ -162,7 +166,7 @@ def large_epsilon(facts: Facts) -> Hit | None:
     Ignore it where lr was raised accordingly.
     """
     epsilon, optimizer = facts.settings.epsilon or 0.0, OPTIMIZERS[facts.settings.optimizer]
-    if epsilon <= MAX_EPSILON:
+    if epsilon <= MAX_EPSILON or "epsilon" in _unread(facts.settings):
         return None
     message = f"epsilon {epsilon:g} is as large as gradients are"
     return Hit(message=message, fix={"epsilon": optimizer.defaults["epsilon"]})
@@ -587,3 +591,57 @@ def patience_without_validation(facts: Facts) -> Hit | None:
         return None
     message = f"patience {patience:g} follows the training loss: there are no validation rows"
     return Hit(message=message, fix={"validation_split": 0.2})
+
+
+@rule("E715", "warning", "Leave it out, or choose what reads it.")
+def unread_settings(facts: Facts) -> Hit | None:
+    """A setting is given that belongs to another optimizer, schedule, penalty or clipping than the
+    chosen one.
+
+    Each optimizer reads its own numbers, only the schedules step and plateau drop the rate, each
+    λ belongs to one penalty. What is not read changes nothing: the training is another one than
+    was meant.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
+    >>> print(review(text, optimizer="adamw", momentum_factor=0.5).finding("E715"))
+    warning E715: momentum_factor 0.5 has no effect with optimizer='adamw'
+      → Leave it out, or choose what reads it.
+
+    Ignore it where several optimizers or schedules are tried with the same settings.
+    """
+    settings = facts.settings
+    unread = {
+        name: choice
+        for name, choice in _unread(settings).items()
+        if name in settings.explicit and getattr(settings, name) != getattr(DEFAULTS, name)
+    }
+    if not unread:
+        return None
+    messages = [
+        f"{name} {getattr(settings, name):g} has no effect with "
+        f"{choice}={getattr(settings, choice)!r}"
+        for name, choice in unread.items()
+    ]
+    return Hit(
+        message=join_names(messages, "; "),
+        fix={name: getattr(DEFAULTS, name) for name in unread},
+    )
+
+
+def _unread(settings: Settings) -> dict[str, str]:
+    """Return which settings are not read, with the setting whose value is the reason."""
+    read = OPTIMIZERS[settings.optimizer].defaults
+    numbers = dict.fromkeys(n for o in OPTIMIZERS.values() for n in o.defaults if n not in read)
+    unread = dict.fromkeys(numbers, "optimizer")
+    if settings.schedule not in STEPPED_SCHEDULES:
+        unread |= dict.fromkeys(("step_epochs", "step_factor"), "schedule")
+    for kind, strength in (("L1", "lambda1"), ("L2", "lambda2")):
+        if settings.regularization != "auto" and kind not in settings.regularization:
+            unread[strength] = "regularization"
+    clipping = settings.gradient_clipping
+    if clipping not in ("auto", "agc"):
+        unread["agc_lambda"] = "gradient_clipping"
+    if clipping not in ("auto", "global"):
+        unread |= dict.fromkeys(("clip_alpha", "clip_epsilon"), "gradient_clipping")
+    return unread
