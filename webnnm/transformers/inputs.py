@@ -25,6 +25,8 @@ SHIFTED = frozenset({"bart"})
 """Values of `model_type` whose decoders read `input_ids` if `decoder_input_ids` is left out."""
 COUNTED = frozenset({"m2m_100"})
 """Values of `model_type` whose positions count only tokens that are not padding."""
+MASKED = frozenset({"opt"})
+"""Values of `model_type` whose positions count only tokens that `attention_mask` does not hide."""
 LIMITS: Mapping[str, Sequence[str]] = {
     "input_ids": ("vocab_size",),
     "position_ids": ("n_positions",),
@@ -55,6 +57,8 @@ def read_inputs(
         arrays["decoder_input_ids"] = _shift_tokens_right(arrays["input_ids"], start)
     if config.get("model_type") in COUNTED:
         _count_positions(vertices, arrays, config.get("pad_token_id", 1))
+    if config.get("model_type") in MASKED and "attention_mask" in arrays:
+        _count_positions(vertices, arrays, 0, by="attention_mask")
     for name, vertex in vertices.items():
         if name not in arrays:
             arrays[name] = _default(vertex, arrays)
@@ -99,10 +103,15 @@ def _shift_tokens_right(ids: HostArray, start: int) -> HostArray:
     return HostArray.of([[start, *row[:-1]] for row in ids.tolist()], ids.dtype)
 
 
-def _count_positions(vertices: Vertices, arrays: dict[str, HostArray], padding: int) -> None:
-    """Add positions that were left out: 0, 1, 2, … for the tokens that are not padding."""
+def _count_positions(
+    vertices: Vertices, arrays: dict[str, HostArray], padding: int, by: str = "input_ids"
+) -> None:
+    """Add positions that were left out: 0, 1, 2, … for the tokens that are not padding.
+
+    Where the input `by` is `padding`, a token is.
+    """
     for of in ("", "decoder_"):
-        ids, name = arrays.get(f"{of}input_ids"), f"{of}position_ids"
+        ids, name = arrays.get(f"{of}{by}"), f"{of}position_ids"
         if ids is None or name not in vertices or name in arrays:
             continue
         rows: list[list[int]] = []
@@ -171,6 +180,6 @@ def _limits(config: Mapping[str, Any], name: str) -> Sequence[str]:
     if name == "decoder_input_ids" and config.get("decoder_vocab_size"):
         return ("decoder_vocab_size",)
     name = name.removeprefix("decoder_")
-    if name == "position_ids" and config.get("model_type") in COUNTED:
+    if name == "position_ids" and config.get("model_type") in COUNTED | MASKED:
         return ("max_position_embeddings",)
     return LIMITS.get(name, ())

@@ -40,6 +40,14 @@ LLAMA = {
     "max_position_embeddings": 64,
 }
 GPT2 = {"vocab_size": 47, "n_positions": 19, "n_embd": 20, "n_layer": 2, "n_head": 4}
+OPT = {
+    "vocab_size": 47,
+    "hidden_size": 20,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "ffn_dim": 31,
+    "max_position_embeddings": 19,
+}
 BERT = {
     "vocab_size": 41,
     "hidden_size": 18,
@@ -184,6 +192,33 @@ CASES = [
         {**GPT2, "n_head": 5, "activation_function": "silu"},
         inputs=("attention_mask", "position_ids"),
         rows="left",
+    ),
+    Case("opt-plain", "OPTForCausalLM", OPT, inputs=("attention_mask", "position_ids")),
+    Case("opt-left", "OPTForCausalLM", {**OPT, "num_attention_heads": 5}, rows="left"),
+    Case(
+        "opt-projected",
+        "OPTForCausalLM",
+        {
+            **OPT,
+            "word_embed_proj_dim": 13,
+            "do_layer_norm_before": False,
+            "num_hidden_layers": 3,
+            "activation_function": "gelu",
+        },
+        rows="left",
+    ),
+    Case(
+        "opt-untied",
+        "OPTForCausalLM",
+        {**OPT, "enable_bias": False, "tie_word_embeddings": False},
+        rows="",
+    ),
+    Case(
+        "opt-base",
+        "OPTModel",
+        {**OPT, "word_embed_proj_dim": 23, "_remove_final_layer_norm": True},
+        rows="",
+        batch=2,
     ),
     Case("llama-plain", "LlamaForCausalLM", LLAMA),
     Case(

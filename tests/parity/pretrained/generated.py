@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import webnnm
-from tests.parity.pretrained.cases import BART, LLAMA, T5, Case
+from tests.parity.pretrained.cases import BART, LLAMA, OPT, T5, Case
 from tests.parity.pretrained.fixtures import Fixture
 from tests.parity.pretrained.outcome import files
 from webnnm import PretrainedModel
@@ -34,6 +34,7 @@ CASES = [
     ),
     Case("m2m", "M2M100ForConditionalGeneration", {**LONG, "eos_token_id": 11}),
     Case("llama", "LlamaForCausalLM", {**LLAMA, "max_position_embeddings": 90}),
+    Case("opt", "OPTForCausalLM", {**OPT, "max_position_embeddings": 90}),
 ]
 ROWS = 7, 12, 3
 """How many tokens the rows have."""
@@ -79,7 +80,7 @@ def draw_rows(vocabulary: int, seed: int) -> list[list[int]]:
 def settings_of(case: Case) -> dict[str, dict[str, Any]]:
     """Return the settings by name; only decoders that read something have a forced first token."""
     found = {name: dict(each) for name, each in SETTINGS.items()}
-    if case.name == "llama":
+    if case.name in ("llama", "opt"):
         for each in found.values():
             each.pop("forced_bos_token_id", None)
     return found

@@ -34,7 +34,14 @@ def test_outputs_are_those_of_transformers(case: Case) -> None:
     assert difference(outputs(fixture, fixtures.SEED), fixture) <= LIMIT
 
 
-@pytest.mark.parametrize(("name", "word"), [("gpt2-plain", "n_positions"), ("bert-base", "rows")])
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("gpt2-plain", "n_positions"),
+        ("opt-plain", "max_position_embeddings"),
+        ("bert-base", "rows"),
+    ],
+)
 def test_more_tokens_than_positions_are_refused(name: str, word: str) -> None:
     long = replace(recorded()[name], inputs={"input_ids": np.zeros((1, 20), np.int64)})
     with pytest.raises(WebNNMError, match="NNM711") as caught:

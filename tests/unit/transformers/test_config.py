@@ -107,6 +107,11 @@ def test_variants_of_gpt2_are_refused(key: str) -> None:
     assert f'"{key}" is true, which is not supported' in refused({**GPT2, key: True})
 
 
+def test_norms_of_opt_have_weights() -> None:
+    message = refused({"model_type": "opt", "layer_norm_elementwise_affine": False})
+    assert '"layer_norm_elementwise_affine" is false, which is not supported' in message
+
+
 def test_keys_can_be_ignored() -> None:
     assert write_model({**LLAMA, "my_notes": "kept"}, ignore=["my_notes"]).source
     assert 'ignore=["my_notes"]' in refused({**LLAMA, "my_notes": "kept"})
@@ -123,6 +128,7 @@ REAL: Mapping[str, Mapping[str, Any]] = {
     "bert": {"directionality": "bidi", "pooler_type": "first_token_transform"},
     "distilbert": {"tie_weights_": True, "qa_dropout": 0.1, "seq_classif_dropout": 0.2},
     "t5": {"n_positions": 512, "output_past": True, "initializer_factor": 1.0},
+    "opt": {"prefix": "</s>", "activation_dropout": 0.0, "layerdrop": 0.0, "init_std": 0.02},
     "bart": {"add_bias_logits": False, "normalize_embedding": True, "save_step": 13},
 }
 """Keys of published configs on which nothing depends."""

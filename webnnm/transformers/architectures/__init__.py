@@ -23,6 +23,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "m2m_100": "bart",
     "marian": "bart",
     "mistral": "llama",
+    "opt": "opt",
     "qwen2": "llama",
     "qwen3": "llama",
     "sam": "sam",
