@@ -76,8 +76,8 @@ quality: ## scores with default settings, beside scikit-learn and PyTorch, insta
 	@$(PYTHON) -m tools.quality quality $(ARGS)
 
 .PHONY: parity-fixtures
-parity-fixtures: ## write the fixtures of tests/parity anew from PyTorch
-	@$(PYTHON) -m tools.parity write_fixtures
+parity-fixtures: ## write the fixtures of tests/parity anew from PyTorch; ARGS="pretrained" only those of a folder
+	@$(PYTHON) -m tools.parity write_fixtures $(ARGS)
 
 serve: ## serve the site on localhost
 	@$(SETUP) site

@@ -1,24 +1,39 @@
-"""Writes the fixtures anew from PyTorch: `make parity-fixtures`."""
+"""Writes the fixtures anew from PyTorch, or those of some groups: `make parity-fixtures`."""
 
 from __future__ import annotations
+
+import sys
 
 from tests.parity import fixtures
 from tests.parity.cases import CASES
 from tests.parity.pretrained.live import record as record_pretrained
 from tests.parity.torch_reference import expected
-from tests.parity.training.live import record
+from tests.parity.training.live import record as record_training
 from tests.parity.tuning.live import record as record_tuning
 
 
-def main() -> None:
-    """Compute every case and write the file."""
+def record_operators() -> None:
+    """Compute the cases of operators."""
     fixtures.write({str(case): fixtures.Fixture(*expected(case, fixtures.SEED)) for case in CASES})
     size = fixtures.FILE.stat().st_size / 1000
     print(f"{fixtures.FILE.name}: {len(CASES)} cases, {size:.0f} kB")
-    record()
-    record_pretrained()
-    record_tuning()
+
+
+GROUPS = {
+    "operators": record_operators,
+    "training": record_training,
+    "pretrained": record_pretrained,
+    "tuning": record_tuning,
+}
+
+
+def main(groups: list[str]) -> None:
+    """Compute every case of the groups, by default of all, and write their files."""
+    if unknown := [group for group in groups if group not in GROUPS]:
+        raise SystemExit(f"unknown groups: {', '.join(unknown)}; there are {', '.join(GROUPS)}")
+    for group in groups or GROUPS:
+        GROUPS[group]()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
