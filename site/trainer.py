@@ -69,6 +69,7 @@ SOON = (
     "evaluation.classification_report",
     "expert.facts.learning",
     "expert.rules.settings",
+    "model.report",
     *(f"expert.rules.{name}" for name in ("course", "generalisation", "learning", "units")),
     "runtime.testing.evaluator",
     "snapshots.snapshot",

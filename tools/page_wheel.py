@@ -47,7 +47,7 @@ LATE = (
             *("page/downloads", "page/sounds", "page/tokenizers"),
         )
     ),
-    *(f"{PACKAGE}{name}.py" for name in ("core/lru_cache", "model/graph_text")),
+    *(f"{PACKAGE}{name}.py" for name in ("core/lru_cache", "model/graph_text", "model/report")),
     *(f"{PACKAGE}diagram/_dagre/{name}" for name in ("LICENSE", "dagre.min.js")),
     *(
         f"{PACKAGE}backends/{name}.py"

@@ -23,7 +23,6 @@ from webnnm.graph.elaboration.outline import Warning
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.model.creation import ModelSettings, model_document, read_model_settings
 from webnnm.model.keywords import read_hyperparameters
-from webnnm.model.report import layer_rows, parameter_count, summary
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
 from webnnm.runtime.state import ModelState
@@ -255,15 +254,20 @@ class NNModel:
 
     def summary(self) -> str:
         """Return a table of the layers with their shapes and parameter counts."""
+        from webnnm.model.report import summary
+
         return summary(self.state.network, self.backend.description)
 
     def _repr_html_(self) -> str:
         from webnnm.core.markup import html_table
+        from webnnm.model.report import layer_rows, parameter_count
 
         told = f"{parameter_count(self.state.network)}, running on {self.backend.description}"
         return html_table(layer_rows(self.state.network), f"{self.name or 'model'}: {told}")
 
     def __repr__(self) -> str:
+        from webnnm.model.report import parameter_count
+
         told = parameter_count(self.state.network)
         return f"<{type(self).__name__} {self.name or 'model'}: {told}>"
 
