@@ -20,10 +20,10 @@ from tools.common import ROOT, say
 PACKAGE = ROOT / "webnnm"
 SHOWN = 30
 
-MAX_PARTICIPLES = 27
+MAX_PARTICIPLES = 20
 """The most functions of the package that may begin with a participle."""
 
-MAX_VAGUE_LOCALS = 63
+MAX_VAGUE_LOCALS = 25
 """The most assignments in functions of the package to one of `VAGUE`."""
 
 VAGUE = frozenset(

@@ -42,7 +42,7 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
     decisions = _Decisions(facts)
     findings: list[Finding] = []
     locate = _locator(facts.network)
-    for rule in RULES.about(facts):
+    for rule in RULES.select(facts):
         if rule.id not in off:
             findings += _apply(rule, facts, locate, partial(decisions.decide, rule.id))
     decisions.add_strengths()

@@ -353,8 +353,8 @@ def _mask_scores(
     if shifted:
         ahead = b.constant([j - i for i in range(length) for j in range(tokens)], "float32")
         amounts = [_valid(b, value) for value in (keys, queries)]
-        apart = b.reshape(amounts[0] - amounts[1], new_shape=(batch, *middle, 1, 1))
-        later = b.greater(b.reshape(ahead, new_shape=(length, tokens)), apart)
+        padding_difference = b.reshape(amounts[0] - amounts[1], new_shape=(batch, *middle, 1, 1))
+        later = b.greater(b.reshape(ahead, new_shape=(length, tokens)), padding_difference)
         scores = scores + b.cast(later, type="float32") * MASKED["float32"]
     if keys.mask is None:
         return scores

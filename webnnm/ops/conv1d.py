@@ -74,10 +74,10 @@ def _padding(value: Value) -> Ends | str:
 
 def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
     """Return the padding at both ends."""
-    asked: Ends | str = options["padding"]
-    if isinstance(asked, str):
+    padding: Ends | str = options["padding"]
+    if isinstance(padding, str):
         return same_padding(size, reach(length, options["dilations"]), options["strides"])
-    return asked
+    return padding
 
 
 def _roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple[Role, int]:

@@ -26,15 +26,15 @@ def _gradient(_b: Builder, g: Tensor, _y: Tensor, _x: Tensor, **_: Any) -> list[
 
 def _sources(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> list[int | None]:
     """Return, for each dimension of the result, the feature it comes from; None if it is new."""
-    asked: values.Sizes = layer.options["new_shape"]
+    requested: values.Sizes = layer.options["new_shape"]
     rank = len(names)
-    if asked.names is None or not any(names):
-        extra = len(asked.sizes) - rank
-        return [k - extra if k >= extra else None for k in range(len(asked.sizes))]
-    unknown = [name for name in names if name not in asked.names]
+    if requested.names is None or not any(names):
+        extra = len(requested.sizes) - rank
+        return [k - extra if k >= extra else None for k in range(len(requested.sizes))]
+    unknown = [name for name in names if name not in requested.names]
     if unknown:
         layer.fail("NNM307", f'dimension "{unknown[0]}" is missing', at="new_shape")
-    return [names.index(name) if name in names else None for name in asked.names]
+    return [names.index(name) if name in names else None for name in requested.names]
 
 
 def _shape(layer: ShapeView) -> None:
@@ -55,9 +55,9 @@ def _shape(layer: ShapeView) -> None:
         result.learn(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
-    asked: values.Sizes = layer.options["new_shape"]
+    requested: values.Sizes = layer.options["new_shape"]
     own_names = [None if feature is None else source.names[feature] for feature in sources]
-    result.learn_names(asked.names or own_names)
+    result.learn_names(requested.names or own_names)
     result.learn_sequence(source.sequence)
 
 

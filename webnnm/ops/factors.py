@@ -137,10 +137,10 @@ def _angles(
     between = (between + b.gather(between, pairs, axis=axis)) * 0.5
     first = b.constant([1.0 if k > i else -1.0 for i, k in enumerate(partners)], "float32", (n, 1))
     paired = b.constant([float(k != i) for i, k in enumerate(partners)], "float32", (n, 1))
-    apart = others - own
-    way = b.where(b.equal(apart, 0.0), first, b.sign(apart)) * paired
+    difference = others - own
+    way = b.where(b.equal(difference, 0.0), first, b.sign(difference)) * paired
     double = between * 2.0
-    long = b.abs(apart) + b.sqrt(apart * apart + double * double)
+    long = b.abs(difference) + b.sqrt(difference * difference + double * double)
     tangent = double * way / b.where(b.equal(long, 0.0), 1.0, long)
     cosine = 1.0 / b.sqrt(1.0 + tangent * tangent)
     return cosine, cosine * tangent
@@ -303,9 +303,9 @@ def _svd_gradient(b: Builder, g: Sequence[Tensor], y: Sequence[Tensor], _x: Tens
     row = b.reshape(values, new_shape=(*lead, 1, k))
     none = b.equal(values, 0.0)
     inverse = b.where(none, 0.0, 1.0 / b.where(none, 1.0, values))
-    apart = _apart(b, values * values)
-    left = apart * b.matmul(transpose_matrices(b, u), gu)
-    right = apart * b.matmul(v, transpose_matrices(b, gv))
+    inverse_gaps = _apart(b, values * values)
+    left = inverse_gaps * b.matmul(transpose_matrices(b, u), gu)
+    right = inverse_gaps * b.matmul(v, transpose_matrices(b, gv))
     inner = _diagonal(b, gs) + (left + transpose_matrices(b, left)) * row
     inner = inner + column * (right + transpose_matrices(b, right))
     gradient = b.matmul(b.matmul(u, inner), v)

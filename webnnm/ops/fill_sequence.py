@@ -29,20 +29,20 @@ def _decompose(b: Builder, *, type: DataType, shape: Shape, start: float, delta:
 
 
 def _shape(layer: ShapeView) -> None:
-    asked: values.Sizes | None = layer.options["shape"]
+    requested: values.Sizes | None = layer.options["shape"]
     like = layer.tensors.get("like")
-    if (asked is None) == (like is None):
+    if (requested is None) == (like is None):
         layer.fail("NNM304", '"fillSequence" needs either shape= or like=')
     if like is not None:
         if like.dims is not None and like.sequence is None:
             layer.fail("NNM411", "the value that like= names has no sequence", at="like")
         _learn(layer, [], ())
         layer.result.learn_sequence(like.sequence)
-    elif asked is not None:
-        sizes = [size for size in asked.sizes if isinstance(size, int) and size >= 1]
-        if len(sizes) < len(asked.sizes):
+    elif requested is not None:
+        sizes = [size for size in requested.sizes if isinstance(size, int) and size >= 1]
+        if len(sizes) < len(requested.sizes):
             layer.fail("NNM109", "the sizes of a sequence must be integers from 1", at="shape")
-        _learn(layer, sizes, asked.names or (None,) * len(sizes))
+        _learn(layer, sizes, requested.names or (None,) * len(sizes))
 
 
 def _learn(layer: ShapeView, sizes: list[int], names: Any) -> None:

@@ -45,9 +45,9 @@ def _gradient(
     else:
         # WebNN has no scatter-add: rows are added up by a product with a one-hot matrix.
         flat = b.cast(wrap_to_int32(b, b.reshape(indices, new_shape=(1, -1)), n), type="float32")
-        apart = b.constant(range(n), "float32", (n, 1)) - flat
+        differences = b.constant(range(n), "float32", (n, 1)) - flat
         # 1 − |difference|, but not below 0: it touches less memory than a comparison and a cast.
-        chosen = b.relu(1 - b.abs(apart))
+        chosen = b.relu(1 - b.abs(differences))
         total = b.matmul(b.cast(chosen, type=g.dtype), rows)
     sizes = (n, *(size for d, size in enumerate(x.shape) if d != axis))
     back = (*range(1, axis + 1), 0, *range(axis + 1, x.rank))
@@ -63,10 +63,10 @@ def _positions(layer: ShapeView | BuildView) -> list[tuple[Role, Any]]:
 
     Features come from the last to the first: dropping one does not change the index of the next.
     """
-    asked: values.Sizes = layer.options["shape"]
-    if asked.names is None:
+    requested: values.Sizes = layer.options["shape"]
+    if requested.names is None:
         layer.fail("NNM304", '"gather" needs data= or indices=, or positions by name')
-    pairs = zip(layer.axes("shape") or [], asked.sizes, strict=True)
+    pairs = zip(layer.axes("shape") or [], requested.sizes, strict=True)
     return sorted(pairs, key=lambda p: p[0] if isinstance(p[0], int) else -1, reverse=True)
 
 
@@ -80,8 +80,8 @@ def _shape(layer: ShapeView) -> None:
     if layer.options["data"] is not None or "indices" in layer.tensors:
         if layer.options["data"] is not None:
             index = _constant_shape(layer, source)
-            asked: values.Sizes | None = layer.options["shape"]
-            index_names = (None if asked is None else asked.names) or (None,) * len(index)
+            requested: values.Sizes | None = layer.options["shape"]
+            index_names = (None if requested is None else requested.names) or (None,) * len(index)
         else:
             indices = layer.tensors["indices"]
             if indices.dims is None:
@@ -94,9 +94,9 @@ def _shape(layer: ShapeView) -> None:
             layer.fail("NNM405", f"{source} has no dimension to pick from", at="axis", hint=hint)
         _check_range(layer, axis)
         at = axis if isinstance(axis, int) else 0
-        gone = 1 if isinstance(axis, int) else 0
-        dims[at : at + gone] = index
-        names[at : at + gone] = index_names
+        removed = 1 if isinstance(axis, int) else 0
+        dims[at : at + removed] = index
+        names[at : at + removed] = index_names
         sequence = None if axis == "sequence" else sequence
     elif layer.options["shape"] is not None:
         sequence = _pick(layer, dims, names, sequence)
@@ -255,12 +255,12 @@ def _per_sample(
     wide = b.expand(wide, new_shape=(*sizes, *indices.features))
     starts = [n * i for i in range(samples)]
     offsets = b.constant(starts, indices.tensor.dtype, (*sizes, *(1,) * indices.rank))
-    taken = b.gather(flat, wide + offsets, axis=0)
+    gathered = b.gather(flat, wide + offsets, axis=0)
     before = axis if isinstance(axis, int) else 0
     order: list[Any] = [*lead, *(before + k for k in range(indices.rank))]
     order += [_feature_index(k, axis, indices.rank) for k in features]
     rank = len(order) - len(lead)
-    return LayoutTensor(taken, tuple(order), source.sequence).reorder((*lead, *range(rank)))
+    return LayoutTensor(gathered, tuple(order), source.sequence).reorder((*lead, *range(rank)))
 
 
 def _stablehlo(h: Any, x: Any, indices: Any, *, axis: int) -> Any:

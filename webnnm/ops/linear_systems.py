@@ -114,8 +114,8 @@ def _pivots(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     elimination = _eliminate(b, x, slice_axis(b, x, x.rank - 1, 0, 1) * 0.0, "determinant")
     lead = x.shape[:-2]
     pivots, exchanged = (
-        b.reshape(b.concat(several, axis=x.rank - 1), new_shape=(*lead, x.shape[-1]))
-        for several in (
+        b.reshape(b.concat(size, axis=x.rank - 1), new_shape=(*lead, x.shape[-1]))
+        for size in (
             elimination.pivots,
             [b.cast(e, type="float32") for e in elimination.exchanged],
         )

@@ -59,9 +59,9 @@ def _split(shape: Shape, parts: Shape) -> tuple[list[int], list[int]]:
     block_shape: list[int] = []
     blocks: list[int] = []
     for size, part in zip(shape, parts, strict=True):
-        several = 1 < part < size
-        block_shape += [part, size // part] if several else [size]
-        blocks += [part, 1] if several else [part]
+        is_partial = 1 < part < size
+        block_shape += [part, size // part] if is_partial else [size]
+        blocks += [part, 1] if is_partial else [part]
     return block_shape, blocks
 
 

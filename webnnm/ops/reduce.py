@@ -79,13 +79,13 @@ def _gradient(derivative: Derivative) -> Callable[..., list[Tensor]]:
     return gradient
 
 
-def _ties(b: Builder, g: Tensor, y: Tensor, x: Tensor, axes: Sequence[int]) -> Tensor:
+def _split_ties(b: Builder, g: Tensor, y: Tensor, x: Tensor, axes: Sequence[int]) -> Tensor:
     """Elements that reach the extremum share the gradient equally."""
     chosen = as_number(b, b.equal(x, y), g)
     return g * chosen / b.reduce_sum(chosen, axes=axes, keep_dimensions=True)
 
 
-def _others(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
+def _product_of_others(b: Builder, x: Tensor, axes: Sequence[int]) -> Tensor:
     """Return, for each element, the product of all others along the axes, correct at zeros too.
 
     Prefix and suffix products by doubling: log₂ n multiplications of whole tensors.
@@ -133,18 +133,18 @@ def infer_reduced_shape(layer: ShapeView, option: str = "axes") -> None:
     if source.dims is None or axes is None:
         return
     keep = layer.options["keep_dimensions"]
-    kept_axes = [k for k in range(len(source.dims)) if keep or k not in axes]
-    dims = [1 if k in axes else source.dims[k] for k in kept_axes]
+    kept = [k for k in range(len(source.dims)) if keep or k not in axes]
+    dims = [1 if k in axes else source.dims[k] for k in kept]
     try:
         layer.result.learn(dims)
-        for k, size in zip(kept_axes, layer.result.dims or (), strict=True):
+        for k, size in zip(kept, layer.result.dims or (), strict=True):
             if k not in axes:
                 source.learn_size(k, size)
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {dims}", at="shape")
-    layer.result.learn_names([source.names[k] for k in kept_axes])
-    gone = "sequence" in axes and not keep
-    layer.result.learn_sequence(None if gone else source.sequence)
+    layer.result.learn_names([source.names[k] for k in kept])
+    drops_sequence = "sequence" in axes and not keep
+    layer.result.learn_sequence(None if drops_sequence else source.sequence)
 
 
 def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> LayoutTensor:
@@ -193,7 +193,7 @@ def layout_after_reduction(
 
 
 def _rules(neutral: str, keep: bool = False) -> LayerRules:
-    """Return the notation's side; `neutral` is what padded positions count as."""
+    """Return how the notation uses a reduction; padded positions count as `neutral`."""
     return LayerRules(
         options={
             "axes": ValueOption(read=values.axis_names, operand=True, aliases=("axis",)),
@@ -363,7 +363,7 @@ reduce_max = _reduce(
     "reduceMax",
     "largest x; ties share the gradient",
     lambda np, x, **k: np.max(x, **k),
-    _ties,
+    _split_ties,
     lambda h, x, axes: h.reduce("maximum", x, axes),
     dtypes=ANY,
     neutral="lowest",
@@ -373,7 +373,7 @@ reduce_min = _reduce(
     "reduceMin",
     "smallest x; ties share the gradient",
     lambda np, x, **k: np.min(x, **k),
-    _ties,
+    _split_ties,
     lambda h, x, axes: h.reduce("minimum", x, axes),
     dtypes=ANY,
     neutral="highest",
@@ -383,7 +383,7 @@ reduce_product = _reduce(
     "reduceProduct",
     "Π x",
     lambda np, x, **k: np.prod(x, **k),
-    lambda b, g, y, x, axes: g * _others(b, x, axes),
+    lambda b, g, y, x, axes: g * _product_of_others(b, x, axes),
     lambda h, x, axes: h.reduce("multiply", x, axes),
     dtypes=WIDE,
     neutral="one",

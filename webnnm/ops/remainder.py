@@ -71,11 +71,11 @@ def _float_quotient(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     p, q, _ = _within_range(b, x, y)
     # A quotient just short of an integer was rounded to it.
     left = _subtract_product(p, floor, q)
-    apart = b.logical_xor(is_negative(b, x), is_negative(b, y))
+    signs_differ = b.logical_xor(is_negative(b, x), is_negative(b, y))
     over = b.where(is_negative(b, y), b.greater(left, 0.0), b.lesser(left, 0.0))
     # It is not −0 either, unless x is a zero.
     lost = b.logical_and(b.equal(ratio, 0.0), b.not_equal(x, 0.0))
-    over = b.logical_or(over, b.logical_and(lost, apart))
+    over = b.logical_or(over, b.logical_and(lost, signs_differ))
     quotient = b.where(over, floor - 1.0, floor)
     # As in the array API, where Python's own differ: ∞ // 2 is ∞, 1 // −∞ is −0.
     infinite = b.logical_or(b.equal(b.abs(x), math.inf), b.equal(b.abs(y), math.inf))
@@ -87,8 +87,8 @@ def _integer_parts(b: Builder, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Te
     zero = b.constant(0, x.dtype)
     quotient = b.div(x, y)
     rest = x - quotient * y
-    apart = b.logical_xor(b.lesser(rest, zero), b.lesser(y, zero))
-    return quotient, rest, b.logical_and(b.not_equal(rest, zero), apart)
+    signs_differ = b.logical_xor(b.lesser(rest, zero), b.lesser(y, zero))
+    return quotient, rest, b.logical_and(b.not_equal(rest, zero), signs_differ)
 
 
 def _integer_remainder(b: Builder, x: Tensor, y: Tensor) -> Tensor:

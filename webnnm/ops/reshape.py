@@ -35,11 +35,11 @@ def _gradient(b: Builder, g: Tensor, _y: Tensor, x: Tensor, **_: Any) -> list[Te
 
 def target_sizes(layer: ShapeView, option: str) -> list[int | None]:
     """Return the sizes that an option requests; a bare name inherits the input's size."""
-    asked: values.Sizes = layer.options[option]
-    if asked.names is None:
-        return [size if isinstance(size, int) else None for size in asked.sizes]
+    requested: values.Sizes = layer.options[option]
+    if requested.names is None:
+        return [size if isinstance(size, int) else None for size in requested.sizes]
     result: list[int | None] = []
-    for name, size in zip(asked.names, asked.sizes, strict=True):
+    for name, size in zip(requested.names, requested.sizes, strict=True):
         if size is None:
             if name not in layer.input.names:
                 layer.fail("NNM307", f'no dimension "{name}"', at=option)
@@ -54,8 +54,8 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM304", '"reshape" needs newShape=')
     if source.dims is None:
         return
-    asked = target_sizes(layer, "new_shape")
-    dims: list[int | None] = [None if size == -1 else size for size in asked]
+    requested = target_sizes(layer, "new_shape")
+    dims: list[int | None] = [None if size == -1 else size for size in requested]
     try:
         result.learn(dims)
     except Conflict:

@@ -159,16 +159,16 @@ async def test_a_training_whose_outcome_cannot_be_measured_ends_well(
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_rules_that_are_not_asked_would_find_nothing(case: Case) -> None:
     for known in (case.before, case.after):
-        asked = {rule.id for rule in RULES.about(known)}
+        asked = {rule.id for rule in RULES.select(known)}
         told = [rule.id for rule in RULES.values() if rule.id not in asked and rule.test(known)]
         assert not told
 
 
 def test_rules_imported_for_another_model_are_not_asked() -> None:
     plain = facts("matmul(w), softmax()")
-    first = [rule.id for rule in RULES.about(plain)]
+    first = [rule.id for rule in RULES.select(plain)]
     RULES.load([*APPLIED_WHEN, *TRAINING_MODULES])
-    assert [rule.id for rule in RULES.about(plain)] == first
+    assert [rule.id for rule in RULES.select(plain)] == first
     assert review(plain).findings == review(plain).findings
 
 

@@ -65,12 +65,12 @@ def find_class_changes(rows: Rows) -> Suspicion | None:
     distances_within = sorted(own for own, _, _ in before if own) or [
         0.0
     ]  # equal rows measure nothing
-    usual = distances_within[len(distances_within) // 2]
+    median = distances_within[len(distances_within) // 2]
     alike_before, alike_after = (
         [
             (labels[row], other_class)
             for row, (own, other, other_class) in zip(examined, distances, strict=True)
-            if other < MAX_DISTANCE_RATIO * own and other <= MAX_DISTANCE * usual
+            if other < MAX_DISTANCE_RATIO * own and other <= MAX_DISTANCE * median
         ]
         for distances in (before, after)
     )

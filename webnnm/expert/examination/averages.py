@@ -53,7 +53,7 @@ def find_target_means(rows: Rows) -> Suspicion | None:
 def _numbers(rows: Rows) -> Sequence[float] | None:
     """Return the target in units of the data, or which of two classes a row has; else None."""
     if rows.quantity is not None:
-        return rows.quantity.original(range(len(rows.quantity.values)))
+        return rows.quantity.take_raw(range(len(rows.quantity.values)))
     if rows.target is None or {*rows.target} != {0, 1}:
         return None
     return rows.target
@@ -61,24 +61,24 @@ def _numbers(rows: Rows) -> Sequence[float] | None:
 
 def _means(column: Column, target: Sequence[float], numbers: Sequence[int]) -> int:
     """Return how many groups of rows have the mean of their targets for a value, 0 if few do."""
-    values = column.of(numbers)
+    values = column.take(numbers)
     if len({*values}) > (1 - MIN_REPEATED_SHARE / 2) * len(values):
         return 0
     groups: dict[float, list[float]] = defaultdict(list)
     for row, value in zip(numbers, values, strict=True):
         groups[value].append(target[row])
-    several = {value: some for value, some in groups.items() if len(some) > 1}
-    grouped = sum(map(len, several.values()))
-    if len(several) < MIN_VALUES or grouped < MIN_REPEATED_SHARE * len(numbers):
+    repeated = {value: group for value, group in groups.items() if len(group) > 1}
+    grouped = sum(map(len, repeated.values()))
+    if len(repeated) < MIN_VALUES or grouped < MIN_REPEATED_SHARE * len(numbers):
         return 0
     near = TOLERANCE * compute_moments(values)[1] * column.scale
     means = within = 0.0
-    for value, some in several.items():
-        mean, std = compute_moments(some)
-        within += len(some) * std**2
-        means += len(some) * (abs(mean - column.raw(value)) <= near)
+    for value, group in repeated.items():
+        mean, std = compute_moments(group)
+        within += len(group) * std**2
+        means += len(group) * (abs(mean - column.raw(value)) <= near)
     varied = (
         math.sqrt(within / grouped)
         > MIN_DEVIATION * compute_moments([target[row] for row in numbers])[1]
     )
-    return len(several) if varied and means >= MIN_MEAN_SHARE * grouped else 0
+    return len(repeated) if varied and means >= MIN_MEAN_SHARE * grouped else 0

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.data.tables.columns import as_number
 from webnnm.expert.examination.rows import Column, Rows
-from webnnm.expert.examination.statistics import DEPENDENT, combination, correlation, unit
+from webnnm.expert.examination.statistics import DEPENDENT, combination, correlation, normalise
 from webnnm.expert.facts.facts import Suspicion
 
 MIN_ROWS = 50
@@ -80,15 +80,15 @@ def find_row_numbers(rows: Rows) -> Suspicion | None:
     texts: list[str] = []
     has_groups = False
     for column in find_identifiers(rows):
-        name, every = column.name, len(column.values)
+        name, size = column.name, len(column.values)
         if is_row_number(column):
             first, last = (column.raw(column.values[row]) for row in (0, -1))
             texts.append(f"{name} numbers the rows, from {first:.6g} to {last:.6g}")
         else:
-            training_values = set(column.of(rows.training))
-            tested = column.of(rows.subsets["testing"])
+            training_values = set(column.take(rows.training))
+            tested = column.take(rows.subsets["testing"])
             shared = sum([value in training_values for value in tested])
-            if shared and len({*column.values}) < every:
+            if shared and len({*column.values}) < size:
                 has_groups = True
                 texts.append(f"{name}: {shared} of {len(tested)} testing rows have one of training")
             else:
@@ -157,29 +157,34 @@ def find_far_cells(rows: Rows) -> Suspicion | None:
 
 def _describe_far_cells(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:
     """Return the message about the smallest of sorted values, and whether it is certain."""
-    size, low = len(values), values[0]
-    times = values.count(low)
-    rest = values[times:]
+    size, lowest = len(values), values[0]
+    number = values.count(lowest)
+    rest = values[number:]
     if len(set(rest)) < 5:
         return None
     inner = rest[len(rest) // 20], rest[-1 - len(rest) // 20]
-    spread, gap = inner[1] - inner[0], rest[0] - low
-    raw = column.raw(sign * low)
+    spread, gap = inner[1] - inner[0], rest[0] - lowest
+    raw = column.raw(sign * lowest)
     lows, highs = (column.raw(sign * value) for value in (rest[0], rest[-1]))
     others = f"the others lie from {min(lows, highs):.4g} to {max(lows, highs):.4g}"
-    if times >= max(2, MIN_CODE_SHARE * size) and gap > MIN_CODE_DISTANCE * (rest[-1] - rest[0]):
-        return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
+    if number >= max(2, MIN_CODE_SHARE * size) and gap > MIN_CODE_DISTANCE * (rest[-1] - rest[0]):
+        return f"{number} cells of {column.name} are {raw:.6g}, {others}", True
     close = 1e-5 * max(abs(lows), abs(highs))
-    coded = sign > 0 and (abs(raw) <= close or abs(raw + 1) <= close)
-    common = times >= max(2, 2 * MIN_CODE_SHARE * size) and len(set(rest)) >= 20
-    if coded and common and inner[0] - low > MIN_DISTANCE_OF_ZERO * spread and gap > 0.2 * spread:
-        return f"{times} cells of {column.name} are {raw:.2g}, {others}", False
+    is_sentinel = sign > 0 and (abs(raw) <= close or abs(raw + 1) <= close)
+    is_frequent = number >= max(2, 2 * MIN_CODE_SHARE * size) and len(set(rest)) >= 20
+    if (
+        is_sentinel
+        and is_frequent
+        and inner[0] - lowest > MIN_DISTANCE_OF_ZERO * spread
+        and gap > 0.2 * spread
+    ):
+        return f"{number} cells of {column.name} are {raw:.2g}, {others}", False
     if (
         spread > 0
         and gap + inner[0] - rest[0] > MIN_STRAY_DISTANCE * spread
         and gap > (rest[-1] - rest[0]) / 2
     ):
-        return f"{times} cells of {column.name} are {raw:.6g}, {others}", True
+        return f"{number} cells of {column.name} are {raw:.6g}, {others}", True
     return None
 
 
@@ -188,17 +193,17 @@ def find_rounded_columns(rows: Rows) -> Suspicion | None:
     texts: list[str] = []
     for where, columns in rows.lost.items():
         side, _, block = where.partition(" ")
-        about = rows.fields.get(block) if side == "input" else None
+        field = rows.fields.get(block) if side == "input" else None
         for index, loss in columns.items():
-            name = about.features[index] if about and about.features else f"column {index}"
+            name = field.features[index] if field and field.features else f"column {index}"
             texts.append(
-                f"{name if about else 'the target'}: numbers around {loss.largest:.6g} have steps "
+                f"{name if field else 'the target'}: numbers around {loss.largest:.6g} have steps "
                 f"of {loss.step:g}, which leaves {loss.kept} of {loss.distinct} values"
             )
     for column in rows.columns:
         if column.block not in rows.came_as_float32:
             continue
-        mean, std = compute_moments(column.of(rows.sample))
+        mean, std = compute_moments(column.take(rows.sample))
         raw, std = column.raw(mean), abs(column.scale) * std
         if not std or not raw:
             continue
@@ -219,24 +224,26 @@ def find_redundant_columns(rows: Rows) -> Suspicion | None:
     ):
         return None
     texts: list[str] = []
-    kept: list[tuple[Column, list[float], list[float]]] = []
+    independent: list[tuple[Column, list[float], list[float]]] = []
     basis: list[list[float]] = []
     for column in rows.columns:
-        values = column.of(sample)
+        values = column.take(sample)
         common = Counter(values)
         if max(common.values()) > MAX_SHARE_OF_ONE_VALUE * len(values):
             continue
-        vector = unit(values)
+        vector = normalise(values)
         parts, rest, left = combination(vector, basis)
         if left > DEPENDENT:
-            kept.append((column, vector, [*parts, left]))
+            independent.append((column, vector, [*parts, left]))
             basis.append([value / left for value in rest])
         # Columns of yes and no are the categories of one; so are those that add up to 1, of which
         # rows with a missing cell have shares.
-        elif len(common) > 2 or any(_alike(vector, other) for _, other, _ in kept):
-            twin = next((c.name for c, other, _ in kept if abs(_dot(vector, other)) > 1 - 1e-6), "")
-            names = [twin] if twin else _names(parts, kept)
-            if _add_up_to_one([column, *(c for c, *_ in kept if c.name in names)], sample):
+        elif len(common) > 2 or any(_alike(vector, other) for _, other, _ in independent):
+            twin = next(
+                (c.name for c, other, _ in independent if abs(_dot(vector, other)) > 1 - 1e-6), ""
+            )
+            names = [twin] if twin else _names_in_combination(parts, independent)
+            if _add_up_to_one([column, *(c for c, *_ in independent if c.name in names)], sample):
                 continue
             how = "is the same as" if twin else "is a combination of"
             texts.append(f"{column.name} {how} {', '.join(names)}")
@@ -259,17 +266,17 @@ def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
     return _dot(one, other) > 1 - 1e-6
 
 
-def _names(
-    parts: Sequence[float], kept: Sequence[tuple[Column, list[float], list[float]]]
+def _names_in_combination(
+    parts: Sequence[float], independent: Sequence[tuple[Column, list[float], list[float]]]
 ) -> list[str]:
     """Return the columns that a combination uses: its parts, solved for these columns."""
     weights = list(parts)
-    for last in reversed(range(len(kept))):
-        triangle = kept[last][2]
+    for last in reversed(range(len(independent))):
+        triangle = independent[last][2]
         weights[last] /= triangle[last]
         for earlier in range(last):
             weights[earlier] -= weights[last] * triangle[earlier]
-    return [kept[n][0].name for n, weight in enumerate(weights) if abs(weight) > 1e-3][:5]
+    return [independent[n][0].name for n, weight in enumerate(weights) if abs(weight) > 1e-3][:5]
 
 
 def find_categories(rows: Rows) -> Suspicion | None:
@@ -318,8 +325,8 @@ def find_vocabulary(rows: Rows) -> Suspicion | None:
     size = _vocabulary_size(rows.columns)
     if not size:
         return None
-    some = rows.columns[:: -(-len(rows.columns) // MAX_COLUMNS) or 1]
-    columns = [[column.raw(value) for value in column.of(rows.sample)] for column in some]
+    selected = rows.columns[:: -(-len(rows.columns) // MAX_COLUMNS) or 1]
+    columns = [[column.raw(value) for value in column.take(rows.sample)] for column in selected]
     figures = list(map(compute_moments, columns))
     middle = math.fsum(mean for mean, _ in figures) / len(figures)
     alike = all(
@@ -339,7 +346,7 @@ def find_vocabulary(rows: Rows) -> Suspicion | None:
 
 def _describe_ups_and_downs(rows: Rows, column: Column, labels: Sequence[float]) -> str:
     """Return the message about a column of whole numbers if its effect goes up and down."""
-    values = column.of(rows.sample)
+    values = column.take(rows.sample)
     groups: dict[float, list[float]] = {}
     for value, label in zip(values, labels, strict=True):
         groups.setdefault(value, []).append(label)
@@ -376,7 +383,7 @@ def is_standardised_by_hand(rows: Rows) -> bool:
         return False
     scaled = 0
     for column in rows.columns:
-        mean, std = compute_moments(column.of(rows.training))
+        mean, std = compute_moments(column.take(rows.training))
         scaled += abs(mean) < SCALE_TOLERANCE and abs(std - 1) < SCALE_TOLERANCE
     return scaled > len(rows.columns) / 2
 
@@ -389,9 +396,9 @@ def find_shifts(
     for column in columns:
         if is_row_number(column):
             continue
-        trained, std = compute_moments(column.of(rows.training))
-        tested, _ = compute_moments(column.of(rows.subsets["testing"]))
+        trained, std = compute_moments(column.take(rows.training))
+        tested, _ = compute_moments(column.take(rows.subsets["testing"]))
         if std and abs(tested - trained) > far * std:
-            apart = abs(tested - trained) / std
-            shifts.append((column, column.raw(trained), column.raw(tested), apart))
+            distance = abs(tested - trained) / std
+            shifts.append((column, column.raw(trained), column.raw(tested), distance))
     return shifts

@@ -27,7 +27,7 @@ def find_dates(rows: Rows) -> Suspicion | None:
 
 def date_format(column: Column, rows: Rows) -> tuple[str, str] | None:
     """Return how the dates of a column are written, and where they jump; None if it has none."""
-    values = {column.raw(value) for value in column.of(rows.sample)}
+    values = {column.raw(value) for value in column.take(rows.sample)}
     if len(values) < MIN_DATES or min(values) < 1:
         return None
     # float32 has steps of 2 beyond 2^24, and of a ten-millionth of what scales the column.

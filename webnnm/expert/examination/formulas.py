@@ -16,8 +16,8 @@ from webnnm.expert.examination.statistics import (
     DEPENDENT,
     combination,
     correlation,
+    normalise,
     orthonormalise,
-    unit,
 )
 from webnnm.expert.facts.facts import Suspicion
 
@@ -86,14 +86,14 @@ FORMS = (
 def find_formula(rows: Rows) -> Suspicion | None:
     """Find two named columns, or parts of a total, that together give a quantity."""
     target, named = rows.quantity, [*_quantities_with_names(rows)]
-    some = rows.sample[:: -(-len(rows.sample) // MAX_ROWS) or 1]
-    if target is None or not 1 < len(named) <= MAX_COLUMNS or len(some) < MIN_ROWS:
+    examined = rows.sample[:: -(-len(rows.sample) // MAX_ROWS) or 1]
+    if target is None or not 1 < len(named) <= MAX_COLUMNS or len(examined) < MIN_ROWS:
         return None
     if shift_of_windows(rows) is not None:  # the next value of a smooth series follows from two
         return None
-    targets = [target.raw(value) for value in target.of(some)]
-    values = [[column.raw(value) for value in column.of(some)] for column in named]
-    step = len(some) // FIRST_ROWS
+    targets = [target.raw(value) for value in target.take(examined)]
+    values = [[column.raw(value) for value in column.take(examined)] for column in named]
+    step = len(examined) // FIRST_ROWS
     first = targets[::step]
     best: tuple[float, Form, int, int] | None = None
     for one, other in combinations(range(len(named)), 2):
@@ -124,14 +124,14 @@ def _find_total(
     names: Sequence[str], values: Sequence[Sequence[float]], targets: Sequence[float]
 ) -> Suspicion | None:
     """Find a quantity that is the sum of three columns and more, some of them with a minus."""
-    target = unit(targets)
+    target = normalise(targets)
     left = combination(target, orthonormalise(values))[2] ** 2
     if len(names) < 3 or left > MAX_RESIDUAL:
         return None
     weights: dict[str, float] = {}
     for index, name in enumerate(names):
         others = [*values[:index], *values[index + 1 :]]
-        _, rest, length = combination(unit(values[index]), orthonormalise(others))
+        _, rest, length = combination(normalise(values[index]), orthonormalise(others))
         if length < DEPENDENT:
             return None
         share = math.fsum(map(mul, rest, target)) / length**2
@@ -161,10 +161,10 @@ def _format_r2(r2: float) -> str:
 
 def _quantities_with_names(rows: Rows) -> Iterator[Column]:
     """Yield the quantities among columns that have names, except those that identify rows."""
-    names = {name for about in rows.fields.values() for name in about.features or ()}
+    names = {name for field in rows.fields.values() for name in field.features or ()}
     names -= {column.name for column in find_identifiers(rows)}
     for column in rows.columns:
-        if column.name in names and len({*column.of(rows.sample)}) >= MIN_VALUES:
+        if column.name in names and len({*column.take(rows.sample)}) >= MIN_VALUES:
             yield column
 
 
@@ -187,4 +187,4 @@ def _share_of_simpler_model(
     """Return the share that a simpler model leaves: one column, or a line of both."""
     if form.linear:
         return min(1 - correlation(values, targets) ** 2 for values in (one, other))
-    return combination(unit(targets), orthonormalise([one, other]))[2] ** 2
+    return combination(normalise(targets), orthonormalise([one, other]))[2] ** 2

@@ -49,10 +49,10 @@ def find_groups(rows: Rows) -> Suspicion | None:
     if not exceeds_chance(rows, score, without):
         return None
     what = "the class of {:.0%} of the rows" if rows.classes else "{:.0%} of the variance"
-    usual = sorted(Counter(keys).values())[len(number) // 2]
+    median_size = sorted(Counter(keys).values())[len(number) // 2]
     return Suspicion(
-        f"{len(number)} groups of about {usual} rows have the same {' and '.join(names)}: the "
-        f"three nearest rows predict {what.format(score)}, without those of the same group "
+        f"{len(number)} groups of about {median_size} rows have the same {' and '.join(names)}: "
+        f"the three nearest rows predict {what.format(score)}, without those of the same group "
         f"{without:.0%}",
         {"found": score, "apart": without, "groups": len(number)},
     )
@@ -65,7 +65,7 @@ def _find_group_key(
     shuffled = Random(0).sample(range(len(sample)), len(sample))
     fine: list[tuple[str, list[float], list[float]]] = []
     for column in rows.columns:
-        values = column.of(sample)
+        values = column.take(sample)
         if MIN_VALUES <= len({*values}) <= len(sample) / MIN_GROUP_SIZE:
             fine.append((column.name, values, [values[row] for row in shuffled]))
     for (one, first, _), (other, second, mixed) in combinations(fine[:MAX_COLUMNS], 2):

@@ -34,10 +34,10 @@ def find_lags(rows: Rows) -> Lags | None:
     if not 1 < len(rows.columns) <= MAX_COLUMNS or size < 2 * MAX_PAIRS:
         return None
     numbers = range(0, size - 1, -(-(size - 1) // MAX_PAIRS))
-    here = {column.name: column.original(numbers) for column in rows.columns}
+    here = {column.name: column.take_raw(numbers) for column in rows.columns}
     spreads = {name: compute_moments(values)[1] for name, values in here.items()}
     later = [number + 1 for number in numbers]
-    after = {column.name: column.original(later) for column in rows.columns}
+    after = {column.name: column.take_raw(later) for column in rows.columns}
     # What hardly changes from row to row is the same as other such columns.
     changing = [
         name for name, std in spreads.items() if not _same(here[name], after[name], TOLERANCE * std)
@@ -59,7 +59,7 @@ def find_lags(rows: Rows) -> Lags | None:
     latest = sorted(names - reached)
     target = rows.quantity
     continued = target is not None and any(
-        _same(target.original(numbers), after[one], TOLERANCE * spreads[one]) for one in latest
+        _same(target.take_raw(numbers), after[one], TOLERANCE * spreads[one]) for one in latest
     )
     return Lags(frozenset(names), latest[0] if len(latest) == 1 else "", continued)
 

@@ -63,7 +63,7 @@ def find_predictors(rows: Rows) -> Suspicion | None:
     excluded = {column.name for column in find_identifiers(rows)}
     columns = [column for column in rows.columns if column.name not in excluded]
     if rows.classes:
-        wrong = {column.name: _prediction_error(column.of(sample), labels) for column in columns}
+        wrong = {column.name: _prediction_error(column.take(sample), labels) for column in columns}
         leaks = [one for one in columns if wrong[one.name] <= MAX_ERROR * _guess_error(labels)]
         if leaks and _score_of_others(rows, leaks, labels) >= EASY_ACCURACY:
             return None
@@ -73,7 +73,7 @@ def find_predictors(rows: Rows) -> Suspicion | None:
         ]
     else:
         places = ranks(labels)
-        orders = {one.name: abs(correlation(ranks(one.of(sample)), places)) for one in columns}
+        orders = {one.name: abs(correlation(ranks(one.take(sample)), places)) for one in columns}
         messages = [
             f"{name} alone gives the target (rank correlation {order:.4f})"
             for name, order in orders.items()
@@ -96,11 +96,11 @@ def find_markers(rows: Rows) -> Suspicion | None:
     left_out = {column.name for column in find_identifiers(rows)}
     texts: list[str] = []
     for column in rows.columns:
-        values = column.of(sample)
-        usual = Counter(values).most_common(1)[0][0]
-        marked = [value != usual for value in values]
+        values = column.take(sample)
+        most_common = Counter(values).most_common(1)[0][0]
+        marked = [value != most_common for value in values]
         classes, worse = _classes(marked, labels), MIN_ERROR_RATIO
-        if not classes and usual == min(values):
+        if not classes and most_common == min(values):
             classes, worse = (
                 _classes(marked, labels, WHOLE_CLASS, MAX_SHARE_BESIDE_WHOLE, MIN_ROWS_OF_WHOLE),
                 MIN_ERROR_RATIO_OF_WHOLE,
@@ -114,8 +114,8 @@ def find_markers(rows: Rows) -> Suspicion | None:
             continue
         kind = "the class" if len({*labels}) == 2 else "which of two groups of classes it is of"
         texts.append(
-            f"{column.name} is {column.raw(usual):.6g} or not, and that alone predicts {kind} in "
-            f"{right:.0%} of the rows, all other columns together in {others:.0%}"
+            f"{column.name} is {column.raw(most_common):.6g} or not, and that alone predicts "
+            f"{kind} in {right:.0%} of the rows, all other columns together in {others:.0%}"
         )
     return Suspicion("; ".join(texts), {"marks": len(texts)}, REMEDY) if texts else None
 
@@ -128,10 +128,10 @@ def _classes(
     rows: int = MIN_MARKED_ROWS,
 ) -> set[float]:
     """Return the classes with enough marked rows, if all others have few enough."""
-    total, some = Counter(labels), Counter[float]()
+    total, marked_rows = Counter(labels), Counter[float]()
     for label, mark in zip(labels, marked, strict=True):
-        some[label] += mark
-    shares = {label: some[label] / number for label, number in total.items()}
+        marked_rows[label] += mark
+    shares = {label: marked_rows[label] / number for label, number in total.items()}
     classes = {label for label, share in shares.items() if share >= high}
     clear = all(share <= low for label, share in shares.items() if label not in classes)
     number = sum([total[label] for label in classes])
@@ -166,7 +166,7 @@ def _score_of_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[fl
         return 0.0
     by_line = 0.0
     if {*labels} == {0, 1}:
-        others = [rows.columns[index].of(sample) for index in indices]
+        others = [rows.columns[index].take(sample) for index in indices]
         left = residuals(labels, others, len(labels))
         by_line = sum([abs(value) < 0.5 for value in left]) / len(left)
     rest = [[point[index] for index in indices] for point in points]

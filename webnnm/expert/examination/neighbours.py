@@ -261,11 +261,11 @@ class _Window(NamedTuple):
 def _windows(rows: Rows) -> Iterator[_Window]:
     """Yield the inputs whose rows may be windows over a series."""
     for block, values in rows.inputs.items():
-        about = rows.fields[block]
-        size = count(about.shape)
-        steps = about.sequence or len(about.shape) == 2
-        unit = count(about.shape[1:]) if steps else 1
-        table = len(about.shape) == 1 and len(rows.columns) == size
+        field = rows.fields[block]
+        size = count(field.shape)
+        steps = field.sequence or len(field.shape) == 2
+        unit = count(field.shape[1:]) if steps else 1
+        table = len(field.shape) == 1 and len(rows.columns) == size
         if not is_float(values.dtype) or len(values) < MIN_ROWS or not (steps or table):
             continue
         yield _Window(values.values(), size, unit, rows.units(block))

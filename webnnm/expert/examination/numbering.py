@@ -27,24 +27,26 @@ def find_unordered_kinds(rows: Rows) -> Suspicion | None:
     target = rows.quantity
     if target is None or not rows.columns:
         return None
-    numbers = [round(value, 3) for value in target.original(rows.sample)]
+    numbers = [round(value, 3) for value in target.take_raw(rows.sample)]
     kinds: dict[float, list[int]] = defaultdict(list)
     for row, number in zip(rows.sample, numbers, strict=True):
         kinds[number].append(row)
-    some = {number: own for number, own in kinds.items() if len(own) >= MIN_ROWS_PER_KIND}
-    if not KINDS[0] <= len(some) <= KINDS[1] or any(number % 1 for number in kinds):
+    common_kinds = {
+        number: members for number, members in kinds.items() if len(members) >= MIN_ROWS_PER_KIND
+    }
+    if not KINDS[0] <= len(common_kinds) <= KINDS[1] or any(number % 1 for number in kinds):
         return None
-    units = [1 / (compute_moments(column.of(rows.sample))[1] or 1.0) for column in rows.columns]
+    units = [1 / (compute_moments(column.take(rows.sample))[1] or 1.0) for column in rows.columns]
     centres = {
         number: [
-            unit * math.fsum(column.of(own)) / len(own)
+            unit * math.fsum(column.take(members)) / len(members)
             for column, unit in zip(rows.columns, units, strict=True)
         ]
-        for number, own in some.items()
+        for number, members in common_kinds.items()
     }
     pairs = list(combinations(sorted(centres), 2))
-    apart = [math.dist(centres[a], centres[b]) for a, b in pairs]
-    related = correlation(ranks([b - a for a, b in pairs]), ranks(apart))
+    distances = [math.dist(centres[a], centres[b]) for a, b in pairs]
+    related = correlation(ranks([b - a for a, b in pairs]), ranks(distances))
     if related >= MIN_CORRELATION:
         return None
     return Suspicion(

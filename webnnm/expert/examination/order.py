@@ -19,9 +19,9 @@ from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import (
     combination,
     correlation,
+    normalise,
     orthonormalise,
     ranks,
-    unit,
 )
 from webnnm.expert.facts.facts import Suspicion
 
@@ -123,7 +123,7 @@ def _is_split_at_random(rows: Rows, sample: Sequence[int]) -> bool:
         return False
     spread_columns = 0
     for column in rows.columns:
-        values = column.of(sample)
+        values = column.take(sample)
         if len({*values}) > len(values) / 10:
             spread_columns += 1
             if abs(correlation(ranks(values), range(len(values)))) > MIN_ORDER_CORRELATION:
@@ -206,8 +206,8 @@ def _is_order_telling(rows: Rows) -> bool:
     labels = [float(rows.target[row]) for row in sample]
     kinds = [label for label, _ in Counter(labels).most_common(MAX_CLASSES)] if rows.classes else []
     targets = [[float(label == kind) for label in labels] for kind in kinds] or [labels]
-    basis = orthonormalise(column.of(sample) for column in rows.columns)
-    residuals = [combination(unit(values), basis)[1] for values in targets]
+    basis = orthonormalise(column.take(sample) for column in rows.columns)
+    residuals = [combination(normalise(values), basis)[1] for values in targets]
     score, far = (
         _r2_of_neighbours(nearest.tried, rows, *residuals) for rows in (nearest.near, nearest.far)
     )

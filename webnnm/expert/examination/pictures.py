@@ -45,16 +45,16 @@ class Roughness(NamedTuple):
 def find_wrong_channels(rows: Rows) -> Suspicion | None:
     """Find pictures that are smoother if their channels are assumed at the other end."""
     for block, values in rows.inputs.items():
-        about = rows.fields[block]
-        axis = find_channel_axis(about)
-        if about.sequence or about.kind != "continuous" or len(about.shape) != 3:
+        field = rows.fields[block]
+        axis = find_channel_axis(field)
+        if field.sequence or field.kind != "continuous" or len(field.shape) != 3:
             continue
-        if axis not in (0, 2) or not 1 < about.shape[axis] <= MAX_CHANNELS:
+        if axis not in (0, 2) or not 1 < field.shape[axis] <= MAX_CHANNELS:
             continue
-        sides = about.shape[:axis] + about.shape[axis + 1 :]
+        sides = field.shape[:axis] + field.shape[axis + 1 :]
         if min(sides) < MIN_SIDE or len(rows.sample) < MIN_PICTURES:
             continue
-        size, flat = count(about.shape), values.values()
+        size, flat = count(field.shape), values.values()
         limit = max(MIN_PICTURES, min(MAX_PICTURES, MAX_NUMBERS // size))
         examined = rows.sample[:: -(-len(rows.sample) // limit)]
         pictures = [flat[row * size : (row + 1) * size] for row in examined]
@@ -96,11 +96,11 @@ def roughness(pictures: Sequence[Picture], height: int, width: int, *, first: bo
     plane = height * width
     channels = len(pictures[0]) // plane
     length, step = (width, 1) if first else (width * channels, channels)
-    every = length * max(1, len(pictures) * len(pictures[0]) // MAX_NUMBERS)
+    stride = length * max(1, len(pictures) * len(pictures[0]) // MAX_NUMBERS)
     across, down, between, seen = list[float](), list[float](), list[float](), list[float]()
     for picture in pictures:
         lines: list[Picture] = []
-        for begin in range(0, len(picture), every):
+        for begin in range(0, len(picture), stride):
             line = picture[begin : begin + length]
             lines.append(line)
             across.append(_squares(map(sub, line[step:], line)) / (length - step))

@@ -27,9 +27,9 @@ def find_lost_rows(rows: Rows) -> Suspicion | None:
         return None
     *features, label = report.columns
     # Rows without a label have nothing to learn from, whatever is done with the others.
-    every = report.rows - label.missing
+    labelled = report.rows - label.missing
     lost = report.dropped - label.missing
-    if lost <= MAX_LOST_SHARE * every:
+    if lost <= MAX_LOST_SHARE * labelled:
         return None
     empty = sorted(
         (column for column in features if column.missing), key=lambda column: -column.missing
@@ -42,12 +42,12 @@ def find_lost_rows(rows: Rows) -> Suspicion | None:
     others = f" and {more} more column{'s' * (more > 1)}" * (more > 0)
     # If many columns lack a few cells each, none of them is to blame.
     alone = 0 < len(main) <= max(1, len(features) // 2) and rest < lost / 2
-    least = f"at least {every - rest:,}" if rest else f"all {every:,}"
+    least = f"at least {labelled - rest:,}" if rest else f"all {labelled:,}"
     saved = f"; without {main[0].name} {least} remain" * (len(main) == 1 and alone)
     remedy = "" if alone else "Fill in the cells with missing='mean'."
     return Suspicion(
-        f"{lost:,} of {every:,} rows were left out for an empty cell: {cells}{others}{saved}",
-        {"lost": lost, "rows": every, "columns": [column.name for column in named]},
+        f"{lost:,} of {labelled:,} rows were left out for an empty cell: {cells}{others}{saved}",
+        {"lost": lost, "rows": labelled, "columns": [column.name for column in named]},
         remedy,
     )
 
@@ -65,7 +65,7 @@ def find_class_weights(rows: Rows) -> Suspicion | None:
         return None
     largest, rows_of_largest = number.most_common(1)[0]
     others = math.fsum(weights.values()) - weights[largest]
-    usual = weights[largest] / rows_of_largest
-    if others / (number.total() - rows_of_largest) < MIN_WEIGHT_RATIO * usual:
+    weight_of_largest = weights[largest] / rows_of_largest
+    if others / (number.total() - rows_of_largest) < MIN_WEIGHT_RATIO * weight_of_largest:
         return None
     return Suspicion("weights of rows that lift other classes", {"share": 1.0})

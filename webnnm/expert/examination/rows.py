@@ -47,11 +47,11 @@ class Column:
         number = value * self.scale + self.offset
         return number if abs(number) > 1e-6 * (abs(self.scale) + abs(self.offset)) else 0.0
 
-    def of(self, rows: Sequence[int]) -> list[float]:
+    def take(self, rows: Sequence[int]) -> list[float]:
         """Return the values of some rows."""
         return [self.values[row] for row in rows]
 
-    def original(self, rows: Sequence[int]) -> list[float]:
+    def take_raw(self, rows: Sequence[int]) -> list[float]:
         """Return the values of some rows in the units of the data."""
         return [self.raw(self.values[row]) for row in rows]
 
@@ -112,12 +112,12 @@ class Rows:
         """The measurements that are columns of their own, not parts of a picture or sequence."""
         columns: list[Column] = []
         for block, values in self.inputs.items():
-            about, size = self.fields[block], count(values.shape[1:])
-            flat = about.kind == "continuous" and not about.sequence and len(about.shape) < 2
+            field, size = self.fields[block], count(values.shape[1:])
+            flat = field.kind == "continuous" and not field.sequence and len(field.shape) < 2
             if not flat or not is_float(values.dtype) or len(columns) + size > MAX_COLUMNS:
                 continue
             for index, units in enumerate(self.units(block)):
-                name = about.features[index] if about.features else f"column {index}"
+                name = field.features[index] if field.features else f"column {index}"
                 columns.append(Column(name, values.values()[index::size], *units, block))
         return columns
 
@@ -151,9 +151,9 @@ def sample_rows(
             chosen = {draw.below(len(rows)) for _ in range(size)}
             rows = [rows[index] for index in sorted(chosen)]
         sampled[subset] = rows
-    several = [row for rows in sampled.values() for row in rows]
-    is_complete = total <= MAX_EXAMINED and len(several) == total
-    return sampled | {"full": dataset.rows("full") if is_complete else sorted({*several})}
+    all_rows = [row for rows in sampled.values() for row in rows]
+    is_complete = total <= MAX_EXAMINED and len(all_rows) == total
+    return sampled | {"full": dataset.rows("full") if is_complete else sorted({*all_rows})}
 
 
 def collect_rows(dataset: Dataset) -> Rows:

@@ -96,13 +96,15 @@ def find_bag_of_words(rows: Rows) -> Suspicion | None:
     tokens = not others and not is_float(values.dtype) and 1 < length <= MAX_WORDS
     if not tokens or labels is None or not rows.classes:
         return None
-    some = rows.training[:: -(-len(rows.training) // MAX_BAGS)]
-    training, held_out = [row for n, row in enumerate(some) if n % 4], some[::4]
+    selected = rows.training[:: -(-len(rows.training) // MAX_BAGS)]
+    training, held_out = [row for n, row in enumerate(selected) if n % 4], selected[::4]
     if len(held_out) < MIN_ROWS:
         return None
     flat = values.values()
-    bag = {row: {int(token) for token in flat[row * length : (row + 1) * length]} for row in some}
-    scores: dict[float, Counter[int]] = {labels[row]: Counter() for row in some}
+    bag = {
+        row: {int(token) for token in flat[row * length : (row + 1) * length]} for row in selected
+    }
+    scores: dict[float, Counter[int]] = {labels[row]: Counter() for row in selected}
 
     def answer(row: int) -> float:
         return max(scores, key=lambda label: sum([scores[label][token] for token in bag[row]]))
@@ -124,13 +126,13 @@ def find_bag_of_words(rows: Rows) -> Suspicion | None:
 def find_padding(rows: Rows) -> Suspicion | None:
     """Find sequences of equal length most of which end in the same position, repeated."""
     for block, values in rows.inputs.items():
-        about = rows.fields[block]
+        field = rows.fields[block]
         masked = len(set(getattr(values, "lengths", ()))) > 1
-        words = len(about.shape) == 1 and _are_indices(values)
-        steps = len(about.shape) == 2  # a sequence if the model text says so
-        if not (about.sequence or words or steps) or masked or about.shape[0] < 4:
+        words = len(field.shape) == 1 and _are_indices(values)
+        steps = len(field.shape) == 2  # a sequence if the model text says so
+        if not (field.sequence or words or steps) or masked or field.shape[0] < 4:
             continue
-        length, unit = about.shape[0], count(about.shape[1:])
+        length, unit = field.shape[0], count(field.shape[1:])
         flat = values.values()
         lasts = Counter(
             tuple(flat[(row + 1) * length * unit - unit : (row + 1) * length * unit])
@@ -155,6 +157,6 @@ def find_padding(rows: Rows) -> Suspicion | None:
             return Suspicion(
                 f"{share:.0%} of the positions of {block} are {what} at the end of rows, and are "
                 "not masked",
-                {"share": share, "sequence": bool(about.sequence), "words": words},
+                {"share": share, "sequence": bool(field.sequence), "words": words},
             )
     return None

@@ -29,19 +29,19 @@ def ranks(values: Sequence[float]) -> list[float]:
     return positions
 
 
-def unit(values: Sequence[float]) -> list[float]:
+def normalise(values: Sequence[float]) -> list[float]:
     """Return the deviations from the mean, scaled to a norm of 1; zeros for a constant.
 
-    >>> [round(value, 3) for value in unit([1.0, 3.0])]
+    >>> [round(value, 3) for value in normalise([1.0, 3.0])]
     [-0.707, 0.707]
     """
     mean = math.fsum(values) / len(values)
-    apart = [value - mean for value in values]
-    length = math.sqrt(math.fsum(map(mul, apart, apart)))
+    deviations = [value - mean for value in values]
+    length = math.sqrt(math.fsum(map(mul, deviations, deviations)))
     # Rounding of a constant by float32 is not a variation.
     if length <= 1e-6 * (abs(mean) + 1) * math.sqrt(len(values)):
         return [0.0] * len(values)
-    return [value / length for value in apart]
+    return [value / length for value in deviations]
 
 
 def correlation(one: Sequence[float], other: Sequence[float]) -> float:
@@ -50,7 +50,7 @@ def correlation(one: Sequence[float], other: Sequence[float]) -> float:
     >>> round(correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]), 6)
     -1.0
     """
-    return math.fsum(map(mul, unit(one), unit(other)))
+    return math.fsum(map(mul, normalise(one), normalise(other)))
 
 
 def combination(
@@ -78,7 +78,7 @@ def orthonormalise(columns: Iterable[Sequence[float]]) -> list[list[float]]:
     """
     basis: list[list[float]] = []
     for column in columns:
-        _, rest, left = combination(unit(column), basis)
+        _, rest, left = combination(normalise(column), basis)
         if left > DEPENDENT:
             basis.append([value / left for value in rest])
     return basis

@@ -78,8 +78,8 @@ def find_shift(rows: Rows) -> Suspicion | None:
     )
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
-        f"({apart:.1f} deviations)"
-        for column, trained, tested, apart in shifts
+        f"({distance:.1f} deviations)"
+        for column, trained, tested, distance in shifts
     ]
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
 
@@ -100,10 +100,10 @@ def _levels(rows: Rows) -> list[Column]:
     columns: list[Column] = []
     numbers = [*rows.training, *rows.subsets["testing"]]
     for block, values in rows.inputs.items():
-        about = rows.fields[block]
-        size, channels = count(about.shape), count(about.shape[1:])
-        steps = about.sequence or len(about.shape) == 2
-        if about.kind != "continuous" or not is_float(values.dtype) or size < 2:
+        field = rows.fields[block]
+        size, channels = count(field.shape), count(field.shape[1:])
+        steps = field.sequence or len(field.shape) == 2
+        if field.kind != "continuous" or not is_float(values.dtype) or size < 2:
             continue
         channels = channels if steps and channels <= MAX_CHANNELS else 1
         flat, units = values.values(), rows.units(block)
@@ -164,17 +164,17 @@ def find_drift(rows: Rows) -> Suspicion | None:
         return None
     if fitted < 2 * len(columns) + MIN_ROWS or len(tested) < MIN_ROWS:
         return None
-    every = [*trained, *tested]
-    left = residuals(target.of(every), [column.of(every) for column in columns], fitted)
+    both = [*trained, *tested]
+    left = residuals(target.take(both), [column.take(both) for column in columns], fitted)
     before, after = left[:fitted], left[fitted:]
-    mean, std = compute_moments(target.of(trained))
+    mean, std = compute_moments(target.take(trained))
     off = math.fsum(after) / len(after)
     spread = compute_moments(before)[1]
     memory = effective_size(before) / fitted
     error = spread * math.sqrt(1 / (memory * fitted) + 1 / max(1.0, memory * len(after)))
     if abs(off) < max(MIN_SHIFT * std, MIN_STANDARD_ERRORS * error) or not std:
         return None
-    now = math.fsum(target.of(tested)) / len(tested)
+    now = math.fsum(target.take(tested)) / len(tested)
     return Suspicion(
         f"the target has mean {target.raw(mean):.4g} in training, {target.raw(now):.4g} in testing "
         f"({abs(now - mean) / std:.1f} deviations), and no column explains it",

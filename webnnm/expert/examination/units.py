@@ -69,7 +69,7 @@ def find_unit_mix(rows: Rows) -> Suspicion | None:
     texts: list[str] = []
     factors: dict[str, float] = {}
     for column in rows.columns:
-        values = [column.raw(value) for value in column.of(rows.sample)]
+        values = [column.raw(value) for value in column.take(rows.sample)]
         if len(values) < MIN_ROWS or len({*values}) < MIN_VALUES:
             continue
         if text := _describe_degrees(rows, column, values):
@@ -154,23 +154,23 @@ def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
 
 
 def _same_quantity(
-    rows: Rows, column: Column, values: Sequence[float], few: Sequence[bool], apart: float
+    rows: Rows, column: Column, values: Sequence[float], few: Sequence[bool], log_factor: float
 ) -> bool:
     """Return whether other columns and the target are alike in both groups; in large groups, also
-    whether one of them says that a difference of `apart` is none.
+    whether one of them says that a difference of `log_factor` is none.
 
     What follows a column, in one group as in the other, would differ between both by the slope
     times their distance.
     """
     others = [*_other_columns(rows, column)]
-    if any(_has_other_mean(column, few) for column in others):
+    if any(_differs_in_mean(column, few) for column in others):
         return False
     large = sum(few) > MAX_MISTAKEN * len(few)
-    return not large or any(_contradicts(column, values, few, apart) for column in others)
+    return not large or any(_contradicts(column, values, few, log_factor) for column in others)
 
 
 def _contradicts(
-    other: Sequence[float], values: Sequence[float], few: Sequence[bool], apart: float
+    other: Sequence[float], values: Sequence[float], few: Sequence[bool], log_factor: float
 ) -> bool:
     """Return whether a column follows the values in both groups, and is the same in both."""
     slopes: list[float] = []
@@ -188,20 +188,20 @@ def _contradicts(
         slopes.append(related * std / spread)
         errors.append(std / math.sqrt(len(one)))
     least = min(map(abs, slopes)) if slopes[0] * slopes[1] > 0 else 0.0
-    return least * apart > 2 * MAX_DIFFERENCE * math.hypot(*errors)
+    return least * log_factor > 2 * MAX_DIFFERENCE * math.hypot(*errors)
 
 
 def _other_columns(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
     """Yield the other columns, and the target, by rows of the sample."""
-    yield from (other.of(rows.sample) for other in rows.columns if other is not column)
+    yield from (other.take(rows.sample) for other in rows.columns if other is not column)
     if rows.target is not None:
         yield [float(rows.target[row]) for row in rows.sample]
 
 
-def _has_other_mean(values: Sequence[float], few: Sequence[bool]) -> bool:
+def _differs_in_mean(values: Sequence[float], few: Sequence[bool]) -> bool:
     """Return whether the few rows have another mean than the others (Welch 1947)."""
-    some = [value for value, one in zip(values, few, strict=True) if one]
+    minority = [value for value, one in zip(values, few, strict=True) if one]
     rest = [value for value, one in zip(values, few, strict=True) if not one]
-    (mean, std), (usual, spread) = compute_moments(some), compute_moments(rest)
-    error = math.sqrt(max(std, spread / 2) ** 2 / len(some) + spread**2 / len(rest))
-    return abs(mean - usual) > MAX_DIFFERENCE * error
+    (mean, std), (mean_of_rest, spread) = compute_moments(minority), compute_moments(rest)
+    error = math.sqrt(max(std, spread / 2) ** 2 / len(minority) + spread**2 / len(rest))
+    return abs(mean - mean_of_rest) > MAX_DIFFERENCE * error

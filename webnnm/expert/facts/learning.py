@@ -133,13 +133,13 @@ def _score(predictions: PredictionFacts) -> str:
 
 def hardly_predicted(predictions: PredictionFacts) -> list[str]:
     """Return the rare classes that are hardly ever predicted, with their counts."""
-    usual = max(predictions.support, default=0)
+    largest = max(predictions.support, default=0)
     return [
         f'"{label}" ({times} times, {rows} rows have it)'
         for label, rows, times in zip(
             predictions.labels, predictions.support, predictions.predicted, strict=True
         )
-        if times < MAX_PREDICTED_SHARE * rows and MIN_ROWS_OF_CLASS <= rows < usual / 2
+        if times < MAX_PREDICTED_SHARE * rows and MIN_ROWS_OF_CLASS <= rows < largest / 2
     ]
 
 

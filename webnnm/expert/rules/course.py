@@ -81,8 +81,8 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
         message = f"the training loss rose from {losses[0]:.3g} to {losses[-1]:.3g}"
     else:
         return None
-    rate, usual = history.settings.lr, usual_rate(history.settings)
-    fix: dict[str, Any] = {"lr": usual if rate > usual else rate / 10}
+    rate, default = history.settings.lr, usual_rate(history.settings)
+    fix: dict[str, Any] = {"lr": default if rate > default else rate / 10}
     if history.settings.schedule == "constant":
         fix["schedule"] = "cosine"
     momentum = history.settings.momentum_factor or 0.0

@@ -36,7 +36,7 @@ BYTE_MAX = 255
 STRATIFIED = "stratified"
 MAX_IMBALANCE = 5
 MIN_ROWS_OF_CLASS, MAX_RATIO_OF_EQUAL = 10, 2
-MAX_ANSWERS = 12
+MIN_WORD_COLUMNS, MAX_ANSWERS = 6, 12
 """Whole numbers up to more than this, alike in all columns, may be words; up to this, answers."""
 SUBSETS = ("training", "validation", "testing")
 MAX_CONSTANT = 8
@@ -148,11 +148,15 @@ def _features(
     """Return the features about which `text` says something."""
     messages: dict[str, str] = {}
     numbers: dict[str, int] = {}
-    for name, every in features.items():
-        texts = [f"{one.name}{message}" for one in every if (message := text(one)) is not None]
+    for name, features_of_input in features.items():
+        texts = [
+            f"{one.name}{message}"
+            for one in features_of_input
+            if (message := text(one)) is not None
+        ]
         if texts:
             numbers[name] = len(texts)
-            lead = f"{len(texts)} of {len(every)} features of {name} {tail}"
+            lead = f"{len(texts)} of {len(features_of_input)} features of {name} {tail}"
             messages[f"{name}:input"] = f"{lead}: {join_names(texts)}"
     return merge_hits(messages, evidence=numbers)
 
@@ -193,16 +197,18 @@ def feature_scale(facts: Facts) -> Hit | None:
 
     own = first_layers(facts.network, scales)
     inputs = {
-        name: every
-        for name, every in facts.data.features.items()
-        if name not in own and not _fractions(every)
+        name: features
+        for name, features in facts.data.features.items()
+        if name not in own and not _fractions(features)
     }
     hit = _features(inputs, text, "are far from 0 ± 1")
     if hit is None:
         return None
-    every = [feature for features in inputs.values() for feature in features]
-    low, high = min(f.low for f in every), max(f.high for f in every)
-    alike = len(every) > MAX_IMBALANCE and low >= 0 and all(f.high > high / 2 for f in every)
+    features = [feature for features in inputs.values() for feature in features]
+    low, high = min(f.low for f in features), max(f.high for f in features)
+    alike = (
+        len(features) >= MIN_WORD_COLUMNS and low >= 0 and all(f.high > high / 2 for f in features)
+    )
     if alike and high == BYTE_MAX:
         return replace(hit, remedy="Divide the bytes by 255, as ImageDataset does.")
     if alike and high > MAX_ANSWERS and low == int(low) and high == int(high):
@@ -241,8 +247,10 @@ def constant_feature(facts: Facts) -> Hit | None:
         empty.append(not feature.raw)
         return f" ({feature.raw:.6g})"
 
-    every = {name: features for name, features in facts.data.features.items() if name not in others}
-    hit = _features(every, text, "are constant")
+    candidates = {
+        name: features for name, features in facts.data.features.items() if name not in others
+    }
+    hit = _features(candidates, text, "are constant")
     lost = len(empty) <= MAX_CONSTANT and (any(empty) or len(empty) > 1)
     return replace(hit, remedy=JOIN_HINT) if hit is not None and lost else hit
 
@@ -540,13 +548,13 @@ def spellings(facts: Facts) -> Hit | None:
         alike: dict[str, list[str]] = {}
         for name in names:
             alike.setdefault(re.sub(r"[\s_]", "", name).casefold(), []).append(name)
-        several = [
+        variants = [
             " and ".join(f'"{name}"' for name in group)
             for plain, group in alike.items()
             if len(plain) > 1 < len(group)
         ]
-        if several:
-            pairs = "; ".join(several[:5])
+        if variants:
+            pairs = "; ".join(variants[:5])
             messages[f"{output}:output"] = (
                 f"classes of {output} that differ only in spelling: {pairs}"
             )

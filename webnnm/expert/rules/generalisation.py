@@ -234,9 +234,9 @@ def no_validation_epoch(facts: Facts, history: HistoryFacts) -> Hit | None:
     rows = facts.data.sizes.get("validation", 0)
     if not rows or any(record.val_loss is not None for record in history.epochs):
         return None
-    every = history.settings.validate_every
+    interval = history.settings.validate_every
     return Hit(
-        message=f"none of {len(history.epochs)} epochs was validated: validate_every is {every}",
-        evidence={"validate_every": every},
+        message=f"none of {len(history.epochs)} epochs was validated: validate_every is {interval}",
+        evidence={"validate_every": interval},
         fix={"validate_every": 1},
     )

@@ -230,12 +230,12 @@ def small_layer_norm(facts: Facts) -> Hit | None:
     return merge_hits(messages, tail=": little is left of them")
 
 
-def _convolves(layer: LayerVertex) -> bool:
+def _is_convolution(layer: LayerVertex) -> bool:
     """Return whether a layer is a convolution, which is not transposed."""
     return layer.has("convolution") and layer.operator.name != "convTranspose2d"
 
 
-def _slides(layer: LayerVertex) -> bool:
+def _has_windows(layer: LayerVertex) -> bool:
     """Return whether a layer takes windows of a picture, which its strides may skip."""
     return layer.has("windowed") and layer.operator.name != "convTranspose2d"
 
@@ -247,7 +247,7 @@ def _taps(layer: LayerVertex) -> Sequence[tuple[int, int]]:
     if kernel is None:  # that of the filters; a pool without a window takes the whole picture
         filters = layer.operands[1].features.sizes()[2:] if len(layer.operands) > 1 else ()
         kernel = filters or _spatial(layer)
-    return [*zip(_numbers(kernel), _numbers(options["dilations"]), strict=False)]
+    return [*zip(_to_list(kernel), _to_list(options["dilations"]), strict=False)]
 
 
 def _window(layer: LayerVertex) -> Sequence[int]:
@@ -255,10 +255,10 @@ def _window(layer: LayerVertex) -> Sequence[int]:
 
 
 def _strides(layer: LayerVertex) -> Sequence[int]:
-    return _numbers(layer.options["strides"] or _window(layer))
+    return _to_list(layer.options["strides"] or _window(layer))
 
 
-def _numbers(value: Any) -> Sequence[int]:
+def _to_list(value: Any) -> Sequence[int]:
     return (value,) if isinstance(value, int) else value
 
 
@@ -282,20 +282,20 @@ def stride_gaps(facts: Facts) -> Hit | None:
     """
     messages: dict[str, str] = {}
     for layer in facts.network.order:
-        if _slides(layer):
+        if _has_windows(layer):
             taps, steps = _taps(layer), _strides(layer)
-            every = count(steps)
+            total = count(steps)
             seen = count(
                 len({n * dilation % step for n in range(number)})
                 for (number, dilation), step in zip(taps, steps, strict=False)
             )
-            if seen < every and (max(_window(layer)) > 1 or _leaves_gaps(facts.network, layer)):
+            if seen < total and (max(_window(layer)) > 1 or _leaves_gaps(facts.network, layer)):
                 size = " × ".join(str(number) for number, _ in taps)
-                apart = " × ".join(str(dilation) for _, dilation in taps)
-                wide = f", {apart} apart," * any(dilation > 1 for _, dilation in taps)
+                spacing = " × ".join(str(dilation) for _, dilation in taps)
+                wide = f", {spacing} apart," * any(dilation > 1 for _, dilation in taps)
                 messages[layer.label] = (
                     f"{layer.label} looks at {size} values{wide} in steps of "
-                    f"{' × '.join(map(str, steps))}: {every - seen} of {every} are skipped"
+                    f"{' × '.join(map(str, steps))}: {total - seen} of {total} are skipped"
                 )
     return merge_hits(messages)
 
@@ -309,10 +309,10 @@ def _leaves_gaps(network: Network, layer: LayerVertex) -> bool:
     for before in network.order:
         if before is layer:
             break
-        if _slides(before):
+        if _has_windows(before):
             reach += (max(_window(before)) - 1) * step
             step *= max(_strides(before))
-        elif not (keeps_positions(before) or before.has("normalization")):  # takes values from afar
+        elif not (keeps_positions(before) or before.has("normalization")):  # mixes distant values
             return False
     return max(_strides(layer)) * step > reach
 
@@ -349,7 +349,7 @@ def single_pixel(facts: Facts) -> Hit | None:
     """
     messages: dict[str, str] = {}
     for layer in facts.network.order:
-        if _convolves(layer) and not layer.features[0].sequence:
+        if _is_convolution(layer) and not layer.features[0].sequence:
             sizes, kernel = _spatial(layer), _window(layer)
             if sizes and max(sizes) == 1 and max(kernel) > 1:
                 size = " × ".join(map(str, kernel))
@@ -378,7 +378,7 @@ def early_global_average(facts: Facts) -> Hit | None:
     for layer in facts.network.order:
         if layer.operator.name != "globalAveragePool":
             continue
-        before = [v for v in ancestors(layer) if _convolves(v)]
+        before = [v for v in ancestors(layer) if _is_convolution(v)]
         if len(before) == 1 and not before[0].features[0].sequence:
             window, picture = _window(before[0]), _spatial(before[0])
             if all(2 * w < size for w, size in zip(window, picture, strict=False)):
@@ -417,7 +417,7 @@ def early_pooling(facts: Facts) -> Hit | None:
     """
     messages: dict[str, str] = {}
     for layer in facts.network.order:
-        if not _convolves(layer):
+        if not _is_convolution(layer):
             continue
         before = list(ancestors(layer))
         pools = [one for one in before if one.has("pooling") and one.has("windowed")]

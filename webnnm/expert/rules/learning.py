@@ -83,13 +83,13 @@ def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
             return None
     elif abs(fallen) > MAX_EARLY_FALL:
         return None
-    rate, usual = history.settings.lr, usual_rate(history.settings)
+    rate, default = history.settings.lr, usual_rate(history.settings)
     way = "" if moved is None else f", and no weight moved by more than {percent(moved)}"
     return Hit(
         message=f"the training loss fell by {percent(max(0.0, fallen))} in {len(losses)} epochs at "
         f"lr {rate:g}{way}",
         evidence={"losses": [losses[0], losses[-1]], "moved": moved, "lr": rate},
-        fix={"lr": usual if rate < usual else 10 * rate},
+        fix={"lr": default if rate < default else 10 * rate},
     )
 
 

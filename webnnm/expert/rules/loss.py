@@ -313,9 +313,9 @@ def constant_target(facts: Facts) -> Hit | None:
         if labels.exclusive:
             same = len(alone) == 1 < sum(labels.class_counts)
             return f"all labels of {output.name} are class {alone[0]}" if same else None
-        some = labels.constant if labels.kind == "continuous" else ()
-        if some and labels.shape[-1] <= MAX_COLUMNS and labels.minimum < labels.maximum:
-            return f"targets {', '.join(map(str, some))} of {output.name} never change"
+        columns = labels.constant if labels.kind == "continuous" else ()
+        if columns and labels.shape[-1] <= MAX_COLUMNS and labels.minimum < labels.maximum:
+            return f"targets {', '.join(map(str, columns))} of {output.name} never change"
         same = labels.minimum == labels.maximum and labels.kind == "continuous"
         value = "the same" if output.standardized else f"{labels.minimum:g}"
         return f"all targets of {output.name} are {value}" if same else None

@@ -48,9 +48,9 @@ def _unusual_gradients(facts: Facts) -> bool:
 
 def _unusual_types(facts: Facts) -> bool:
     profile, device = facts.profile, facts.device
-    asked = facts.npu or facts.settings.optimize_for == "edge"
+    is_edge = facts.npu or facts.settings.optimize_for == "edge"
     changed = facts.network.warnings or device.rewrites or device.unsupported
-    return bool(asked or changed or profile.heavy_float16 or profile.risky_float16)
+    return bool(is_edge or changed or profile.heavy_float16 or profile.risky_float16)
 
 
 def _unusual_losses(facts: Facts) -> bool:
@@ -112,19 +112,19 @@ class Rules(Mapping[str, Rule]):
         for name in names:
             import_module(f"webnnm.expert.rules.{name}")
 
-    def about(self, facts: Facts) -> list[Rule]:
+    def select(self, facts: Facts) -> list[Rule]:
         """Return the rules that may hold for these facts, in the order of their ids.
 
-        Those of all modules in `APPLIED_WHEN` are asked, or of none of them: what a review finds
+        Those of all modules in `APPLIED_WHEN` are applied, or none of them: what a review finds
         depends on the facts alone, not on what was imported before.
         """
-        later = any(_holds(needed, facts) for needed in APPLIED_WHEN.values())
-        names = [*APPLIED_WHEN] * later + [*TRAINING_MODULES] * (facts.history is not None)
+        unusual = any(_holds(condition, facts) for condition in APPLIED_WHEN.values())
+        names = [*APPLIED_WHEN] * unusual + [*TRAINING_MODULES] * (facts.history is not None)
         self.load(names)
-        asked = {module.__name__ for module in ALWAYS_APPLIED}.union(
+        modules = {module.__name__ for module in ALWAYS_APPLIED}.union(
             f"{__package__}.{n}" for n in names
         )
-        return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].test.__module__ in asked]
+        return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].test.__module__ in modules]
 
     def on_trainings(self) -> list[Rule]:
         """Return the rules on the course of a training, in the order of their ids."""
@@ -132,10 +132,10 @@ class Rules(Mapping[str, Rule]):
         return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].area == AREAS[-1]]
 
 
-def _holds(needed: Callable[[Facts], bool], facts: Facts) -> bool:
-    """Return whether a condition holds, or cannot be told: the rules then say what is wrong."""
+def _holds(condition: Callable[[Facts], bool], facts: Facts) -> bool:
+    """Return whether a condition holds or fails: the rules then report the error."""
     try:
-        return needed(facts)
+        return condition(facts)
     except Exception:
         return True
 

@@ -128,9 +128,9 @@ def join_names(names: Iterable[str], separator: str = ", ") -> str:
     >>> join_names("abcdefg")
     'a, b, c, d, e and 2 more'
     """
-    every = list(names)
-    more = f" and {len(every) - MAX_NAMES} more" if len(every) > MAX_NAMES else ""
-    return separator.join(every[:MAX_NAMES]) + more
+    all_names = list(names)
+    more = f" and {len(all_names) - MAX_NAMES} more" if len(all_names) > MAX_NAMES else ""
+    return separator.join(all_names[:MAX_NAMES]) + more
 
 
 def merge_hits(

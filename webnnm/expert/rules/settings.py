@@ -94,14 +94,14 @@ def low_rate(facts: Facts) -> Hit | None:
     Ignore it in trainings with very many steps.
     """
     rate, name = facts.settings.lr, facts.settings.optimizer
-    usual = usual_rate(facts.settings)
-    least = (MIN_FINE_TUNING_RATIO if facts.trained_before else MIN_RATE_RATIO) * usual
+    default = usual_rate(facts.settings)
+    least = (MIN_FINE_TUNING_RATIO if facts.trained_before else MIN_RATE_RATIO) * default
     if rate is None or rate >= least:
         return None
     return Hit(
-        message=f"lr {rate:g} is 1/{usual / rate:,.0f} of the default {usual:g} of {name}",
-        evidence={"lr": rate, "default": usual},
-        fix={"lr": usual},
+        message=f"lr {rate:g} is 1/{default / rate:,.0f} of the default {default:g} of {name}",
+        evidence={"lr": rate, "default": default},
+        fix={"lr": default},
     )
 
 
@@ -368,10 +368,10 @@ def early_step_decay(facts: Facts) -> Hit | None:
 
     Ignore it where lr is far above the rate that the training needs later.
     """
-    every, epochs = facts.settings.step_epochs or 0, facts.settings.epochs or 0
-    if facts.settings.schedule != "step" or not every or not epochs:
+    interval, epochs = facts.settings.step_epochs or 0, facts.settings.epochs or 0
+    if facts.settings.schedule != "step" or not interval or not epochs:
         return None
-    left = facts.settings.step_factor ** (epochs / 3 // every)
+    left = facts.settings.step_factor ** (epochs / 3 // interval)
     if left >= MIN_STEP_RATE:
         return None
     message = f"a third of the epochs leaves {left:.0e} of the rate"
@@ -485,10 +485,10 @@ def single_row_batches(facts: Facts) -> Hit | None:
 
     Ignore it where rows are long sequences, or gradients of many batches are accumulated.
     """
-    usual = usual_rate(facts.settings)
+    default = usual_rate(facts.settings)
     single = facts.settings.batch_size == 1 and facts.settings.accumulate <= 1
     rate = facts.settings.lr or 0.0
-    if not single or facts.data.length > 1 or rate <= usual / 10:
+    if not single or facts.data.length > 1 or rate <= default / 10:
         return None
     message = f"batches of one row at lr {rate:g}"
     return Hit(message=message, fix={"batch_size": 20})
@@ -510,13 +510,13 @@ def long_accumulation(facts: Facts) -> Hit | None:
 
     Ignore it where steps on all the data are intended.
     """
-    several, size = facts.settings.accumulate, facts.batch_size
-    if several <= 1 or not size or not facts.data.training:
+    accumulated, size = facts.settings.accumulate, facts.batch_size
+    if accumulated <= 1 or not size or not facts.data.training:
         return None
     batches = -(-facts.data.training // size)
-    if 2 * several <= batches:
+    if 2 * accumulated <= batches:
         return None
-    message = f"accumulate {several:g}, and an epoch has {batches} batches"
+    message = f"accumulate {accumulated:g}, and an epoch has {batches} batches"
     return Hit(message=message, fix={"accumulate": 1})
 
 
@@ -534,10 +534,10 @@ def few_validations(facts: Facts) -> Hit | None:
 
     Ignore it where validation takes far longer than training.
     """
-    every, epochs = facts.settings.validate_every, facts.settings.epochs or 0
-    if every <= 1 or epochs >= 4 * every or (facts.data.sizes and not _has_validation(facts)):
+    interval, epochs = facts.settings.validate_every, facts.settings.epochs or 0
+    if interval <= 1 or epochs >= 4 * interval or (facts.data.sizes and not _has_validation(facts)):
         return None
-    message = f"validation every {every:g} epochs, {epochs:g} epochs"
+    message = f"validation every {interval:g} epochs, {epochs:g} epochs"
     return Hit(message=message, fix={"validate_every": 1})
 
 

@@ -171,15 +171,15 @@ def high_rate(facts: Facts) -> Hit | None:
     Ignore it with sgd or sgdm where gradients are known to be small.
     """
     rate, name = facts.settings.lr, facts.settings.optimizer
-    usual = usual_rate(facts.settings)
-    if rate is None or rate <= MAX_RATE_RATIO * usual:
+    default = usual_rate(facts.settings)
+    if rate is None or rate <= MAX_RATE_RATIO * default:
         return None
     if rate <= _converging(facts):
         return None
     return Hit(
-        message=f"lr {rate:g} is {rate / usual:.0f} times the default {usual:g} of {name}",
-        evidence={"lr": rate, "default": usual},
-        fix={"lr": usual},
+        message=f"lr {rate:g} is {rate / default:.0f} times the default {default:g} of {name}",
+        evidence={"lr": rate, "default": default},
+        fix={"lr": default},
     )
 
 

@@ -317,6 +317,6 @@ def target_range(facts: Facts) -> Hit | None:
         )
 
     messages = of_outputs(facts, text)
-    every = [o for o in facts.outputs if o.node in messages]
-    signs = all(o.labels is not None and o.labels.signs for o in every)
+    outputs = [o for o in facts.outputs if o.node in messages]
+    signs = all(o.labels is not None and o.labels.signs for o in outputs)
     return merge_hits(messages, remedy=SIGN_HINT if signs else "")

@@ -77,13 +77,13 @@ def _by_rate(
     otherwise: str,
 ) -> Hit | None:
     """Return what was found, node → text; a rate above the usual one is the first explanation."""
-    rate, usual = highest_rate(history)[0], usual_rate(history.settings)
-    high = rate > usual
+    rate, default = highest_rate(history)[0], usual_rate(history.settings)
+    high = rate > default
     return merge_hits(
         messages,
         tail=f"{tail}, at lr {rate:g}",
         evidence=evidence,
-        fix={"lr": usual} if high else {},
+        fix={"lr": default} if high else {},
         remedy="" if high else otherwise,
     )
 

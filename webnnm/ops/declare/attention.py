@@ -78,12 +78,12 @@ def attention(
         # Where later queries see all keys, the last query and the last key have the same position.
         start = tokens - length if causal else 0
         queries, keys = rotate(b, queries, rope, start), rotate(b, keys, rope)
-    apart = None if grid is None else grid_bias(b, queries, *grid)
+    grid_scores = None if grid is None else grid_bias(b, queries, *grid)
     scale = 1 / math.sqrt(size) if scale is None else scale
     queries = _group_heads(b, queries if scale == 1 else queries * scale, shared)
     scores = _ungroup_heads(b, b.matmul(queries, transpose_matrices(b, keys)), heads, length)
-    if apart is not None:
-        scores = scores + apart
+    if grid_scores is not None:
+        scores = scores + grid_scores
     if relative is not None:
         scores = scores + (
             relative_bias(b, relative, heads, length, tokens, causal, max_distance)
@@ -133,8 +133,8 @@ def _split_heads(b: Builder, x: Tensor, heads: int) -> Any:
 def _join_heads(b: Builder, x: Tensor) -> Any:
     """Turn `[…, heads, tokens, size]` into `[…, tokens, heads · size]`."""
     *lead, heads, tokens, size = x.shape
-    apart = x if heads == 1 else _swap_heads_and_tokens(b, x)
-    return b.reshape(apart, new_shape=(*lead, tokens, heads * size))
+    by_token = x if heads == 1 else _swap_heads_and_tokens(b, x)
+    return b.reshape(by_token, new_shape=(*lead, tokens, heads * size))
 
 
 def _swap_heads_and_tokens(b: Builder, x: Tensor) -> Any:
@@ -171,11 +171,11 @@ def _weights(
     length, tokens = scores.shape[-2:]
     addends: list[Any] = []
     if causal:
-        every = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
+        full = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
         if length > 1:
-            addends.append(b.triangular(every, upper=True, diagonal=tokens - length + 1))
+            addends.append(b.triangular(full, upper=True, diagonal=tokens - length + 1))
         if window is not None and window < tokens:
-            addends.append(b.triangular(every, upper=False, diagonal=tokens - length - window))
+            addends.append(b.triangular(full, upper=False, diagonal=tokens - length - window))
     if segments is not None:
         addends.append(_apart(b, segments) * masked)
     if mask is not None:

@@ -82,9 +82,9 @@ class _Rules:
             shared="o" if self.transposed else "i",
         )
         for axis, letter in enumerate("hw"):
-            asked: Pair | None = layer.options["kernel"]
+            requested: Pair | None = layer.options["kernel"]
             inferred = self._kernel_size(layer.options, axis, image[letter], result[letter])
-            for size in (asked and asked[axis], inferred):
+            for size in (requested and requested[axis], inferred):
                 learn_kernel(layer, kernel, _axis(layer.options, letter), size)
         sizes = self._result(layer, kernel, image)
         learn_image(layer, at, sizes)
@@ -94,10 +94,10 @@ class _Rules:
         self, options: Mapping[str, Any], axis: int, size: int | None, out: int | None
     ) -> int | None:
         """Return the kernel's size if that of the result determines it (spec B.4)."""
-        asked, steps = options["padding"], (options["strides"][axis], options["dilations"][axis])
-        if steps != (1, 1) or isinstance(asked, str) or size is None or out is None:
+        padding, steps = options["padding"], (options["strides"][axis], options["dilations"][axis])
+        if steps != (1, 1) or isinstance(padding, str) or size is None or out is None:
             return None
-        pads = asked[2 * axis] + asked[2 * axis + 1]
+        pads = padding[2 * axis] + padding[2 * axis + 1]
         if self.transposed:
             return out - size + 1 + pads - options["output_padding"][axis]
         return size + pads - out + 1
@@ -122,15 +122,15 @@ class _Rules:
     def _steps(self, options: Mapping[str, Any], sizes: Pair, window: Pair) -> dict[str, Any]:
         """Return the options that determine the size of the result, as the operator takes them."""
         strides, dilations = options["strides"], options["dilations"]
-        asked: Sides | str = options["padding"]
+        padding: Sides | str = options["padding"]
         steps: dict[str, Any] = {
-            "padding": sides(asked, sizes, window, strides, dilations, grown=self.transposed),
+            "padding": sides(padding, sizes, window, strides, dilations, grown=self.transposed),
             "strides": strides,
             "dilations": dilations,
         }
         if self.transposed:
             sizes_of_result = options["output_sizes"]
-            if sizes_of_result is None and isinstance(asked, str):
+            if sizes_of_result is None and isinstance(padding, str):
                 sizes_of_result = sizes[0] * strides[0], sizes[1] * strides[1]
             steps |= {"output_padding": options["output_padding"], "output_sizes": sizes_of_result}
         return steps

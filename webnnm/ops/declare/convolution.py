@@ -51,15 +51,15 @@ def check_channels(
     """Return the number of output channels. Raises NNM404, NNM406."""
     inner = image["c"]
     outer = kernel["o"] * groups if transposed else kernel["o"]
-    taken = kernel["i"] if transposed else kernel["i"] * groups
+    expected = kernel["i"] if transposed else kernel["i"] * groups
     for number, what in ((inner, "channels"), (outer, "filters")):
         if number % groups:
             raise OperatorError("NNM406", f"{number} {what} in {groups} groups")
-    if inner != taken:
+    if inner != expected:
         grouped = f" in {groups} groups" if groups > 1 else ""
         raise OperatorError(
             "NNM404",
-            f"{inner} channels, but the filter takes {taken}{grouped}",
+            f"{inner} channels, but the filter takes {expected}{grouped}",
             "the layouts of input and filter say which dimensions are the channels",
         )
     return outer

@@ -264,8 +264,8 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, .
     ]
     sequence = next((x.sequence for x in unbound if x.sequence is not None), None)
     outcome = b.apply(layer.operator, tensors, tensor_options(layer))
-    several = isinstance(outcome, tuple)
-    results: tuple[Tensor, ...] = outcome if several else (outcome,)
+    is_tuple = isinstance(outcome, tuple)
+    results: tuple[Tensor, ...] = outcome if is_tuple else (outcome,)
     value: list[LayoutTensor] = []
     for tensor, features in zip(results, layer.results, strict=True):
         if tensor.shape[len(lead) :] != features.sizes():
@@ -275,7 +275,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor | tuple[LayoutTensor, .
                 hint="the decomposition has to treat all batches and sequences alike",
             )
         value.append(LayoutTensor(tensor, (*lead, *range(len(features.sizes()))), sequence))
-    return tuple(value) if several else value[0]
+    return tuple(value) if is_tuple else value[0]
 
 
 def _with_lead(b: Builder, x: LayoutTensor, lead: Sequence[Role]) -> Any:

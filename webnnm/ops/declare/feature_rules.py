@@ -25,20 +25,20 @@ def per_feature(
     Features that are not written get `default`, so all do without the option. Raises NNM303 for a
     list of another length and for numbers below `low`, NNM307 for a name that is not a dimension.
     """
-    asked: values.Sizes | None = layer.options[option]
-    if asked is None:
+    requested: values.Sizes | None = layer.options[option]
+    if requested is None:
         return [default] * len(names)
-    if asked.names is None and len(asked.sizes) != len(names):
-        layer.fail("NNM303", f"{len(asked.sizes)} numbers for rank {len(names)}", at=option)
+    if requested.names is None and len(requested.sizes) != len(names):
+        layer.fail("NNM303", f"{len(requested.sizes)} numbers for rank {len(names)}", at=option)
     dimensions = [name for name in names if name is not None]
-    for name in asked.names or ():
+    for name in requested.names or ():
         if name not in dimensions:
             hint = suggestion(name, dimensions)
             layer.fail("NNM307", f'no dimension "{name}"', at=option, hint=hint)
-    if asked.names is None:
-        numbers = list(asked.sizes)
+    if requested.names is None:
+        numbers = list(requested.sizes)
     else:
-        by_name = dict[str | None, Any](zip(asked.names, asked.sizes, strict=True))
+        by_name = dict[str | None, Any](zip(requested.names, requested.sizes, strict=True))
         numbers = [by_name.get(name) for name in names]
     result: list[int | None] = []
     for number in numbers:

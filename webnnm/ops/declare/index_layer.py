@@ -92,9 +92,9 @@ def _gather_constant(
     tensor = source.reorder((*source.lead, *axes, *rest)).tensor
     box, width = (tuple(source.size(k) for k in features) for features in (axes, rest))
     cells = b.reshape(tensor, new_shape=(*lead, count(box), *width))
-    taken = b.gather(cells, b.constant(cell_numbers, "int32", dims), axis=len(lead))
+    gathered = b.gather(cells, b.constant(cell_numbers, "int32", dims), axis=len(lead))
     return LayoutTensor(
-        taken, (*source.lead, *feature_roles(len(dims) + len(rest))), source.sequence
+        gathered, (*source.lead, *feature_roles(len(dims) + len(rest))), source.sequence
     )
 
 
@@ -183,8 +183,8 @@ def _gather_elements(b: Builder, layer: BuildView) -> LayoutTensor:
         cell_numbers = _lines(layer, indexed, source.features)
         return _gather_constant(b, source, range(source.rank), cell_numbers, indexed.sizes())
     (x, indices), lead, sequence = _with_common_lead(b, source, layer.tensors["indices"])
-    taken = b.gather_elements(x, indices, axis=len(lead) + indexed.axes[0])
-    return LayoutTensor(taken, (*lead, *feature_roles(source.rank)), sequence)
+    gathered = b.gather_elements(x, indices, axis=len(lead) + indexed.axes[0])
+    return LayoutTensor(gathered, (*lead, *feature_roles(source.rank)), sequence)
 
 
 def _gather_nd(b: Builder, layer: BuildView) -> LayoutTensor:
@@ -194,8 +194,8 @@ def _gather_nd(b: Builder, layer: BuildView) -> LayoutTensor:
         return _gather_constant(b, source, indexed.axes, cell_numbers, indexed.sizes())
     moved = _move_first(source, indexed.axes)
     (x, indices), lead, sequence = _with_common_lead(b, moved, layer.tensors["indices"])
-    taken = b.gather_nd(x, _with_lead(b, indices, len(lead)))
-    return LayoutTensor(taken, (*lead, *feature_roles(taken.rank - len(lead))), sequence)
+    gathered = b.gather_nd(x, _with_lead(b, indices, len(lead)))
+    return LayoutTensor(gathered, (*lead, *feature_roles(gathered.rank - len(lead))), sequence)
 
 
 def _scatter_elements(b: Builder, layer: BuildView) -> LayoutTensor:

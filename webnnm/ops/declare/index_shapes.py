@@ -43,13 +43,13 @@ def constant_index_shape(
     A bare name in it inherits the size of the input. Raises NNM115 if the data do not fill it.
     """
     data: Sequence[int] = layer.options["data"]
-    asked: values.Sizes | None = layer.options["shape"]
-    if asked is None:
+    requested: values.Sizes | None = layer.options["shape"]
+    if requested is None:
         sizes: list[int | None] = [len(data) // coordinates]
     else:
         sizes_by_name = dict(zip(source.names, source.dims or (), strict=True))
         sizes = []
-        for name, size in zip(asked.names or asked.sizes, asked.sizes, strict=True):
+        for name, size in zip(requested.names or requested.sizes, requested.sizes, strict=True):
             if size is not None and (not isinstance(size, int) or size < 1):
                 layer.fail("NNM303", "the sizes of indices must be integers from 1", at="shape")
             if size is None and name not in sizes_by_name:
@@ -75,7 +75,7 @@ def elements(
         layer.fail("NNM310", "elements are picked along a feature", at="axis")
     if not source.dims:
         layer.fail("NNM405", f"{source} has no dimension to pick from")
-    asked: values.Sizes | None = layer.options["shape"]
+    requested: values.Sizes | None = layer.options["shape"]
     dims = indices.dims
     if layer.options["data"] is not None:
         dims = constant_index_shape(layer, source)
@@ -86,7 +86,7 @@ def elements(
         k != axis and None not in pair and pair[0] != pair[1] for k, pair in enumerate(pairs)
     ):
         layer.fail("NNM410", f"{source} and indices {show(dims)} differ outside axis {axis}")
-    names = asked.names if asked is not None and asked.names else source.names
+    names = requested.names if requested is not None and requested.names else source.names
     return Indexed([axis], list(dims), names)
 
 
@@ -110,10 +110,10 @@ def coordinates(
         layer.fail("NNM310", "coordinates must be those of features", at="coords")
     dims, names = indices
     if layer.options["data"] is not None:
-        asked: values.Sizes | None = layer.options["shape"]
-        k = len(axes) if written else _coordinates_each(layer, asked)
+        requested: values.Sizes | None = layer.options["shape"]
+        k = len(axes) if written else _coordinates_each(layer, requested)
         dims = constant_index_shape(layer, source, k)
-        names = (None if asked is None else asked.names) or (None,) * len(dims)
+        names = (None if requested is None else requested.names) or (None,) * len(dims)
     else:
         if dims is None or dims[-1:] == [None]:
             return None
@@ -126,11 +126,11 @@ def coordinates(
     return Indexed(axes[:k], list(dims), names)
 
 
-def _coordinates_each(layer: ShapeView | BuildView, asked: values.Sizes | None) -> int:
+def _coordinates_each(layer: ShapeView | BuildView, requested: values.Sizes | None) -> int:
     """Return the number of coordinates of an index whose features are not named."""
-    if asked is None:
+    if requested is None:
         return 1
-    amount = count(size for size in asked.sizes if isinstance(size, int))
+    amount = count(size for size in requested.sizes if isinstance(size, int))
     return max(1, len(layer.options["data"]) // max(1, amount))
 
 

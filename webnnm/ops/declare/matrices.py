@@ -99,7 +99,7 @@ def of_halves(np: Any, kernel: Callable[..., Any], x: Any, *others: Any) -> Any:
     if x.dtype != np.float16:
         return _with_nan(np, kernel, x, *others)
     outcome = _with_nan(np, kernel, *(np.astype(array, np.float32) for array in (x, *others)))
-    several = isinstance(outcome, tuple)
-    results: tuple[Any, ...] = outcome if several else (outcome,)
+    is_tuple = isinstance(outcome, tuple)
+    results: tuple[Any, ...] = outcome if is_tuple else (outcome,)
     halves = tuple(np.astype(y, np.float16) for y in results)
-    return halves if several else halves[0]
+    return halves if is_tuple else halves[0]

@@ -234,8 +234,8 @@ def _initial(b: Builder, layer: BuildView, name: str, lead: tuple[int, int]) -> 
     tensor = value.canonical().tensor
     if tensor.shape != (batch, size):
         tensor = b.expand(tensor, new_shape=(batch, size))
-    apart = b.reshape(tensor, new_shape=(batch, directions, size // directions))
-    return b.transpose(apart, permutation=(1, 0, 2))
+    by_direction = b.reshape(tensor, new_shape=(batch, directions, size // directions))
+    return b.transpose(by_direction, permutation=(1, 0, 2))
 
 
 def _states(b: Builder, x: Any, layout: tuple[Role, ...], sequence: str | None) -> LayoutTensor:

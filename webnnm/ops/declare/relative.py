@@ -53,12 +53,12 @@ def relative_bias_at(
     _check(table, heads, True, max_distance)
     batch, tokens = positions.shape
     far = array(
-        "i", [_bucket(-apart, table.shape[0], True, max_distance) for apart in range(length)]
+        "i", [_bucket(-distance, table.shape[0], True, max_distance) for distance in range(length)]
     )
     keys = b.constant([*range(length)], "int32", [1, 1, length])
-    apart = b.reshape(positions, new_shape=(batch, tokens, 1)) - keys
-    apart = b.max(apart, b.constant(0, "int32"))  # later keys are masked
-    indices = b.gather(b.constant(far, "int32", [length]), apart, axis=0)
+    distance = b.reshape(positions, new_shape=(batch, tokens, 1)) - keys
+    distance = b.max(distance, b.constant(0, "int32"))  # later keys are masked
+    indices = b.gather(b.constant(far, "int32", [length]), distance, axis=0)
     return b.transpose(b.gather(table, indices, axis=0), permutation=(0, 3, 1, 2))
 
 
@@ -76,14 +76,14 @@ def _check(table: Tensor, heads: int, causal: bool, max_distance: int) -> None:
 
 
 @lru_cache(maxsize=1 << 14)
-def _bucket(apart: int, buckets: int, causal: bool, max_distance: int) -> int:
+def _bucket(offset: int, buckets: int, causal: bool, max_distance: int) -> int:
     """Return the bucket of a key that many tokens after a query: exact at first, then by ratio."""
     first = 0
     if causal:
-        distance = max(-apart, 0)
+        distance = max(-offset, 0)
     else:
         buckets //= 2
-        first, distance = buckets * (apart > 0), abs(apart)
+        first, distance = buckets * (offset > 0), abs(offset)
     exact = buckets // 2
     if distance < exact:
         return first + distance

@@ -39,11 +39,11 @@ def _targets(layer: ShapeView | BuildView, source: Features) -> Mapping[int, int
     if (source.rank or 0) < 2:
         layer.fail("NNM405", f"{source} has {source.rank} features, but at least two are needed")
     option = next((o for o in ("new_shape", "sizes") if layer.options[o] is not None), "scales")
-    asked = layer.options[option]
-    factors: Sequence[Any] = asked or (1, 1)
+    requested = layer.options[option]
+    factors: Sequence[Any] = requested or (1, 1)
     names = None
-    if isinstance(asked, values.Sizes):
-        factors, names = asked.sizes, asked.names
+    if isinstance(requested, values.Sizes):
+        factors, names = requested.sizes, requested.names
     roles = (layer.axes(option) or []) if names else _axes(layer, source)
     if len(roles) != len(factors):
         layer.fail("NNM303", f"{len(factors)} sizes for {len(roles)} dimensions", at=option)

@@ -104,11 +104,11 @@ def _indices(letters: str) -> dict[str, int]:
 
 
 def sides(
-    asked: Sides | str, sizes: Pair, kernel: Pair, strides: Pair, dilations: Pair, *, grown: bool
+    padding: Sides | str, sizes: Pair, kernel: Pair, strides: Pair, dilations: Pair, *, grown: bool
 ) -> Sides:
     """Return four paddings; `same` depends on sizes, except for transposed ones (`grown`)."""
-    if not isinstance(asked, str):
-        return asked
+    if not isinstance(padding, str):
+        return padding
     return automatic_padding("same-upper", sizes, kernel, strides, dilations, transposed=grown)
 
 
