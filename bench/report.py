@@ -105,7 +105,7 @@ FACTS = (
     Fact("python", "tensors made per step", lambda r: r["tensors_per_step"], "", Limit(0)),
     Fact(
         "python",
-        "growth of the ledger over trainings of 10,000 and 100,000 steps",
+        "growth of the memory over trainings of 10,000 and 100,000 steps",
         lambda r: float(not r["ledger_flat"]),
         "",
         Limit(0),

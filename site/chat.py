@@ -68,7 +68,7 @@ class Chat:
 
     def tell(self, first):
         """Say how fast it is, where, and in how much memory."""
-        speed, held = self.model.speed, self.model.backend.ledger().bytes
+        speed, held = self.model.speed, self.model.backend.memory().bytes
         element("rate").textContent = (
             f"{speed.tokens_per_second:.1f} tokens a second, the first after {first:.1f} s "
             f"({speed.prompt_tokens} tokens read), {held / MEGABYTE:.0f} MB, "

@@ -74,7 +74,7 @@ class Searcher:
             row.append(make("p", text), bar, make("small", f"{closeness:.2f}"))
             rows.append(row)
         element("found").replaceChildren(*rows)
-        held = self.model.backend.ledger().bytes
+        held = self.model.backend.memory().bytes
         element("rate").textContent = (
             f"{len(results)} sentences, {new} of them new with the question, in {seconds:.2f} s, "
             f"{held / MEGABYTE:.0f} MB, on {self.model.backend.description}"

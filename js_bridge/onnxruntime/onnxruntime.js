@@ -1,6 +1,6 @@
 /**
  * ONNX Runtime Web with the interface of `MLContext`, so that the bridge uses it in the same way as
- * WebNN: the same tensors, graphs, steps and ledger. onnxruntime.d.ts describes `open`.
+ * WebNN: the same tensors, graphs, steps and memory. onnxruntime.d.ts describes `open`.
  *
  * @module
  * @typedef {import("./onnxruntime.js").Tell} Tell

@@ -146,7 +146,7 @@ export function permutations(words: Bytes, size: number): Uint8Array;
 export function release(...handles: number[]): void;
 
 /** Return what a context holds as JSON: `{graphs, tensors, bytes}`; zeros once it is closed. */
-export function ledger(context: number): string;
+export function memory(context: number): string;
 
 /** Destroy a context with everything made in it; closing twice is allowed. */
 export function close(context: number): void;

@@ -13,7 +13,7 @@ import { assemble } from "./plans.js";
 
 export { BridgeError, release };
 export { browser } from "../page/browser.js";
-export { close, ledger } from "./handles.js";
+export { close, memory } from "./handles.js";
 export { permutations } from "./permutations.js";
 
 /** Milliseconds for which steps are queued before the page gets a turn. */

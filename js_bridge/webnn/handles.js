@@ -69,8 +69,8 @@ export function release(...handles) {
   }
 }
 
-/** @type {Bridge["ledger"]} */
-export function ledger(handle) {
+/** @type {Bridge["memory"]} */
+export function memory(handle) {
   const totals = { graphs: 0, tensors: 0, bytes: 0 };
   const context = entries.get(handle);
   for (const member of context?.kind === "context" ? context.members : []) {

@@ -69,19 +69,19 @@ async def taught_style(url: str, texts: list[str], held_back: list[str]) -> dict
             model.set_dataset(model.texts(held_back))
             return (await model.test("training")).loss
 
-        ledgers: list[str] = []
+        usages: list[str] = []
         first = await loss()
         history = await model.train_on(
             texts,
             epochs=3,
             progress="off",
-            on_epoch=lambda record: ledgers.append(str(model.memory())),
+            on_epoch=lambda record: usages.append(str(model.memory())),
         )
         return {
             "first": first,
             "last": await loss(),
             "seconds": history.seconds,
-            "ledgers": ledgers,
+            "usages": usages,
             "unchanged": await digest(model) == before,
             "adapter": list(await model.save_lora()),
         }

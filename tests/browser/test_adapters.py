@@ -39,9 +39,9 @@ async def test_smollm2_learns_a_style(pyodide_page: PyodidePage, site_url: str) 
     found = await pyodide_page.call(
         adapters_in_page.taught_style, address, sentences[:16], sentences[-4:]
     )
-    print({name: found[name] for name in ("first", "last", "seconds", "ledgers")})
+    print({name: found[name] for name in ("first", "last", "seconds", "usages")})
     assert found["last"] <= 0.8 * found["first"]
     assert found["unchanged"]
-    assert len({*found["ledgers"]}) == 1
+    assert len({*found["usages"]}) == 1
     tensors = read(bytes(found["adapter"])).tensors
     assert len(tensors) == 2 * 4 * 30

@@ -315,8 +315,8 @@ def run(operations):
             float(y[0])
     return float(y[0])
 def state():
-    ledger = device.backend.ledger()
-    return [*held(), ledger.tensors, ledger.graphs, device.builds]
+    usage = device.backend.memory()
+    return [*held(), usage.tensors, usage.graphs, device.builds]
 run(800)
 run(800)  # by now the ones are computed
 before = state()

@@ -71,12 +71,12 @@ async def test_steps_leave_nothing_behind(pyodide_page: PyodidePage) -> None:
     program = """
 executable, buffers, reads = await counter(backend)
 await backend.run_steps(executable, buffers, 0, 10, reads)
-before = backend.ledger()
+before = backend.memory()
 await backend.run_steps(executable, buffers, 10, 1000, reads)
-same = backend.ledger() == before
+same = backend.memory() == before
 held = [before.graphs, before.tensors, before.bytes]
 backend.close()
-after = backend.ledger()
+after = backend.memory()
 result = [same, held, [after.graphs, after.tensors, after.bytes]]
 """
     # Two vectors, two counters, and the two constants of the graph.
@@ -89,9 +89,9 @@ executable, buffers, reads = await counter(backend)
 tensors = [*buffers[0][0].values(), *buffers[1][0].values()]
 backend.release(executable, *tensors)
 backend.release(executable, *tensors)
-ledger = backend.ledger()
+usage = backend.memory()
 again = await counter(backend)
-result = [ledger.graphs, ledger.tensors, ledger.bytes, backend.ledger().graphs]
+result = [usage.graphs, usage.tensors, usage.bytes, backend.memory().graphs]
 """
     assert await run(pyodide_page, program) == [0, 0, 0, 1]
 
@@ -99,13 +99,13 @@ result = [ledger.graphs, ledger.tensors, ledger.bytes, backend.ledger().graphs]
 async def test_equal_graphs_are_built_once(pyodide_page: PyodidePage) -> None:
     program = """
 (first, *_), (second, buffers, reads) = await asyncio.gather(counter(backend), counter(backend))
-result = [backend.ledger().graphs]
+result = [backend.memory().graphs]
 backend.release(first)
 backend.release(first)
 vector, step = await backend.run_steps(second, buffers, 0, 5, reads)
 result.append(step.tolist())
 backend.release(second)
-result.append(backend.ledger().graphs)
+result.append(backend.memory().graphs)
 """
     assert await run(pyodide_page, program) == [1, 5, 0]
 
@@ -191,7 +191,7 @@ with b.place('dense "hidden"'):
 plan.content["operators"][0]["operands"] = [0, 0]
 bridge = await pyodide_host.load_bridge()
 context = await bridge.open({})
-result = [await failure(bridge.build(context, plan)), bridge.ledger(context)["graphs"]]
+result = [await failure(bridge.build(context, plan)), bridge.memory(context)["graphs"]]
 bridge.close(context)
 """
     (name, code, message), graphs = await run(pyodide_page, program)

@@ -20,7 +20,7 @@ try:
     filled = array("f", [0, 0])
     awaited = await context.compute_async(graph, {"x": [1, 2]}, {"y": filled})
     waited = context.compute(graph, {"x": [3, 4]}) if waits else None
-    held = context.ledger()
+    held = context.memory()
 finally:
     context.close()
 {

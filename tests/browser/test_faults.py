@@ -41,7 +41,7 @@ from webnnm.backends import verdicts
 from webnnm.backends.webnn import WebNNBackend
 
 backend = await WebNNBackend.open()
-held = backend.ledger()
+held = backend.memory()
 backend.close()
 await asyncio.gather(*verdicts.writing)
 [js.built, list(backend.faults), held.graphs + held.tensors]
@@ -73,7 +73,7 @@ alone = [probe for each in examination.shared.probes for probe in await wrong(ea
 apart = [probe for trial in examination.alone for probe in trial.probes]
 others = [probe for each in apart for probe in await wrong(each)]
 owners = {probe: trap for trap in examination.traps for probe in trap.evidence}
-held = bridge.ledger(context)
+held = bridge.memory(context)
 bridge.close(context)
 result = {
     "same": shared == alone,

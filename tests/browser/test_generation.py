@@ -68,9 +68,9 @@ sampling = Sampling(temperature=1.5, top_k=20, top_p=0.9, min_p=0.01, repetition
 drawn = await whole([[1, 2]], 20, sampling=sampling, seed=1)
 unlike = Sampling(no_repeat_ngram_size=2, min_new_tokens=9, ends=(7, 8, 9))
 varied = await whole([[7] * 20], 20, sampling=unlike)
-before = model.backend.ledger()
+before = model.backend.memory()
 again = await whole([[1, 2]], 20, sampling=sampling, seed=1)
-steady = model.backend.ledger() == before
+steady = model.backend.memory() == before
 generator.close()
 model.close()
 reader = await NNModel.create(source={READS!r}, backend="webnn", seed=5, log=lambda _: None)

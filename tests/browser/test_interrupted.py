@@ -44,8 +44,8 @@ def values(model):
     return {p.name: model.state.parameters.value(p.name).tolist() for p in model.params()}
 
 def held(model):
-    ledger = model.memory()
-    return [ledger.graphs, ledger.tensors, ledger.bytes]
+    usage = model.memory()
+    return [usage.graphs, usage.tensors, usage.bytes]
 
 run_js('''(() => {
   const { ml } = navigator;
@@ -95,7 +95,7 @@ for call, turns in moments:
     stood, standing = model.step, model.state.checkpoint
     wrong = []
     if held(model) != before:
-        wrong.append(f"ledger {held(model)}, not {before}")
+        wrong.append(f"usage {held(model)}, not {before}")
     if await on_device(model) != values(model):
         wrong.append("the device has other parameters than the host")
     if training.cancelled() and standing is not None:

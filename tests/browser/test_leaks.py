@@ -22,8 +22,8 @@ async def create():
     )
 
 def held(model):
-    ledger = model.memory()
-    return [ledger.graphs, ledger.tensors, ledger.bytes]
+    usage = model.memory()
+    return [usage.graphs, usage.tensors, usage.bytes]
 """
 
 
@@ -132,7 +132,7 @@ counts
 
 
 async def test_a_long_training_holds_what_its_first_epochs_held(pyodide_page: PyodidePage) -> None:
-    """Ledger, objects of Python and memory of the page; `WEBNNM_STEPS=1000000` takes its time."""
+    """Memory of device and page, objects of Python; `WEBNNM_STEPS=1000000` takes its time."""
     program = """
 from pyodide.code import run_js
 from webnnm import Dataset, NNModel

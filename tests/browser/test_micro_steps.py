@@ -39,11 +39,11 @@ try:
             source=source, backend="webnn", dataset=await IrisDataset.create(standardize=True),
             log=lambda _: None, seed=3,
         )
-        before = model.backend.ledger()
+        before = model.backend.memory()
         history = await model.train(
             epochs=epochs, batch_size=16, micro_steps=micro_steps, seeds=0, patience=10**6
         )
-        after = model.backend.ledger()
+        after = model.backend.memory()
         result.append({
             "losses": [repr(loss) for loss in history.losses],
             "weights": [repr(p.value.tolist()) for p in model.params()],

@@ -21,14 +21,14 @@ from webnnm import IrisDataset, NNModel, backend
 
 data = await IrisDataset.create()
 runtime = await backend("onnxruntime", device=device)
-empty = str(runtime.ledger())
+empty = str(runtime.memory())
 async with await NNModel.create(
     source=source, dataset=data, backend=runtime, seed=3, log=lambda line: None
 ) as model:
     history = await model.train(epochs=epochs, optimizer="adam", seeds=0)
     result = await model.test()
-    held = runtime.ledger().tensors
-left = str(runtime.ledger())
+    held = runtime.memory().tensors
+left = str(runtime.memory())
 runtime.close()
 {
     "device": runtime.description, "losses": history.losses, "accuracy": result.accuracy,
@@ -83,7 +83,7 @@ for dtype in dtypes:
     graph = b.build({"y": b.concat([x, b.constant([1, 2], dtype)], axis=0)})
     given = HostArray.of([1, 0, 7, 5], dtype)
     found[dtype] = [float(v) for v in (await runtime.compute_async(graph, {"x": given}))["y"]]
-held = runtime.ledger().tensors, runtime.ledger().graphs
+held = runtime.memory().tensors, runtime.memory().graphs
 runtime.close()
 found, held
 """

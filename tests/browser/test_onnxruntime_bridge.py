@@ -66,7 +66,7 @@ async def test_steps_alternate_between_the_buffers(page: Page, site_url: str, pr
     const x = [await tensor("float32", [3], new Uint8Array(new Float32Array([5, 6, 7]).buffer)),
       await tensor("float32", [3])];
     const n = [await tensor("int32", []), await tensor("int32", [])];
-    const before = bridge.ledger(context);
+    const before = bridge.memory(context);
     const buffers = [0, 1].map((k) => [
       { x: x[k], n: n[k] }, { "x'": x[1 - k], "n'": n[1 - k] }]);
     const reads = [[x[1], x[0]], [n[1], n[0]]];
@@ -76,9 +76,9 @@ async def test_steps_alternate_between_the_buffers(page: Page, site_url: str, pr
       return [floats(found.slice(0, 12)), ...new Int32Array(found.slice(12).buffer)];
     };
     const found = [await run(0, 1), await run(1, 100)];
-    const same = bridge.ledger(context) === before;
+    const same = bridge.memory(context) === before;
     bridge.close(context);
-    return { found, same, before: JSON.parse(before), after: JSON.parse(bridge.ledger(context)) };
+    return { found, same, before: JSON.parse(before), after: JSON.parse(bridge.memory(context)) };
     """
     answer = await run(page, site_url, program, project)
     assert answer["found"] == [[[6, 7, 8], 1], [[106, 107, 108], 101]]

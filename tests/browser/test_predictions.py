@@ -153,7 +153,7 @@ backend = await WebNNBackend.open()
 b = GraphBuilder()
 x, k = b.input("x", "float32", [2]), b.input("k", "int32", [2])
 graph = await backend.compile(b.build({"y": x * 2, "z": k + 1}))
-held = backend.ledger()
+held = backend.memory()
 given = {n: await backend.tensor(t) for n, t in graph.inputs.items()}
 found = {n: await backend.tensor(t) for n, t in graph.outputs.items()}
 runner = backend.runner(graph, given, found, ["k", "x"], ["z", "y"])
@@ -169,7 +169,7 @@ backend.release(found["z"])
 result.append((await failure(runner.run(data)))[:2])
 runner.close()
 backend.release(*given.values(), *found.values())
-result.append(backend.ledger() == held)
+result.append(backend.memory() == held)
 backend.close()
 result
 """

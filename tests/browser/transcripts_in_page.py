@@ -16,9 +16,9 @@ async def transcripts(backend: str) -> dict[str, Any]:
     tone = [math.sin(place / 4) for place in range(4000)]
     first = await model.transcribe(encode_wav(tone, 16_000), temperature=0)
     slower = await model.transcribe(Sound(tone, 8000), temperature=0)
-    before = model.backend.ledger()
+    before = model.backend.memory()
     again = [segment async for segment in model.transcribe(Sound(tone, 8000), temperature=0)]
-    steady = model.backend.ledger() == before
+    steady = model.backend.memory() == before
     model.close()
     return {
         "first": [(s.start, s.end, s.text) for s in first.segments],

@@ -12,7 +12,7 @@ from webnnm.backends.base import (
     Constants,
     DeviceTensor,
     Executable,
-    Ledger,
+    MemoryUsage,
     Runner,
     check_binding,
 )
@@ -218,11 +218,11 @@ class AutomaticBackend(Backend):
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> Runner:
         """Bind a graph for many runs, which go on after a move."""
-        return _FollowingRunner(self, executable, inputs, outputs, given, wanted)
+        return _FollowingRunner(self, executable, inputs, outputs, input_names, output_names)
 
     async def run_steps(
         self,
@@ -268,9 +268,9 @@ class AutomaticBackend(Backend):
                 own.append(self.moved_tensors.pop(thing.handle, thing))
         self.inner.release(*own)
 
-    def ledger(self) -> Ledger:
+    def memory(self) -> MemoryUsage:
         """Return what is currently allocated."""
-        return self.inner.ledger()
+        return self.inner.memory()
 
     def close(self) -> None:
         """Free everything; the backend cannot be used afterwards."""
@@ -290,12 +290,12 @@ class _FollowingRunner(Runner):
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> None:
         self._automatic = backend
         self._binding = executable, inputs, outputs
-        self._names = given, wanted
+        self._names = input_names, output_names
         self._bind()
 
     def _bind(self) -> None:

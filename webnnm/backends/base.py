@@ -20,10 +20,10 @@ from webnnm.ops.declare.tensors import TensorType
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class MemoryUsage:
     """What a backend holds at the moment; leak tests compare two of these.
 
-    >>> print(Ledger(2, 3, 1500, {"parameters": 900, "training data": 500}))
+    >>> print(MemoryUsage(2, 3, 1500, {"parameters": 900, "training data": 500}))
     1,500 bytes: parameters 900, training data 500, 100 in 2 graphs and other of 3 tensors
 
     `bytes` counts tensors and the constants in graphs; `kinds` has the bytes of each purpose.
@@ -121,14 +121,14 @@ class Runner:
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> None:
         check_binding(executable, inputs, outputs)
         self._backend = backend
         self._bound = executable, inputs, outputs
-        self._written = [inputs[name] for name in given]
-        self._read = [outputs[name] for name in wanted]
+        self._input_tensors = [inputs[name] for name in input_names]
+        self._output_tensors = [outputs[name] for name in output_names]
 
     async def run(self, data: Sequence[HostArray]) -> list[HostArray]:
         """Return the outputs for data, which are copied before anything is awaited.
@@ -139,10 +139,10 @@ class Runner:
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
         """Begin a run, and return an awaitable of its outputs."""
-        for tensor, array in zip(self._written, data, strict=True):
+        for tensor, array in zip(self._input_tensors, data, strict=True):
             self._backend.write(tensor, array)
         self._backend.dispatch(*self._bound)
-        return self._backend.read(*self._read)
+        return self._backend.read(*self._output_tensors)
 
     def close(self) -> None:
         """Free what the runner itself holds."""
@@ -177,7 +177,7 @@ class Backend(ABC):
         self._owners: dict[Any, tuple[str, int]] = {}
 
     def claim(self, kind: str, *tensors: DeviceTensor) -> None:
-        """Record the purpose of some tensors for the ledger: "parameters", "training data", …"""
+        """Record the purpose of some tensors for `memory`: "parameters", "training data", …"""
         for tensor in tensors:
             self._owners[tensor.handle] = kind, tensor.type.nbytes
 
@@ -261,15 +261,15 @@ class Backend(ABC):
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> Runner:
         """Bind a graph to tensors for many runs.
 
-        Each takes host data for the inputs named `given`, and returns the outputs named `wanted`.
+        Each takes host data for the inputs `input_names`, and returns the outputs `output_names`.
         Here a run is `write`, `dispatch` and `read`; backends with a faster way override this.
         """
-        return Runner(self, executable, inputs, outputs, given, wanted)
+        return Runner(self, executable, inputs, outputs, input_names, output_names)
 
     async def fill(self, graph: Graph, data: Mapping[str, HostArray], outputs: Binding) -> None:
         """Compute the contents of device tensors once, from host data for the inputs of a graph."""
@@ -371,7 +371,7 @@ class Backend(ABC):
         """Free tensors and graphs immediately; releasing something twice is allowed."""
 
     @abstractmethod
-    def ledger(self) -> Ledger:
+    def memory(self) -> MemoryUsage:
         """Return what is currently allocated."""
 
     @abstractmethod

@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.ops.declare.tensors import TensorType
 
 
-def handles(
+def get_binding_handles(
     executable: Executable, inputs: Binding, outputs: Binding
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Check a binding against the graph, and return the handles of the tensors that it uses.

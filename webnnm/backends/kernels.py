@@ -11,7 +11,7 @@ from webnnm.backends.base import (
     Backend,
     DeviceTensor,
     Executable,
-    Ledger,
+    MemoryUsage,
     check_data,
     find_unused_inputs,
     find_used_inputs,
@@ -262,10 +262,10 @@ class KernelBackend(Backend):
                 self._tensors.pop(thing.handle, None)
                 self._owners.pop(thing.handle, None)
 
-    def ledger(self) -> Ledger:
+    def memory(self) -> MemoryUsage:
         """Return what is currently allocated."""
         size = sum(self._tensors.values())
-        return Ledger(len(self._graphs), len(self._tensors), size, self._kinds())
+        return MemoryUsage(len(self._graphs), len(self._tensors), size, self._kinds())
 
     def close(self) -> None:
         """Free everything."""

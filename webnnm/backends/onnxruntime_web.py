@@ -21,7 +21,7 @@ from webnnm.backends.base import (
 from webnnm.backends.onnxruntime_faults import without_faults
 from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.unpacking import compile_unpacked
-from webnnm.backends.webnn import Built, Lease, WebNNBackend
+from webnnm.backends.webnn import BuiltGraph, GraphReference, WebNNBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import BackendError, suggestion
@@ -40,7 +40,7 @@ FOLDER = "onnxruntime"
 
 
 @dataclass(eq=False, slots=True)
-class _Model(Built):
+class _Model(BuiltGraph):
     """A graph, and the names of its outputs in the ONNX model."""
 
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -49,7 +49,7 @@ class _Model(Built):
 class OnnxRuntimeWebBackend(WebNNBackend):
     """Runs graphs with ONNX Runtime Web, through the same bridge as WebNN.
 
-    The bridge handles tensors, steps, the ledger and the loss of a device. A page needs no headers
+    The bridge handles tensors, steps, memory and the loss of a device. A page needs no headers
     for it, and fetches 14 MB, or 27 MB for WebGPU, on the first visit.
     """
 
@@ -111,37 +111,42 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         arrays = {n: value for n, value in values.items() if isinstance(value, HostArray)}
         model, inputs = _model(graph, {**arrays, **read})
         making = self._bridge.load(self._context, plugin("serialize")(model))
-        handle = await to_the_end(making, undo=self._undo)
+        handle = await to_the_end(making, undo=self._release_handle)
         built = _Model(handle, [*inputs], outputs=_map_output_names(graph, model))
         self._compiled += 1
         outputs = {name: o.type for name, o in graph.outputs.items()}
         seconds = time.perf_counter() - began
-        lease = Lease(built, f"onnx {self._compiled}")
-        built.users.add(lease)
+        reference = GraphReference(built, f"onnx {self._compiled}")
+        built.users.add(reference)
         return Executable(
-            self, inputs, outputs, lease, build_seconds=seconds, unused=find_unused_inputs(graph)
+            self,
+            inputs,
+            outputs,
+            reference,
+            build_seconds=seconds,
+            unused=find_unused_inputs(graph),
         )
 
     def _storage_type(self, type: TensorType) -> TensorType:
         return type
 
-    def _names(
+    def _get_handles(
         self, executable: Executable, inputs: Binding, outputs: Binding
     ) -> tuple[Names, Names]:
-        input_names, output_names = super()._names(executable, inputs, outputs)
+        input_handles, output_handles = super()._get_handles(executable, inputs, outputs)
         onnx_names = executable.handle.built.outputs
-        return input_names, {onnx_names[name]: handle for name, handle in output_names.items()}
+        return input_handles, {onnx_names[name]: h for name, h in output_handles.items()}
 
     def runner(
         self,
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> Runner:
         """Bind a graph for many runs."""
-        return Backend.runner(self, executable, inputs, outputs, given, wanted)
+        return Backend.runner(self, executable, inputs, outputs, input_names, output_names)
 
 
 _loaded: list[Any] = []

@@ -73,7 +73,7 @@ class BridgeModule(Protocol):
     def halt(self, ticket: int, /) -> None: ...  # noqa: D102
     def permutations(self, words: Any, size: int, /) -> JsBuffer: ...  # noqa: D102
     def release(self, *handles: int) -> None: ...  # noqa: D102
-    def ledger(self, context: int, /) -> str: ...  # noqa: D102
+    def memory(self, context: int, /) -> str: ...  # noqa: D102
     def close(self, context: int, /) -> None: ...  # noqa: D102
 
 
@@ -235,10 +235,10 @@ class Bridge:
         with _translate_errors():
             self._module.release(*handles)
 
-    def ledger(self, context: int) -> dict[str, int]:
+    def memory(self, context: int) -> dict[str, int]:
         """Return the number of graphs, tensors and bytes that a context holds."""
         with _translate_errors():
-            return json.loads(self._module.ledger(context))
+            return json.loads(self._module.memory(context))
 
     def close(self, context: int) -> None:
         """Destroy a context with everything that was made in it."""

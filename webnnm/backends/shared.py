@@ -11,7 +11,7 @@ from webnnm.backends.base import (
     Constants,
     DeviceTensor,
     Executable,
-    Ledger,
+    MemoryUsage,
     Runner,
 )
 from webnnm.core.arrays import HostArray
@@ -47,7 +47,7 @@ class SharedBackend(Backend):
     ...     for user in (first, second):
     ...         _ = await user.tensor(TensorType("float32", (2,)))
     ...     first.close()
-    ...     return first.ledger().tensors, second.ledger().tensors, numpy.ledger().tensors
+    ...     return first.memory().tensors, second.memory().tensors, numpy.memory().tensors
     >>> asyncio.run(tensors())
     (0, 1, 1)
     """
@@ -71,7 +71,7 @@ class SharedBackend(Backend):
         return self.given.description
 
     def claim(self, kind: str, *tensors: DeviceTensor) -> None:
-        """Record the purpose of tensors in both ledgers."""
+        """Record the purpose of tensors, here and in the shared backend."""
         super().claim(kind, *tensors)
         self.given.claim(kind, *tensors)
 
@@ -117,12 +117,12 @@ class SharedBackend(Backend):
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> Runner:
         """Bind a graph for many runs, each in as few host round trips as the backend allows."""
         self._check_open()
-        runner = self.given.runner(executable, inputs, outputs, given, wanted)
+        runner = self.given.runner(executable, inputs, outputs, input_names, output_names)
         return _SharedRunner(runner, self._check_open)
 
     async def run_steps(
@@ -151,11 +151,11 @@ class SharedBackend(Backend):
                 self._owners.pop(thing.handle, None)
         self.given.release(*things)
 
-    def ledger(self) -> Ledger:
+    def memory(self) -> MemoryUsage:
         """Return what was made here and is still held; constants in graphs are not counted."""
         types = [tensor.type for tensor in self._tensors.values()]
         size = sum(type.nbytes for type in types)
-        return Ledger(len(self._graphs), len(self._tensors), size, self._kinds())
+        return MemoryUsage(len(self._graphs), len(self._tensors), size, self._kinds())
 
     def close(self) -> None:
         """Free what was made here and refuse further work; the backend itself stays open."""

@@ -15,13 +15,13 @@ from webnnm.backends.base import (
     Constants,
     DeviceTensor,
     Executable,
-    Ledger,
+    MemoryUsage,
     Runner,
     check_data,
     find_unused_inputs,
     find_used_inputs,
 )
-from webnnm.backends.binding_bytes import arrays_of, handles
+from webnnm.backends.binding_bytes import arrays_of, get_binding_handles
 from webnnm.backends.faults import find_faults, sentences
 from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.verdicts import Verdicts
@@ -65,19 +65,19 @@ _TRIAL = Plan(
 
 
 @dataclass(eq=False, slots=True)
-class Built:
-    """A graph on the device, the inputs that are left in it, and the leases that use it."""
+class BuiltGraph:
+    """A graph on the device, the inputs that are left in it, and the references that use it."""
 
     graph: int
     inputs: Sequence[str]
-    users: set[Lease] = field(default_factory=set["Lease"])
+    users: set[GraphReference] = field(default_factory=set["GraphReference"])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Lease:
-    """The handle of one executable: several may share a graph, and each is released separately."""
+class GraphReference:
+    """One executable's reference to a graph: several may share it; each is released separately."""
 
-    built: Built
+    built: BuiltGraph
     key: str
 
 
@@ -103,7 +103,7 @@ class WebNNBackend(Backend):
         self.faults = sentences(ALL_TRAPS)
         self.max_tensor_bytes = self.limits.get("maxTensorByteLength")
         self._traps = frozenset(ALL_TRAPS)
-        self._built: dict[str, Built] = {}
+        self._built: dict[str, BuiltGraph] = {}
         self._variants = 0
 
     @classmethod
@@ -124,13 +124,13 @@ class WebNNBackend(Backend):
         _check_choice("device", device, DEVICES)
         check_power(power_preference)
         bridge = bridge or await pyodide_host.load_bridge()
-        options = {"deviceType": device, "powerPreference": power_preference}
-        requested = {key: value for key, value in options.items() if value is not None}
+        requests = {"deviceType": device, "powerPreference": power_preference}
+        options = {key: value for key, value in requests.items() if value is not None}
         try:
-            return await cls._try_open(bridge, requested, examine=True)
+            return await cls._try_open(bridge, options, examine=True)
         except ContextLost:
             # The test that crashed the device is not repeated: all faults are then assumed.
-            return await cls._try_open(bridge, requested, examine=False)
+            return await cls._try_open(bridge, options, examine=False)
 
     @classmethod
     async def _try_open(
@@ -140,7 +140,7 @@ class WebNNBackend(Backend):
         context = await to_the_end(bridge.open(options), undo=bridge.close)
         backend = cls(bridge, context, " ".join(options.values()))
         try:
-            _, verdicts = await asyncio.gather(backend._try(), Verdicts.of(bridge))
+            _, verdicts = await asyncio.gather(backend._run_trial(), Verdicts.of(bridge))
             if examine:
                 await backend._examine(verdicts)
         except BaseException:
@@ -153,7 +153,8 @@ class WebNNBackend(Backend):
         traps = await find_faults(*arguments, verdicts)
         self._traps, self.faults = traps, sentences(traps)
 
-    async def _try(self) -> None:
+    async def _run_trial(self) -> None:
+        """Run a trial graph, and set `device` to what ran it."""
         bridge, context = self._bridge, self._context
         graph = await bridge.build(context, _TRIAL)
         data = HostArray.of([-1, 2], "float32").data
@@ -169,9 +170,11 @@ class WebNNBackend(Backend):
                 f"WebNN computes wrong numbers here: relu of [-1, 2] gave {result}, not [0, 2]",
                 hint='use backend("numpy")',
             )
-        runs = "+".join(devices) or "an unknown device"
+        actual = "+".join(devices) or "an unknown device"
         self.device = (
-            f"{runs} ({self._requested} requested)" if self._requested not in ("", runs) else runs
+            f"{actual} ({self._requested} requested)"
+            if self._requested not in ("", actual)
+            else actual
         )
 
     @property
@@ -208,37 +211,39 @@ class WebNNBackend(Backend):
             limit = self.max_constant_bytes
             plan = embed_constants(compiled.plan, values, constant_bytes=limit)
             if any(self._storage_type(type) != type for type in plan.inputs.values()):
-                # Those too large to be constants are inputs, of the type that tensors hold.
+                # Too large for constants: they stay inputs, of the type that tensors are stored in.
                 compiled = compile_plan(graph, self._target(recompute=recompute))
                 plan = embed_constants(compiled.plan, values, constant_bytes=limit)
-            self._variants += 1  # the tensors may have other values next time
+            self._variants += 1  # never shared: the tensors may have other values next time
             variant = f" {self._variants}"
         self.rewrites += [text for text in compiled.rewrites if text not in self.rewrites]
         key = plan.hash + variant
         seconds = 0.0
         if key not in self._built:
             began = time.perf_counter()
-            making = self._bridge.build(self._context, plan)
-            built = Built(await to_the_end(making, undo=self._undo), [*plan.inputs])
+            creation = self._bridge.build(self._context, plan)
+            built = BuiltGraph(
+                await to_the_end(creation, undo=self._release_handle), [*plan.inputs]
+            )
             # Another task may have built the same graph in the meantime: the first one stays.
             if self._built.setdefault(key, built) is not built:
                 self._bridge.release([built.graph])
             seconds = time.perf_counter() - began
-        lease = Lease(self._built[key], key)
-        lease.built.users.add(lease)
+        reference = GraphReference(self._built[key], key)
+        reference.built.users.add(reference)
         inputs: dict[str, TensorType] = {name: compiled.inputs[name] for name in plan.inputs}
-        ignored: dict[str, TensorType] = {}
+        unused: dict[str, TensorType] = {}
         if isinstance(graph, Graph):
             inputs = find_used_inputs(graph, (constants or {}).keys() - plan.inputs.keys())
-            ignored = find_unused_inputs(graph)
+            unused = find_unused_inputs(graph)
         rewrites = tuple(compiled.rewrites)
-        return Executable(self, inputs, compiled.outputs, lease, rewrites, seconds, ignored)
+        return Executable(self, inputs, compiled.outputs, reference, rewrites, seconds, unused)
 
     def _target(self, fixed: Container[str] = (), *, recompute: bool = False) -> Target:
         return Target(self.limits, self._traps, fixed, recompute)
 
     def _storage_type(self, type: TensorType) -> TensorType:
-        """Return the type of the tensor that holds a type: bytes if nothing computes with it."""
+        """Return the type in which values of a type are stored: uint8 for packed 4-bit numbers."""
         if type.dtype in FORMATS:
             return type
         from webnnm.compiler.four_bits import storage_type
@@ -250,10 +255,10 @@ class WebNNBackend(Backend):
         if data is not None:
             check_data(type, data)
         buffer = None if data is None else data.data
-        making = self._bridge.tensor(self._context, *self._storage_type(type), buffer)
-        return DeviceTensor(type, await to_the_end(making, undo=self._undo))
+        creation = self._bridge.tensor(self._context, *self._storage_type(type), buffer)
+        return DeviceTensor(type, await to_the_end(creation, undo=self._release_handle))
 
-    def _undo(self, handle: int) -> None:
+    def _release_handle(self, handle: int) -> None:
         self._bridge.release([handle])
 
     def write(self, tensor: DeviceTensor, data: HostArray) -> None:
@@ -276,28 +281,30 @@ class WebNNBackend(Backend):
         return arrays_of(data, [tensor.type for tensor in tensors])
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
-        """Queue one run; an output tensor is never also an input."""
-        names = self._names(executable, inputs, outputs)
+        """Queue one run; an output tensor must not also be an input."""
+        names = self._get_handles(executable, inputs, outputs)
         self._bridge.dispatch(executable.handle.built.graph, *names)
 
-    def _names(
+    def _get_handles(
         self, executable: Executable, inputs: Binding, outputs: Binding
     ) -> tuple[Names, Names]:
         """Return the handles of tensors by their names in the graph on the device."""
-        return handles(executable, inputs, outputs)
+        return get_binding_handles(executable, inputs, outputs)
 
     def runner(
         self,
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> Runner:
         """Bind a graph for many runs, each of which is one round trip."""
         from webnnm.backends.webnn_runner import WebNNRunner
 
-        return WebNNRunner(self, self._bridge, executable, inputs, outputs, given, wanted)
+        return WebNNRunner(
+            self, self._bridge, executable, inputs, outputs, input_names, output_names
+        )
 
     async def run_steps(
         self,
@@ -313,7 +320,7 @@ class WebNNBackend(Backend):
         """
         data = await self._bridge.steps(
             executable.handle.built.graph,
-            [self._names(executable, *binding) for binding in buffers],
+            [self._get_handles(executable, *binding) for binding in buffers],
             first,
             count,
             [(even.handle, odd.handle) for even, odd in read],
@@ -336,17 +343,17 @@ class WebNNBackend(Backend):
                 handles.append(thing.handle)
                 self._owners.pop(thing.handle, None)
                 continue
-            lease: Lease = thing.handle
-            lease.built.users.discard(lease)
-            if not lease.built.users:
-                handles.append(lease.built.graph)
-                if self._built.get(lease.key) is lease.built:
-                    del self._built[lease.key]
+            reference: GraphReference = thing.handle
+            reference.built.users.discard(reference)
+            if not reference.built.users:
+                handles.append(reference.built.graph)
+                if self._built.get(reference.key) is reference.built:
+                    del self._built[reference.key]
         self._bridge.release(handles)
 
-    def ledger(self) -> Ledger:
+    def memory(self) -> MemoryUsage:
         """Return what the context currently holds; all zero once it is closed."""
-        return Ledger(**self._bridge.ledger(self._context), kinds=self._kinds())
+        return MemoryUsage(**self._bridge.memory(self._context), kinds=self._kinds())
 
     def close(self) -> None:
         """Destroy the context with everything in it; closing it twice is allowed."""

@@ -1,11 +1,11 @@
-"""Runs of one graph on the browser's WebNN: a call into the bridge, and a direct callback."""
+"""Repeated runs of one graph on the browser's WebNN, with a single call of the bridge each."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from webnnm.backends.base import Backend, Binding, Executable, Runner, check_data
-from webnnm.backends.binding_bytes import arrays_of, handles
+from webnnm.backends.binding_bytes import arrays_of, get_binding_handles
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.core.arrays import HostArray
 
@@ -20,35 +20,35 @@ class WebNNRunner(Runner):
         executable: Executable,
         inputs: Binding,
         outputs: Binding,
-        given: Sequence[str],
-        wanted: Sequence[str],
+        input_names: Sequence[str],
+        output_names: Sequence[str],
     ) -> None:
-        super().__init__(backend, executable, inputs, outputs, given, wanted)
+        super().__init__(backend, executable, inputs, outputs, input_names, output_names)
         self._bridge = bridge
-        self._handle, (*self._given, self._taken) = bridge.runner(
+        self._handle, (*self._input_buffers, self._output_buffer) = bridge.runner(
             executable.handle.built.graph,
-            *handles(executable, inputs, outputs),
-            [tensor.handle for tensor in self._written],
-            [tensor.handle for tensor in self._read],
+            *get_binding_handles(executable, inputs, outputs),
+            [tensor.handle for tensor in self._input_tensors],
+            [tensor.handle for tensor in self._output_tensors],
         )
-        self._types = [tensor.type for tensor in self._written]
-        self._results = [tensor.type for tensor in self._read]
-        self._bytes = sum(type.nbytes for type in self._results)
+        self._input_types = [tensor.type for tensor in self._input_tensors]
+        self._output_types = [tensor.type for tensor in self._output_tensors]
+        self._output_size = sum(type.nbytes for type in self._output_types)
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
         """Write, run and read in one round trip."""
-        for type, array, buffer in zip(self._types, data, self._given, strict=True):
+        for type, array, buffer in zip(self._input_types, data, self._input_buffers, strict=True):
             check_data(type, array)
             buffer.assign(array.data)
-        return self._bridge.run(self._handle, self._prepare_results)
+        return self._bridge.run(self._handle, self._make_result_copier)
 
-    def _prepare_results(self) -> Callable[[], list[HostArray]]:
+    def _make_result_copier(self) -> Callable[[], list[HostArray]]:
         """Allocate memory for results; return a function that copies those of a finished run."""
-        memory = bytearray(self._bytes)
-        results = arrays_of(memoryview(memory), self._results)
+        memory = bytearray(self._output_size)
+        results = arrays_of(memoryview(memory), self._output_types)
 
         def copy_results() -> list[HostArray]:
-            self._taken.assign_to(memory)
+            self._output_buffer.assign_to(memory)
             return results
 
         return copy_results

@@ -13,8 +13,8 @@ from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import get_row_classes
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, count_rows, list_available, per_block, read_fields
-from webnnm.data.preparation.precision import Loss, find_losses
-from webnnm.data.preparation.standardize import Scale, Unscaled, warn
+from webnnm.data.preparation.precision import PrecisionLoss, find_losses
+from webnnm.data.preparation.standardize import Scale, Unscaled, warn_about_units
 from webnnm.data.preparation.statistics import Statistics, measure
 from webnnm.data.series.sequences import Length, check_shared, get_lengths, make_mask
 from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
@@ -191,18 +191,18 @@ class Dataset:
         """Return the number of batches in a subset: ⌈size/batch_size⌉."""
         return -(-self.size(subset) // self.batch_size)
 
-    def lost_values(self) -> dict[str, Mapping[int, Loss]]:
-        """Return the columns that lost distinct values as float32: block → column → `Loss`.
+    def lost_values(self) -> dict[str, Mapping[int, PrecisionLoss]]:
+        """Return the columns that lost distinct values as float32, by block and number.
 
         The blocks are named "input NAME" and "output NAME".
         """
-        lost: dict[str, Mapping[int, Loss]] = {}
+        lost: dict[str, Mapping[int, PrecisionLoss]] = {}
         for role, unscaled, arrays in (
             ("input", self._unscaled_inputs, self._inputs),
             ("output", self._unscaled_outputs, self._outputs),
         ):
             lost |= {f"{role} {block}": losses for block, losses in unscaled.lost.items()}
-            for block in unscaled.chosen:
+            for block in unscaled.features:
                 losses = find_losses(unscaled.arrays[block], arrays[block])
                 lost |= {f"{role} {block}": losses} if losses else {}
         return lost
@@ -402,8 +402,8 @@ class Dataset:
         block = self._resolve_output(block)
         if block in self.target_standardization:
             scale, values = self.target_standardization[block], HostArray.of(values)
-            if scale.doubts(values, own=True):
-                warn(
+            if scale.seems_misdeclared(values, scaled=True):
+                warn_about_units(
                     f'output "{block}": the values look like predictions in units of the data, as '
                     "predict returns them; decode takes the values of predict(…, raw=True)"
                 )

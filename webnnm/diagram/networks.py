@@ -21,7 +21,7 @@ from webnnm.graph.elaboration.vertices import (
     Vertex,
     result_type,
 )
-from webnnm.graph.transforms.autodiff import GRADIENT
+from webnnm.graph.transforms.autodiff import GRADIENT_PREFIX
 
 MAX_OPEN_BOXES = 32
 """The number of boxes up to which blocks are opened, the outermost first."""
@@ -138,7 +138,7 @@ def _layer_of(rewrite: str) -> str:
     ('relu1', 'relu1')
     """
     _, _, label = rewrite.partition(":")[0].partition('"')
-    return label.removesuffix('"').removeprefix(GRADIENT)
+    return label.removesuffix('"').removeprefix(GRADIENT_PREFIX)
 
 
 def _edges(network: Network, items: list[Item], box_of_layer: dict[int, Box]) -> list[Edge]:

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
-from webnnm.backends.base import Backend, Ledger
+from webnnm.backends.base import Backend, MemoryUsage
 from webnnm.backends.selection import backend as open_backend
 from webnnm.core.awaiting import check_awaited, require_await_of_methods
 from webnnm.core.dtypes import DataType
@@ -283,9 +283,9 @@ class NNModel:
         lines += [f"- {text}" for text in self.backend.rewrites] or ["- nothing"]
         return "\n".join(lines)
 
-    def memory(self) -> Ledger:
+    def memory(self) -> MemoryUsage:
         """Return what the model has allocated on its backend, by purpose."""
-        return self.state.backend.ledger()
+        return self.state.backend.memory()
 
     # Saving and loading.
 

@@ -12,7 +12,7 @@ from webnnm.notation.statements import check_end, read_statement
 from webnnm.notation.syntax import AnyStatement, Document, Version
 
 MAX_LENGTH = 2**24
-"""Most characters of a document; large arrays belong in data, not in the notation."""
+"""The maximum number of characters of a text; large arrays belong in data, not in the notation."""
 
 _VERSION = re.compile(r"0*(\d{1,9})(?:\.0*(\d{1,9}))?", re.ASCII)
 
@@ -27,17 +27,18 @@ def parse(text: str) -> Document:
     A byte-order mark at the start is ignored; positions count from the text after it, which is the
     `source` of the document.
 
-    Raises `NotationError` for syntax errors, for shapes, constants and repeated statements that are
-    invalid on their own, and for texts of more than 16 MiB characters.
+    Raises `NotationError` for syntax errors, for shapes and constants that are invalid by
+    themselves, for seen_properties given twice, and for texts of more than 2²⁴ characters.
     """
     source = text.removeprefix("\ufeff")
     if len(source) > MAX_LENGTH:
-        message = f"the text has {len(source)} characters, at most {MAX_LENGTH} are allowed"
+        message = f"the text has {len(source)} characters; at most {MAX_LENGTH} are allowed"
         hint = "large arrays belong in the dataset or in a snapshot"
+        # The error does not keep the text alive.
         raise NotationError("NNM102", message, hint=hint, source=source[:1], span=Span(0, 0))
     cursor = Cursor(source)
-    version = _read_version(cursor)
-    properties: dict[tuple[str, str], Span] = {}
+    version = _read_header(cursor)
+    seen_properties: dict[tuple[str, str], Span] = {}
     statements: list[AnyStatement] = []
     comments: list[str] = []
     while True:
@@ -47,10 +48,10 @@ def parse(text: str) -> Document:
         if cursor.at(";"):
             cursor.advance()
             continue
-        statements.append(read_statement(cursor, tuple(comments), properties))
+        statements.append(read_statement(cursor, tuple(comments), seen_properties))
         comments.clear()
         check_end(cursor)
-        # A comment between a statement and its semicolon does not precede a statement.
+        # Comments between a statement and its semicolon are dropped.
         if cursor.at(";"):
             cursor.advance()
     if not statements:
@@ -59,10 +60,10 @@ def parse(text: str) -> Document:
     return Document(version, tuple(statements), tuple(comments), source)
 
 
-def _read_version(cursor: Cursor) -> Version | None:
+def _read_header(cursor: Cursor) -> Version | None:
     """Consume the header, if there is one."""
-    kind, following = cursor.peek()
-    if cursor.text != "webnnm" or kind in (":", "[", "{") or is_data_type(following):
+    next_kind, next_text = cursor.peek()
+    if cursor.text != "webnnm" or next_kind in (":", "[", "{") or is_data_type(next_text):
         return None
     comments = tuple(cursor.lexed.comments.get(0, ()))
     start = cursor.start

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from webnnm.backends.base import Ledger
+from webnnm.backends.base import MemoryUsage
 from webnnm.backends.unpacking import holds_packed
 from webnnm.core.arrays import HostArray, concatenate, has_numpy
 from webnnm.core.dtypes import FLOAT_INFO
@@ -144,7 +144,7 @@ class Packer:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory(Ledger):
+class Memory(MemoryUsage):
     """What a backend holds, and `stored`, the bytes in which the parameters are kept and saved.
 
     >>> print(Memory(0, 1, 400, {"parameters": 400}, 106))
@@ -154,17 +154,17 @@ class Memory(Ledger):
     stored: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
-        return f"{Ledger.__str__(self)}; parameters stored in {self.stored:,}"
+        return f"{MemoryUsage.__str__(self)}; parameters stored in {self.stored:,}"
 
 
 def memory(state: ModelState) -> Memory:
     """Return what the backend of a model holds, and the bytes that store its parameters."""
-    ledger, sizes = state.backend.ledger(), 0
+    usage, sizes = state.backend.memory(), 0
     for vertex in state.network.parameters:
         type = state.parameters.types[vertex.name]
         types = vertex.packing.types(type.shape).values() if vertex.packing else [type]
         sizes += sum(type_of_part.nbytes for type_of_part in types)
-    return Memory(ledger.graphs, ledger.tensors, ledger.bytes, ledger.kinds, sizes)
+    return Memory(usage.graphs, usage.tensors, usage.bytes, usage.kinds, sizes)
 
 
 async def begin_packed(

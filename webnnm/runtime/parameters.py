@@ -19,7 +19,7 @@ from webnnm.runtime.occupancy import Occupancy
 from webnnm.training.initialisation import build_initial_graph, draw_initial_bytes
 
 KIND = "parameters"
-"""The name of their tensors in the ledger."""
+"""The purpose of their tensors in `Backend.memory`."""
 
 
 @dataclass(frozen=True)

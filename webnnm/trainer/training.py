@@ -104,7 +104,7 @@ class Training(Unfinished):
         self._task = asyncio.ensure_future(self._run())
         self._task.add_done_callback(lambda _: self._release())
 
-    def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
+    def _describe_call(self) -> tuple[str, tuple[type, ...]]:
         return "model.train(…)", (History,)
 
     def __await__(self) -> Generator[Any, None, History]:

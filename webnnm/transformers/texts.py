@@ -50,7 +50,7 @@ class Writing(Unfinished):
         self._stops = [stop] if isinstance(stop, str) else [*stop]
         self._settings = dict(settings)
 
-    def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
+    def _describe_call(self) -> tuple[str, tuple[type, ...]]:
         return "model.generate(…)", (str, list)
 
     def __aiter__(self) -> AsyncIterator[Any]:

@@ -141,7 +141,7 @@ class Transcribing(Unfinished):
         self._stopped = True
         self._generator.stop()
 
-    def _call_and_results(self) -> tuple[str, tuple[type, ...]]:
+    def _describe_call(self) -> tuple[str, tuple[type, ...]]:
         return "model.transcribe(…)", (Transcript,)
 
     def __await__(self) -> Waiting[Any, None, Transcript]:

@@ -85,10 +85,10 @@ async def test_tensors_graphs_and_runners_go_along() -> None:
     bound = await backend.compile(graph_of("abs", weight=True))
     fixed = await backend.compile(graph_of("neg", weight=True), constants={"w": w})
     runner = backend.runner(bound, {"x": x, "w": w}, {"y": y}, ["x"], ["y"])
-    before = backend.ledger()
+    before = backend.memory()
     refused = await backend.compile(graph_of("sin"))
     assert backend.name == "numpy"
-    after = backend.ledger()
+    after = backend.memory()
     assert (after.tensors, after.bytes, after.graphs) == (3, before.bytes, before.graphs + 1)
     assert after.kinds == {"parameters": 12}
     (found,) = await runner.run([rows(1, -1, 2)])
@@ -103,7 +103,7 @@ async def test_tensors_graphs_and_runners_go_along() -> None:
     assert found[0].tolist() == pytest.approx([0.841471, -0.841471, 0.909297])
     runner.close()
     backend.release(x, w, y, bound, fixed, refused)
-    left = backend.ledger()
+    left = backend.memory()
     assert (left.tensors, left.graphs, left.bytes) == (0, 0, 0)
     backend.close()
 

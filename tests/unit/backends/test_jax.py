@@ -233,7 +233,7 @@ async def test_a_kernel_that_looks_at_values_is_named() -> None:
         with pytest.raises(BackendError, match='in the kernel of "testPeeking"') as caught:
             await context.compile(graph)
         assert caught.value.code == "NNM709"
-        assert context.ledger().graphs == 0
+        assert context.memory().graphs == 0
     finally:
         ops.unregister("testPeeking")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError
-from webnnm.backends.base import Backend, DeviceTensor, Ledger, Runner
+from webnnm.backends.base import Backend, DeviceTensor, MemoryUsage, Runner
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import PRECEDENCE, DataType, integer_range, is_float
@@ -70,7 +70,7 @@ async def test_what_is_written_is_read(make: Make, dtype: DataType, shape: tuple
     assert [a.tolist() for a in (before[0], *after)] == [data.tolist()] * 2
     assert list(before[1].values()) == [0, 0, 0]
     assert [(a.dtype, a.shape) for a in before] == [(dtype, shape)] * 2
-    assert backend.ledger() == Ledger(0, 2, 2 * data.data.nbytes)
+    assert backend.memory() == MemoryUsage(0, 2, 2 * data.data.nbytes)
 
 
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
@@ -206,31 +206,31 @@ async def test_steps_swap_banks_and_the_last_written_tensor_is_read(
     assert again.tolist() == [count + 1, count + 6]
 
 
-async def test_ledger_counts_what_is_held(make: Make) -> None:
+async def test_memory_counts_what_is_held(make: Make) -> None:
     backend = make()
-    empty = Ledger(graphs=0, tensors=0, bytes=0)
-    assert backend.ledger() == empty
+    empty = MemoryUsage(graphs=0, tensors=0, bytes=0)
+    assert backend.memory() == empty
     executable = await backend.compile(counter())
     tensors = [await backend.tensor(PAIR), await backend.tensor(TensorType("int64", (3, 1)))]
     half = await backend.tensor(TensorType("int4", (3,)))
-    assert backend.ledger() == Ledger(graphs=1, tensors=3, bytes=8 + 24 + 2)
+    assert backend.memory() == MemoryUsage(graphs=1, tensors=3, bytes=8 + 24 + 2)
     backend.release(tensors[0])
     backend.release(tensors[0], half)
-    assert backend.ledger() == Ledger(graphs=1, tensors=1, bytes=24)
+    assert backend.memory() == MemoryUsage(graphs=1, tensors=1, bytes=24)
     backend.release(executable, tensors[1])
-    assert backend.ledger() == empty
+    assert backend.memory() == empty
 
 
-async def test_runs_leave_the_ledger_alone(make: Make) -> None:
+async def test_runs_leave_memory_alone(make: Make) -> None:
     backend = make()
     executable = await backend.compile(counter())
     x, y, z = [await backend.tensor(PAIR) for _ in range(3)]
     step = await backend.tensor(TensorType("float32", ()))
-    before = backend.ledger()
+    before = backend.memory()
     for _ in range(3):
         backend.dispatch(executable, {"x": x, "step": step}, {"x'": y, "double": z})
         await backend.read(y, z)
-    assert backend.ledger() == before
+    assert backend.memory() == before
 
 
 async def test_closed_backend_refuses_work(make: Make) -> None:
@@ -239,7 +239,7 @@ async def test_closed_backend_refuses_work(make: Make) -> None:
     tensor = await backend.tensor(PAIR)
     backend.close()
     backend.close()
-    assert backend.ledger() == Ledger(0, 0, 0)
+    assert backend.memory() == MemoryUsage(0, 0, 0)
     backend.release(tensor, executable)
     with pytest.raises(BackendError) as caught:
         await backend.compile(counter())
@@ -263,14 +263,14 @@ async def test_compute_runs_a_graph_once_and_leaves_nothing(make: Make) -> None:
     context = make()
     assert (await context.compute_async(build_doubling(), {"x": [1, 2]}))["y"].tolist() == [2, 4]
     assert context.compute(build_doubling(), {"x": [3, 4]})["y"].tolist() == [6, 8]
-    assert context.ledger() == Ledger(0, 0, 0)
+    assert context.memory() == MemoryUsage(0, 0, 0)
 
 
 async def test_compute_of_a_compiled_graph_keeps_it(make: Make) -> None:
     context = make()
     compiled = await context.compile(build_doubling())
     assert context.compute(compiled, {"x": [1, 2]})["y"].tolist() == [2, 4]
-    assert context.ledger().graphs == 1
+    assert context.memory().graphs == 1
 
 
 def test_compute_fills_the_buffers_of_the_outputs(make: Make) -> None:
@@ -298,7 +298,7 @@ async def test_fill_computes_tensors_from_host_data(make: Make) -> None:
     y = await context.tensor(PAIR)
     await context.fill(build_doubling(), {"x": host(1, 2)}, {"y": y})
     assert (await context.read(y))[0].tolist() == [2, 4]
-    assert context.ledger() == Ledger(0, 1, 8)
+    assert context.memory() == MemoryUsage(0, 1, 8)
 
 
 class Failing(ReferenceBackend):
@@ -317,7 +317,7 @@ async def test_tensors_are_made_side_by_side_all_or_none() -> None:
     assert await context.tensors({}) == {}
     made = await context.tensors(types)
     assert {name: tensor.type for name, tensor in made.items()} == types
-    assert context.ledger().tensors == 3
+    assert context.memory().tensors == 3
     with pytest.raises(WebNNMError, match="no more memory"):
         await context.tensors({**types, "n": TensorType("int8", (1,))})
     making = asyncio.ensure_future(context.tensors(types))
@@ -325,7 +325,7 @@ async def test_tensors_are_made_side_by_side_all_or_none() -> None:
     making.cancel()
     with pytest.raises(asyncio.CancelledError):
         await making
-    assert context.ledger().tensors == 3
+    assert context.memory().tensors == 3
 
 
 # Runners.

@@ -61,7 +61,7 @@ async def test_the_best_epoch_is_replayed_and_nothing_leaks() -> None:
     async with await create("mlp", runtime) as model:  # type: ignore[arg-type]
         history = await model.train(epochs=EPOCHS + 4, optimizer="adam", seeds=0)
         assert history.best_epoch is not None
-    assert (runtime.ledger().graphs, runtime.ledger().tensors) == (0, 0)
+    assert (runtime.memory().graphs, runtime.memory().tensors) == (0, 0)
     runtime.close()
 
 

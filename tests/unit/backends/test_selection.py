@@ -79,7 +79,7 @@ async def test_every_backend_is_a_fresh_one() -> None:
     first, second = await backend("numpy"), await backend("numpy")
     assert first is not second
     first.close()
-    assert second.ledger().tensors == 0
+    assert second.memory().tensors == 0
 
 
 @pytest.mark.parametrize("given", [3, object(), ReferenceBackend])

@@ -13,7 +13,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.random import Stream
 from webnnm.data import Dataset, IrisDataset
 from webnnm.data.preparation.quality import ClassFacts, DataQuality, FeatureFacts, measure_quality
-from webnnm.data.preparation.standardize import gather_elements
+from webnnm.data.preparation.standardize import collect_feature
 
 
 def uniform(rows: int, width: int, seed: int = 0) -> HostArray:
@@ -241,11 +241,11 @@ def test_ten_thousand_rows_of_a_hundred_columns_are_read_once_each(
 
     def noted(*given: Any) -> Any:
         nonlocal elements
-        column = gather_elements(*given)
+        column = collect_feature(*given)
         elements += len(column)
         return column
 
-    monkeypatch.setattr(module, "gather_elements", noted)
+    monkeypatch.setattr(module, "collect_feature", noted)
     classes = HostArray.of([row % 5 for row in range(10_000)], "int32")
     found = measure_quality(Dataset(uniform(10_000, 100), classes, split=(0.7, 0, 0.3)))
     assert elements == 7_000 * 100

@@ -32,7 +32,7 @@ async def test_sizes_follow_from_the_data_and_weights_are_constants() -> None:
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
         assert str(net.inputs["x"]) == "float32[batch, 2]"
         assert net.params["w"].tolist() == WEIGHTS
-        held = net.backend.ledger()
+        held = net.backend.memory()
         assert (held.graphs, held.tensors, held.kinds) == (2, 4, {})
         assert "compiled for x float32[2, 2]" in net.report()
 
@@ -41,7 +41,7 @@ async def test_the_number_of_compiled_graphs_is_bounded() -> None:
     async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
         for rows in range(1, MOST_COMPILED + 4):
             await net.predict({"x": [[1.0, 1.0]] * rows})
-        assert net.backend.ledger().graphs == MOST_COMPILED
+        assert net.backend.memory().graphs == MOST_COMPILED
 
 
 async def test_what_the_weights_in_compiled_graphs_take_is_bounded() -> None:
@@ -49,10 +49,10 @@ async def test_what_the_weights_in_compiled_graphs_take_is_bounded() -> None:
         net.backend.budget = Budget(graph_bytes=2 * 16)  # those of two graphs
         for rows in range(1, 5):
             await net.predict({"x": [[1.0, 1.0]] * rows})
-            assert net.backend.ledger().graphs == min(rows, 2)
+            assert net.backend.memory().graphs == min(rows, 2)
         net.backend.budget = Budget(graph_bytes=1)
         await net.predict({"x": [[1.0, 1.0]] * 9})
-        assert net.backend.ledger().graphs == 1
+        assert net.backend.memory().graphs == 1
         assert (await net.predict({"x": [[1.0, 0.0]] * 9}))["y"].tolist() == [[1.0, 2.0]] * 9
 
 
@@ -68,20 +68,20 @@ async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_on
         for rows in (1, 2):
             found = await net.predict({"x": [[1.0, 1.0]] * rows})
             assert found["y"].tolist() == [[4.0, 6.0]] * rows
-        held = numpy.ledger()
+        held = numpy.memory()
         assert (held.graphs, held.tensors, held.kinds["parameters"]) == (2, 5, 16)
-    assert (numpy.ledger().graphs, numpy.ledger().tensors) == (0, 0)
+    assert (numpy.memory().graphs, numpy.memory().tensors) == (0, 0)
 
 
 async def test_a_model_whose_sizes_are_given_is_compiled_at_once() -> None:
     shapes = {"batch": 3}
     async with await webnnm.load_onnx(serialize(linear()), shapes, backend="numpy") as net:
-        assert net.backend.ledger().graphs == 1
+        assert net.backend.memory().graphs == 1
         await net.predict({"x": [[1.0, 1.0]] * 3})
-        assert net.backend.ledger().graphs == 1
+        assert net.backend.memory().graphs == 1
         assert net.graph().outputs["y"].shape == (3, 2)
         await net.compile({"batch": 5})
-        assert net.backend.ledger().graphs == 2
+        assert net.backend.memory().graphs == 2
 
 
 async def test_inputs_that_decide_shapes_are_taken_from_the_data() -> None:
@@ -90,14 +90,14 @@ async def test_inputs_that_decide_shapes_are_taken_from_the_data() -> None:
         for shape in ([2, 2], [4, 1], [2, 2]):
             found = await net.predict({"x": [1.0, 2.0, 3.0, 4.0], "s": shape})
             assert list(found["y"].shape) == shape
-        assert net.backend.ledger().graphs == 2
+        assert net.backend.memory().graphs == 2
 
 
 async def test_a_backend_that_was_given_stays_open() -> None:
     numpy = await webnnm.backend("numpy")
     net = await webnnm.load_onnx(serialize(linear()), {"batch": 1}, backend=numpy)
     net.close()
-    held = numpy.ledger()
+    held = numpy.memory()
     assert (held.graphs, held.tensors) == (0, 0)
     numpy.close()
 

@@ -83,11 +83,11 @@ async def test_graphs_of_segments_are_kept_and_bounded() -> None:
             rows = [[1.0, -1.0]] * k + [[-1.0, -1.0]] * (20 - k)
             found = await net.predict({"x": rows})
             assert found["y"].tolist() == [1.0] * k
-        assert 2 < net.backend.ledger().graphs <= MOST_COMPILED
-        before = net.backend.ledger().graphs
+        assert 2 < net.backend.memory().graphs <= MOST_COMPILED
+        before = net.backend.memory().graphs
         await net.predict({"x": rows})
-        assert net.backend.ledger().graphs == before
-    assert net.backend.ledger().graphs == 0
+        assert net.backend.memory().graphs == before
+    assert net.backend.memory().graphs == 0
 
 
 def counting() -> GraphProto:

@@ -130,4 +130,4 @@ async def test_weights_that_are_constants_are_unpacked_once(
     executable = await numpy.compile(graph, constants=tensors or given)
     assert [*executable.inputs] == ["x"]
     assert (await executable.run({"x": [[1.0] * 64]}))["y"].tolist() == [[96.0, 96.0]]
-    assert numpy.ledger().tensors == len(tensors)
+    assert numpy.memory().tensors == len(tensors)

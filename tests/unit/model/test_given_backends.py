@@ -49,8 +49,8 @@ class Counting(ReferenceBackend):
 def given() -> Iterator[Counting]:
     backend = Counting()
     yield backend
-    assert not backend.ledger().tensors, "models are closed, and nothing is left"
-    assert not backend.ledger().graphs
+    assert not backend.memory().tensors, "models are closed, and nothing is left"
+    assert not backend.memory().graphs
     backend.close()
 
 
@@ -90,11 +90,11 @@ async def test_models_on_one_backend_hold_what_is_theirs(given: Counting) -> Non
     context = await first.create_context(4)
     context.set_data([ROWS[0]] * 4)
     await first.run(context)
-    assert first.memory().tensors + second.memory().tensors == given.ledger().tensors
+    assert first.memory().tensors + second.memory().tensors == given.memory().tensors
     first.close()
     first.close()
     assert (await second.predict(ROWS) == expected).all()
-    assert second.memory().tensors == given.ledger().tensors
+    assert second.memory().tensors == given.memory().tensors
     for use in (first.predict(ROWS), first.run(context), first.compile()):
         with pytest.raises(BackendError, match="NNM709: the model was closed"):
             await use
@@ -121,7 +121,7 @@ async def test_what_arrives_after_the_close_is_freed(given: Counting, turns: int
     model.close()
     with pytest.raises(BackendError, match="the model was closed"):
         await predicting
-    assert given.ledger().tensors == given.ledger().graphs == 0
+    assert given.memory().tensors == given.memory().graphs == 0
 
 
 async def test_a_creation_that_fails_leaves_the_backend_open(given: Counting) -> None:

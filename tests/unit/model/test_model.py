@@ -132,8 +132,8 @@ async def test_closing_frees_everything() -> None:
     async with await iris() as model:
         await model.predict([[1, 2, 3, 4]])
         assert model.memory().tensors
-    ledger = model.memory()
-    assert (ledger.graphs, ledger.tensors, ledger.bytes) == (0, 0, 0)
+    usage = model.memory()
+    assert (usage.graphs, usage.tensors, usage.bytes) == (0, 0, 0)
     with pytest.raises(BackendError):
         await model.predict([[1, 2, 3, 4]])
 

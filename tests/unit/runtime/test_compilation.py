@@ -1,4 +1,4 @@
-"""Compiled predictions: parameters as constants, until they change; the ledger by kind."""
+"""Compiled predictions: parameters as constants, until they change; memory by purpose."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_a_context_can_be_compiled() -> None:
     assert (await context.output()).tolist() != expected
 
 
-async def test_the_ledger_tells_what_memory_is_for() -> None:
+async def test_memory_is_reported_by_purpose() -> None:
     model = await create()
     parameters = 4 * model.state.parameters.count
     assert model.memory().kinds == {"parameters": parameters}

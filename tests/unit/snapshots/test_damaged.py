@@ -18,7 +18,7 @@ import pytest
 
 import webnnm.model.nnmodel
 from webnnm import DataError, Dataset, NNModel
-from webnnm.backends.base import Ledger
+from webnnm.backends.base import MemoryUsage
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.snapshots.safetensors import SIZES, read
 from webnnm.snapshots.snapshot import CHECKSUM, KEY, compute_checksum
@@ -353,7 +353,7 @@ async def test_forged_files_are_refused_or_work(
         except DataError as error:
             assert error.code in CODES, error
             count(error.code)
-            assert all(one.ledger() == Ledger(0, 0, 0) for one in opened_backends)
+            assert all(one.memory() == MemoryUsage(0, 0, 0) for one in opened_backends)
             continue
         if any(tuple(v.features[0].sizes()) != (3,) for v in model.state.network.inputs):
             count("a model of other data")

@@ -126,8 +126,8 @@ async def test_other_sizes_of_searches_take_other_memory() -> None:
     wanted = await generator.search([[1, 2]], 5, Beams(4))
     assert await generator.search([[1, 2], [3]], 5, Beams(2))
     assert await generator.search([[1, 2]], 5, Beams(4, ends=(3, 4))) is not None
-    before = model.backend.ledger()
+    before = model.backend.memory()
     assert await generator.search([[1, 2]], 5, Beams(4, ends=(3, 4))) is not None
-    assert model.backend.ledger() == before
+    assert model.backend.memory() == before
     assert await generator.search([[1, 2]], 5, Beams(4)) == wanted
     model.close()

@@ -133,25 +133,25 @@ async def test_other_parameters_leave_nothing_of_a_conversation() -> None:
     assert generator.speed.prompt_tokens == 3
     assert found == [await without_cache(model, [1, 2, 3], 20)]
     # They are inputs where they have just changed, and constants of a graph from then on.
-    graphs = model.backend.ledger().graphs
+    graphs = model.backend.memory().graphs
     assert await whole(generator, [[1, 2, 3]], 20) == found
-    assert model.backend.ledger().graphs == graphs + 1
+    assert model.backend.memory().graphs == graphs + 1
     model.state.parameters.set("table", model.state.parameters.value("table").tolist()[::-1])
     assert await whole(generator, [[1, 2, 3]], 20) != found
-    assert model.backend.ledger().graphs == graphs
+    assert model.backend.memory().graphs == graphs
 
 
 async def test_memory_stays_as_it_is() -> None:
     model, generator = await create()
     sampling = Sampling(temperature=1.0, top_p=0.9, repetition_penalty=1.1)
     await whole(generator, [[1, 2]], 3, sampling=sampling)
-    before = model.backend.ledger()
+    before = model.backend.memory()
     for turn in range(2):
         rows = await whole(generator, [[1, turn]], 40, sampling=sampling, seed=turn)
         assert len(rows[0]) == 40
-    assert model.backend.ledger() == before
+    assert model.backend.memory() == before
     generator.close()
-    after = model.backend.ledger()
+    after = model.backend.memory()
     assert "generation" not in after.kinds
     assert after.tensors < before.tensors
     assert after.graphs < before.graphs

@@ -176,10 +176,10 @@ async def test_a_conversation_keeps_its_cache(tmp_path: Path) -> None:
     assert first > 15
     assert model.speed.prompt_tokens < len(model.tokenizer.encode(str(said)))
     await model.generate(said, max_new_tokens=5)
-    before = model.backend.ledger()
+    before = model.backend.memory()
     await model.generate(said, max_new_tokens=5)
     assert model.speed.prompt_tokens == 1
-    assert model.backend.ledger() == before
+    assert model.backend.memory() == before
     model.close()
 
 

@@ -152,16 +152,16 @@ async def test_memory_stays_as_it_is() -> None:
     model, generator = await create("translates")
     sampling = Sampling(temperature=1.0, top_p=0.9, suppress_tokens=[3])
     await whole(generator, [[1, 2]], 3, source=source_of([[1, 2]]), sampling=sampling)
-    before = model.backend.ledger()
+    before = model.backend.memory()
     for turn in range(3):
         about = source_of([[5] * (turn + 3)])
         (row,) = await whole(generator, [[1]], 30, source=about, sampling=sampling, seed=turn)
         assert len(row) == 30 and 3 not in row
-    assert model.backend.ledger() == before
+    assert model.backend.memory() == before
     await whole(generator, [[1]], 3, source=source_of([[5] * 40]), sampling=sampling)
-    assert model.backend.ledger().tensors == before.tensors  # longer ones take the same places
+    assert model.backend.memory().tensors == before.tensors  # longer ones take the same places
     generator.close()
-    assert "generation" not in model.backend.ledger().kinds
+    assert "generation" not in model.backend.memory().kinds
 
 
 async def test_texts_may_end_as_they_are_told() -> None:

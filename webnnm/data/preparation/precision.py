@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 
 MAX_ROWS = 2000
-"""So many rows are looked at."""
+"""The number of rows that are examined."""
 MAX_COLUMNS = 256
 """Wider rows are pictures or spectra, whose single columns have no meaning of their own."""
 MIN_KEPT_SHARE = 0.95
@@ -17,7 +17,7 @@ MIN_KEPT_SHARE = 0.95
 MANTISSA_BITS = 24
 
 
-class Loss(NamedTuple):
+class PrecisionLoss(NamedTuple):
     """How many distinct values some rows of a column have, as given and as float32."""
 
     distinct: int
@@ -32,8 +32,8 @@ class Loss(NamedTuple):
         return 2.0 ** (frexp(self.largest)[1] - MANTISSA_BITS)
 
 
-def find_losses(before: HostArray, after: HostArray) -> dict[int, Loss]:
-    """Return column → `Loss` for columns of rows whose distinct values do not remain so.
+def find_losses(before: HostArray, after: HostArray) -> dict[int, PrecisionLoss]:
+    """Return column → `PrecisionLoss` for columns of rows whose distinct values do not remain so.
 
     >>> times = HostArray.of([1.7e9 + 60 * k for k in range(200)], "float64")
     >>> find_losses(times, HostArray.of(times, "float32"))[0][:2]
@@ -44,7 +44,7 @@ def find_losses(before: HostArray, after: HostArray) -> dict[int, Loss]:
         return {}
     sample = range(0, rows, -(-rows // MAX_ROWS))
     exact, rounded = before.values(), after.values()
-    lost: dict[int, Loss] = {}
+    lost: dict[int, PrecisionLoss] = {}
     for column in range(size):
         values: Sequence[float] = [exact[row * size + column] for row in sample]
         low, high = min(values), max(values)
@@ -55,5 +55,5 @@ def find_losses(before: HostArray, after: HostArray) -> dict[int, Loss]:
         distinct = len(set(values))
         kept = len({rounded[row * size + column] for row in sample})
         if kept < MIN_KEPT_SHARE * distinct:
-            lost[column] = Loss(distinct, kept, float(largest))
+            lost[column] = PrecisionLoss(distinct, kept, float(largest))
     return lost

@@ -14,7 +14,7 @@ from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
 from webnnm.data.classes import get_row_classes
 from webnnm.data.field import SUBSETS, Field
-from webnnm.data.preparation.standardize import compute_moments, find_channel_axis, gather_elements
+from webnnm.data.preparation.standardize import collect_feature, compute_moments, find_channel_axis
 from webnnm.data.preparation.statistics import class_counts
 from webnnm.data.protocol import AnyDataset, Arrays, load_subset
 from webnnm.data.series.sequences import flatten_positions
@@ -252,12 +252,12 @@ def _measure_features(
     size = count(shaped.shape) if channel is None else shaped.shape[channel]
     repeat = 1 if channel is None else count(shaped.shape[channel + 1 :])
     for index in range(size):
-        column = list(gather_elements(flat, shaped.shape, index, repeat, size))
+        column = list(collect_feature(flat, shaped.shape, index, repeat, size))
         total, squares = sum(column), sum(map(mul, column, column))
         mean, std = _compute_moments(column, total, squares)
         low, high = min(column), max(column)
         if low == high and step > 1:
-            exact = gather_elements(
+            exact = collect_feature(
                 flatten_positions(training, field)[0], shaped.shape, index, repeat, size
             )
             low, high = min(exact), max(exact)
@@ -265,7 +265,7 @@ def _measure_features(
         # Only features that are nearly standardised may have been standardised with other rows.
         distinct = len(set(column))
         if low < high and step == 1 and abs(mean) < 1 and 0.3 < std < 3 and distinct > 2:
-            others = list(gather_elements(full_values, shaped.shape, index, repeat, size))
+            others = list(collect_feature(full_values, shaped.shape, index, repeat, size))
             foreign = not _is_standardized(column, mean, std) and _is_standardized(
                 others, *compute_moments(others)
             )

@@ -16,23 +16,23 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, count, show
 from webnnm.data.field import Field
-from webnnm.data.preparation.precision import Loss, find_losses
+from webnnm.data.preparation.precision import PrecisionLoss, find_losses
 from webnnm.data.series.sequences import flatten_positions, restore_sequences
 
 MIN_STD = 1e-8
 """A feature that varies less than this is treated as constant: its std counts as 1."""
 
 COARSE = 2.0**-14
-"""If a standard deviation is less than this share of the mean, float32 has fewer than about a
-thousand steps in it."""
+"""If a standard deviation is less than this share of the mean, float32 resolves it into fewer than
+about a thousand values."""
 
 MAX_SAMPLE_ROWS, MAX_DEVIATIONS = 64, 3.0
-"""How many rows show the units of numbers, and how many deviations from the training rows are too
-many."""
+"""Rows of which the units are checked, and the root mean square, in standard deviations, from which
+on they seem to be other units."""
 
 CHANNELS = ("channel", "channels")
 
-EXACT = ("float64", "int64", "uint64", "int32", "uint32")
+ROUNDED_BY_FLOAT32 = ("float64", "int64", "uint64", "int32", "uint32")
 """Types that float32 rounds."""
 
 Scale = Literal["standard", "minmax"]
@@ -64,7 +64,7 @@ class Standardization:
 
     def apply(self, values: HostArray) -> HostArray:
         """Return (x - mean)/std in float32, with the shape unchanged, for one or more rows."""
-        means, stds = self._figures(values)
+        means, stds = self._iterate_statistics(values)
         flat = array("f", map(truediv, map(sub, values.values(), means), stds))
         return HostArray("float32", values.shape, flat)
 
@@ -73,18 +73,20 @@ class Standardization:
 
         In float32, or in float64 if float32 has too few steps within a standard deviation.
         """
-        means, stds = self._figures(values)
+        means, stds = self._iterate_statistics(values)
         coarse = any(abs(m) * COARSE > s for m, s in zip(self.mean, self.std, strict=True))
         flat = array("d" if coarse else "f", map(add, map(mul, values.values(), stds), means))
         return HostArray("float64" if coarse else "float32", values.shape, flat)
 
-    def doubts(self, values: HostArray, *, own: bool, applied: HostArray | None = None) -> bool:
-        """Return whether numbers declared as standardised (`own`) or not seem to be the opposite.
+    def seems_misdeclared(
+        self, values: HostArray, *, scaled: bool, applied: HostArray | None = None
+    ) -> bool:
+        """Return whether numbers seem to be in other units than declared: `scaled`, or not.
 
-        >>> Standardization((1000.0,), (10.0,)).doubts(HostArray.of([990, 1005]), own=True)
+        >>> Standardization((1000.0,), (10.0,)).seems_misdeclared(HostArray.of([990]), scaled=True)
         True
 
-        They do if they are far from the training rows, and would not be in the other units.
+        They do if they are far from the training rows, and would be much nearer in the other units.
         `applied` is the result of `apply` for them, if it is already known.
         """
         width = len(self.mean) * self.repeat
@@ -97,20 +99,20 @@ class Standardization:
             sample = self.apply(HostArray.of(list(numbers))) if applied is None else applied
             return sample.values()[:size]
 
-        distance = self._distance(numbers if own else scale_sample())
+        distance = self._distance(numbers if scaled else scale_sample())
         return (
             distance > MAX_DEVIATIONS
-            and self._distance(scale_sample() if own else numbers) <= distance / 2
+            and self._distance(scale_sample() if scaled else numbers) <= distance / 2
         )
 
     def _distance(self, flat: Sequence[float]) -> float:
-        """Return how far standardised numbers are from the training rows, in deviations."""
+        """Return the root mean square of scaled numbers, in standard deviations."""
         if self.scale == "minmax":  # as wide as a uniform distribution
             flat = [(value - 0.5) * math.sqrt(12) for value in flat]
         total = sum(map(mul, flat, flat))
         return math.sqrt(total / len(flat)) if math.isfinite(total) else 0.0
 
-    def _figures(self, values: HostArray) -> tuple[Iterator[float], Iterator[float]]:
+    def _iterate_statistics(self, values: HostArray) -> tuple[Iterator[float], Iterator[float]]:
         """Return the mean and the deviation of every element of the rows, repeated endlessly."""
         if count(values.shape) % (len(self.mean) * self.repeat):
             raise DataError(
@@ -121,30 +123,33 @@ class Standardization:
         if self.repeat == 1:
             return cycle(self.mean), cycle(self.std)
         mean, std = (
-            [figure for figure in figures for _ in range(self.repeat)]
-            for figures in (self.mean, self.std)
+            [value for value in statistics for _ in range(self.repeat)]
+            for statistics in (self.mean, self.std)
         )
         return cycle(mean), cycle(std)
 
 
 @dataclass(frozen=True, slots=True)
 class Unscaled:
-    """Fields and arrays as they were given, and which of them are to be scaled and how.
+    """Fields and arrays before scaling, and which of them are scaled and how.
 
     >>> given = Unscaled.of({"x": Field((), "float32")}, {"x": HostArray.of([1, 3, 99])}, True)
     >>> given.fit_transform([0, 1])[1]["x"].tolist()
     [-1.0, 1.0, 97.0]
 
-    Attributes: `fields`, `arrays`; `chosen`, block → names of the features that are scaled, None
-    for all of them; `scale`; `lost`, block → columns that lose distinct values as float32, since
-    they are not scaled. Kept by a dataset so that it can be refitted to other training rows.
+    Attributes: `fields`; `arrays`, of which float64 that is not scaled is float32 already;
+    `features`, block → names of those that are scaled, None for all of them; `scale`; `lost`,
+    block → columns that lose distinct values as float32, since they are not scaled. Kept by a
+    dataset so that it can be refitted to other training rows.
     """
 
     fields: Mapping[str, Field]
     arrays: Mapping[str, HostArray]
-    chosen: Mapping[str, tuple[str, ...] | None]
+    features: Mapping[str, tuple[str, ...] | None]
     scale: Scale = "standard"
-    lost: Mapping[str, Mapping[int, Loss]] = dataclass_field(default_factory=dict[str, Any])
+    lost: Mapping[str, Mapping[int, PrecisionLoss]] = dataclass_field(
+        default_factory=dict[str, Any]
+    )
 
     @classmethod
     def of(
@@ -165,12 +170,12 @@ class Unscaled:
             chosen = [chosen]
         value: Any = chosen  # whatever a caller may have written
         names = list(value) if hasattr(value, "__iter__") else []
-        strange = not isinstance(value, bool) and not hasattr(value, "__iter__")
-        if strange or not all(isinstance(name, str) for name in names):
+        is_invalid = not isinstance(value, bool) and not hasattr(value, "__iter__")
+        if is_invalid or not all(isinstance(name, str) for name in names):
             hint = "True for all, or a list of names of fields and features"
             raise DataError("NNM704", f"standardize is {chosen!r}", hint=hint)
         requested = set(names)
-        # A feature may have the name of its block.
+        # If a feature has the name of its block, only the feature is meant.
         whole_blocks = {
             b for b, field in fields.items() if chosen is True or b in requested - {*field.features}
         }
@@ -179,14 +184,18 @@ class Unscaled:
             hint = suggestion(name, available) or f"available: {', '.join(sorted(available))}"
             raise DataError("NNM710", f'no field or feature "{name}" to standardise', hint=hint)
         scaled = {
-            block: None if block in whole_blocks else tuple(sorted(requested))
+            block: None if block in whole_blocks else tuple(sorted(requested & {*field.features}))
             for block, field in fields.items()
             if field.kind == "continuous"
             and (block in whole_blocks or requested & {*field.features})
         }
-        rounded, lost = dict(arrays), dict[str, Mapping[int, Loss]]()
+        rounded, lost = dict(arrays), dict[str, Mapping[int, PrecisionLoss]]()
         for block, values in arrays.items():
-            if block in scaled or fields[block].kind != "continuous" or values.dtype not in EXACT:
+            if (
+                block in scaled
+                or fields[block].kind != "continuous"
+                or values.dtype not in ROUNDED_BY_FLOAT32
+            ):
                 continue
             narrow = HostArray.of(values, "float32")
             if losses := find_losses(values, narrow):
@@ -197,10 +206,10 @@ class Unscaled:
 
     def rename(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
         """Return the same under other names; `rename` renames the keys of a dict."""
-        fields, arrays, chosen, lost = map(
-            rename, (self.fields, self.arrays, self.chosen, self.lost)
+        fields, arrays, features, lost = map(
+            rename, (self.fields, self.arrays, self.features, self.lost)
         )
-        return Unscaled(fields, arrays, chosen, self.scale, lost)
+        return Unscaled(fields, arrays, features, self.scale, lost)
 
     def fit_transform(
         self, training: Sequence[int]
@@ -210,11 +219,11 @@ class Unscaled:
         Arrays that are not scaled are shared; scaled integers become float32. Raises `DataError`
         NNM705 without training rows.
         """
-        if self.chosen and not training:
+        if self.features and not training:
             raise DataError("NNM705", "there are no training rows to compute statistics from")
         fields, arrays = dict(self.fields), dict(self.arrays)
         fitted: dict[str, Standardization] = {}
-        for block, features in self.chosen.items():
+        for block, features in self.features.items():
             rows, field = flatten_positions(arrays[block].rows(training), fields[block])
             fitted[block] = fit(rows, field, features, self.scale)
             arrays[block] = restore_sequences(fitted[block].apply(arrays[block]), arrays[block])
@@ -242,12 +251,12 @@ def fit(
     channel = find_channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])
-    figures = compute_moments if scale == "standard" else compute_min_and_range
+    compute_statistics = compute_moments if scale == "standard" else compute_min_and_range
     means, stds = [0.0] * size, [1.0] * size
     for index in range(size):
         if chosen is not None and _get_feature_name(field, index) not in chosen:
             continue
-        mean, std = figures(gather_elements(values, field.shape, index, repeat, size))
+        mean, std = compute_statistics(collect_feature(values, field.shape, index, repeat, size))
         means[index], stds[index] = mean, std if std >= MIN_STD else 1.0
     return Standardization(tuple(means), tuple(stds), repeat, scale)
 
@@ -272,10 +281,10 @@ def compute_min_and_range(values: Sequence[float]) -> tuple[float, float]:
     return low, max(values) - low
 
 
-def gather_elements(
+def collect_feature(
     values: HostArray, shape: Shape, index: int, repeat: int, size: int
 ) -> Sequence[float]:
-    """Return the elements of all rows at one of `size` places, each of `repeat` neighbours."""
+    """Return the values of feature or channel `index` of `size`, `repeat` of them in each row."""
     flat, width, period = values.values(), count(shape), size * repeat
     if width == period and repeat == 1:
         return flat[index::width]
@@ -302,6 +311,6 @@ def _get_feature_name(field: Field, index: int) -> str:
     return field.features[index % len(field.features)] if field.features else ""
 
 
-def warn(message: str) -> None:
+def warn_about_units(message: str) -> None:
     """Warn that numbers seem to be in other units than declared."""
     warnings.warn(message, UserWarning, stacklevel=3)

@@ -8,7 +8,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.data.classes import argmax
 from webnnm.data.field import Field
-from webnnm.data.preparation.standardize import compute_moments, find_channel_axis, gather_elements
+from webnnm.data.preparation.standardize import collect_feature, compute_moments, find_channel_axis
 from webnnm.data.series.sequences import flatten_positions
 
 
@@ -47,7 +47,7 @@ def measure(values: HostArray, field: Field) -> FieldStatistics:
     channel = find_channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])
-    columns = [gather_elements(values, field.shape, index, repeat, size) for index in range(size)]
+    columns = [collect_feature(values, field.shape, index, repeat, size) for index in range(size)]
     pairs = [compute_moments(column) for column in columns]
     return FieldStatistics(
         tuple(mean for mean, _ in pairs),

@@ -16,7 +16,7 @@ from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
 from webnnm.data.preparation.epoch_arrays import Arrays, augment_rows
-from webnnm.data.preparation.precision import Loss
+from webnnm.data.preparation.precision import PrecisionLoss
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.split import PARTS
 from webnnm.data.tables.encoding import OneHotEncoder
@@ -87,7 +87,7 @@ class Rows:
     weights: Sequence[float] | None = None
     report: Any = None
     augmented: Callable[[Sequence[int]], tuple[Arrays, Arrays]] | None = None
-    lost: Mapping[str, Mapping[int, Loss]] = field(default_factory=dict[str, Any])
+    lost: Mapping[str, Mapping[int, PrecisionLoss]] = field(default_factory=dict[str, Any])
     came_as_float32: frozenset[str] = frozenset()
 
     @cached_property

@@ -14,11 +14,11 @@ from webnnm.core.shapes import broadcast_axes, show
 from webnnm.graph.node import Node, Nodes, Operand, OperatorNode, dependencies
 from webnnm.ops.declare.operator import Composite
 
-Arrived = dict[tuple[int, int], list[Operand]]
-"""The gradients that have arrived at each result so far, by node number and index."""
+PartialGradients = dict[tuple[int, int], list[Operand]]
+"""The gradients that each result has received so far, by node number and index."""
 
 
-GRADIENT = "gradient of "
+GRADIENT_PREFIX = "gradient of "
 """The prefix of the labels of nodes that compute the gradient of a labelled node."""
 
 
@@ -39,9 +39,9 @@ def gradients(y: Operand, xs: Sequence[Operand], seed: Operand | None = None) ->
     Raises `DataError` NNM702 if `y` is not a scalar and there is no seed, or if the seed has
     another type or shape.
     """
-    zero = y.builder.constant
+    constant = y.builder.constant
     return [
-        y.builder.expand(zero(0, x.dtype), new_shape=x.shape) if gradient is None else gradient
+        y.builder.expand(constant(0, x.dtype), new_shape=x.shape) if gradient is None else gradient
         for x, gradient in zip(xs, backward(y, xs, seed), strict=True)
     ]
 
@@ -71,16 +71,16 @@ def pullback(
 
     As with `backward`, it is None if no differentiable path leads to any y.
     """
-    arrived: Arrived = {}
+    received: PartialGradients = {}
     for y, seed in seeds:
-        _arrive(arrived, y, seed)
+        _add_gradient(received, y, seed)
     nodes = dependencies([y for y, _ in seeds])
-    _walk(seeds[0][0].builder, nodes, arrived, _leading_to(nodes, {x.number for x in xs}))
-    return [_total(arrived, x) for x in xs]
+    _walk(seeds[0][0].builder, nodes, received, _find_dependents(nodes, {x.number for x in xs}))
+    return [_total(received, x) for x in xs]
 
 
-def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
-    """Return the leaves, and those of these nodes, operands before users, that depend on them."""
+def _find_dependents(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
+    """Return the leaves and the nodes that depend on them; `nodes` are in topological order."""
     needed = set(leaves)
     for node in nodes:
         if isinstance(node, OperatorNode) and any(
@@ -90,43 +90,45 @@ def _leading_to(nodes: Sequence[Node], leaves: set[int]) -> set[int]:
     return needed
 
 
-def _walk(builder: Nodes, nodes: Sequence[Node], arrived: Arrived, needed: set[int]) -> None:
-    """Propagate what has arrived at the nodes, operands before users, to their operands."""
+def _walk(
+    builder: Nodes, nodes: Sequence[Node], received: PartialGradients, needed: set[int]
+) -> None:
+    """Propagate gradients from nodes, given in topological order, to their operands."""
     with builder.place(""):
         for node in reversed(nodes):
             if not isinstance(node, OperatorNode) or node.number not in needed:
                 continue
             results = builder.results[node.number]
-            if all((node.number, index) not in arrived for index in range(len(results))):
+            if all((node.number, index) not in received for index in range(len(results))):
                 continue
-            builder.locate(f"{GRADIENT}{node.label}" if node.label else "", node.span)
-            incoming = [_total(arrived, result) for result in results]
-            for operand, gradient in _apply(node, results, incoming, needed):
-                _arrive(arrived, operand, gradient)
+            builder.locate(f"{GRADIENT_PREFIX}{node.label}" if node.label else "", node.span)
+            incoming = [_total(received, result) for result in results]
+            for operand, gradient in _differentiate_node(node, results, incoming, needed):
+                _add_gradient(received, operand, gradient)
 
 
-def _arrive(arrived: Arrived, operand: Operand, gradient: Operand) -> None:
-    arrived.setdefault((operand.number, operand.index), []).append(gradient)
+def _add_gradient(received: PartialGradients, operand: Operand, gradient: Operand) -> None:
+    received.setdefault((operand.number, operand.index), []).append(gradient)
 
 
-def _total(arrived: Arrived, operand: Operand) -> Operand | None:
-    """Return the sum of the gradients that have arrived at an operand, None if none have."""
-    several: Sequence[Operand] = arrived.get((operand.number, operand.index), ())
-    node = several[1].node if len(several) > 1 else None
+def _total(received: PartialGradients, operand: Operand) -> Operand | None:
+    """Return the sum of the gradients that an operand has received, None if there are none."""
+    contributions: Sequence[Operand] = received.get((operand.number, operand.index), ())
+    node = contributions[1].node if len(contributions) > 1 else None
     if isinstance(node, OperatorNode) and node.operator.name == "matmul":
         from webnnm.graph.transforms.shared_weights import merge_shared_products
 
-        several = merge_shared_products(several)
-    return reduce(add, several) if several else None
+        contributions = merge_shared_products(contributions)
+    return reduce(add, contributions) if contributions else None
 
 
-def _apply(
+def _differentiate_node(
     node: OperatorNode,
     results: tuple[Operand, ...],
     incoming: list[Operand | None],
     needed: set[int],
 ) -> list[tuple[Operand, Operand]]:
-    """Return (operand, gradient) for those operands of a node that are needed and receive one."""
+    """Return (operand, gradient) for the operands of a node that are needed and have a gradient."""
     builder = results[0].builder
     if node.operator.gradient is None:
         return _differentiate_decomposition(builder, node, incoming, needed)
@@ -135,9 +137,9 @@ def _apply(
     else:  # unused results have received nothing
         g = tuple(
             builder.expand(builder.constant(0, result.dtype), new_shape=result.shape)
-            if arrived is None
-            else arrived
-            for result, arrived in zip(results, incoming, strict=True)
+            if gradient is None
+            else gradient
+            for result, gradient in zip(results, incoming, strict=True)
         )
         y = results
     grads = node.operator.gradient(builder, g, y, *node.operands, **node.options)
@@ -147,11 +149,11 @@ def _apply(
         if operand is not None
         and gradient is not None
         and operand.number in needed
-        and _carries(operand)
+        and _carries_gradient(operand)
     ]
 
 
-def _carries(operand: Operand) -> bool:
+def _carries_gradient(operand: Operand) -> bool:
     """Return whether gradients flow through a value: floats, and straight-through rounding."""
     if is_float(operand.type.dtype):
         return True
@@ -168,20 +170,20 @@ def _differentiate_decomposition(
         builder, *node.operands, **node.options
     )
     roots = result if isinstance(result, tuple) else (result,)
-    arrived: Arrived = {}
+    received: PartialGradients = {}
     for root, gradient in zip(roots, incoming, strict=True):
         if gradient is not None:
-            _arrive(arrived, root, gradient)
+            _add_gradient(received, root, gradient)
     leaves = {operand.number for operand in node.operands if operand is not None}
     nodes = dependencies(roots, leaves)
-    inner = [step for step in nodes if step.number not in leaves]
+    inner = [node for node in nodes if node.number not in leaves]
     leaves &= needed
-    _walk(builder, inner, arrived, _leading_to(inner, leaves))
+    _walk(builder, inner, received, _find_dependents(inner, leaves))
     return [
         (builder.results[number][index], gradient)
-        for (number, index), several in arrived.items()
+        for (number, index), contributions in received.items()
         if number in leaves
-        for gradient in several
+        for gradient in contributions
     ]
 
 

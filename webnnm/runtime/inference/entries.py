@@ -14,7 +14,7 @@ from webnnm.data.binding.binding import get_complete_names
 from webnnm.data.binding.form import Form, convert_numbers, is_table
 from webnnm.data.binding.matching import Binding, Slot, bind_field
 from webnnm.data.field import Field
-from webnnm.data.preparation.standardize import Standardization, warn
+from webnnm.data.preparation.standardize import Standardization, warn_about_units
 from webnnm.data.series.sequences import (
     flatten_rows,
     is_ragged,
@@ -192,8 +192,8 @@ def check_units(where: str, values: Any, scale: Standardization) -> None:
         array = HostArray.of(values)
     except DataError:
         return  # rows of different lengths; what does not fit is reported elsewhere
-    if scale.doubts(array, own=True):
-        warn(
+    if scale.seems_misdeclared(array, scaled=True):
+        warn_about_units(
             f"{where}: the rows look like values in the units of the dataset, but raw=True "
             "expects standardised values: leave raw=True out"
         )
@@ -254,8 +254,8 @@ def _scale_positions(
 def _scale_rows(where: str, rows: HostArray, scale: Standardization) -> HostArray:
     """Return standardised rows, with a warning if they seem to be standardised already."""
     scaled = scale.apply(rows)
-    if scale.doubts(rows, own=False, applied=scaled):
-        warn(
+    if scale.seems_misdeclared(rows, scaled=False, applied=scaled):
+        warn_about_units(
             f"{where}: the rows look standardised already, but predict standardises its input: "
             "pass values in the units of the dataset, or raw=True"
         )
