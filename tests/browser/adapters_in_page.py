@@ -14,7 +14,7 @@ TEXTS = [[1, 2, 3, 4, 5, 6], [7, 8, 9], [2, 4, 6, 8], [1, 3, 5, 7, 9, 11, 13]]
 IDS = [[3, 7, 30, 0], [1, 2, 5, 9]]
 
 
-async def taught(files: dict[str, bytes], backend: str) -> dict[str, Any]:
+async def train_adapter(files: dict[str, bytes], backend: str) -> dict[str, Any]:
     """Train the adapter of a tiny model, and return what came of it."""
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
@@ -59,7 +59,7 @@ async def digest(model: PretrainedModel) -> str:
     return found.hexdigest()
 
 
-async def taught_style(url: str, texts: list[str], held_back: list[str]) -> dict[str, Any]:
+async def train_style(url: str, texts: list[str], held_back: list[str]) -> dict[str, Any]:
     """Teach SmolLM2 a style, and return how the loss of sentences that it never saw fell."""
     async with await webnnm.from_pretrained(url, backend="webnn", log=lambda _: None) as model:
         before = await digest(model)

@@ -39,7 +39,7 @@ addEventListener("webnnm:ready", () => {
 LOOKED_AT = re.compile(r'(?:open_and_look|begun)\(page, site_url, "([^"]+)"')
 
 
-def looked_at_elsewhere() -> set[str]:
+def find_pages_opened_elsewhere() -> set[str]:
     """Return the pages whose own tests open them as `open_and_look` does.
 
     Tests that a machine without large models skips are not among them.

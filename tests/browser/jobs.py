@@ -61,9 +61,9 @@ def application(case: Case, *, gradients: bool = False) -> Application:
     weights = [(rng.uniform(-1, 1, y.shape), y.dtype) for y in built.float_results]
     return Application(
         case.operator.name,
-        tuple(x and _packed(built.feeds[f"x{i}"], x.dtype) for i, x in enumerate(built.given)),
+        tuple(x and _pack(built.feeds[f"x{i}"], x.dtype) for i, x in enumerate(built.given)),
         case.sample.options,
-        tuple(_packed(*weight) for weight in weights) if gradients else (),
+        tuple(_pack(*weight) for weight in weights) if gradients else (),
     )
 
 
@@ -82,7 +82,7 @@ async def compare(page: PyodidePage, cases: Mapping[str, Case], *, gradients: bo
         pytest.fail("\n".join(wrong))
 
 
-def _packed(value: Any, dtype: DataType) -> Packed:
+def _pack(value: Any, dtype: DataType) -> Packed:
     return Packed.of(HostArray.of(np.asarray(value), dtype))
 
 

@@ -26,7 +26,7 @@ SEND = """
 WAYS = 6
 
 
-async def begun(page: Any, site_url: str, name: str, button: str) -> list[str]:
+async def begin(page: Any, site_url: str, name: str, button: str) -> list[str]:
     """Open a page, begin, and return the list that further requests are noted in."""
     await open_and_look(page, site_url, name)
     await check_policy(page)

@@ -10,7 +10,7 @@ import pytest
 from tests.browser import adapters_in_page
 from tests.browser.harness import PyodidePage
 from tests.browser.site_pages import SMOLLM2, needs
-from tests.unit.transformers.folders import CONFIG, packed, weights
+from tests.unit.transformers.folders import CONFIG, pack, weights
 from webnnm.snapshots.safetensors import read
 
 pytest.importorskip("numpy")
@@ -19,9 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 async def test_adapters_learn_on_webnn_as_on_numpy(pyodide_page: PyodidePage) -> None:
-    files = {"config.json": json.dumps(CONFIG).encode(), "model.safetensors": packed(weights())}
-    wanted = await adapters_in_page.taught(files, "numpy")
-    found = await pyodide_page.call(adapters_in_page.taught, files, "webnn")
+    files = {"config.json": json.dumps(CONFIG).encode(), "model.safetensors": pack(weights())}
+    wanted = await adapters_in_page.train_adapter(files, "numpy")
+    found = await pyodide_page.call(adapters_in_page.train_adapter, files, "webnn")
     for name in ("losses", "held_back", "trained", "merged"):
         assert found[name] == pytest.approx(wanted[name], rel=1e-3, abs=1e-3), name
     assert found["told"] == wanted["told"]
@@ -37,7 +37,7 @@ async def test_smollm2_learns_a_style(pyodide_page: PyodidePage, site_url: str) 
     address = f"{site_url}/models/{SMOLLM2}"
     sentences = (ROOT / "site" / "pirate.txt").read_text().splitlines()
     found = await pyodide_page.call(
-        adapters_in_page.taught_style, address, sentences[:16], sentences[-4:]
+        adapters_in_page.train_style, address, sentences[:16], sentences[-4:]
     )
     print({name: found[name] for name in ("first", "last", "seconds", "usages")})
     assert found["last"] <= 0.8 * found["first"]

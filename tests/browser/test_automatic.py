@@ -38,7 +38,7 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
     asked: list[str] = []
     first_visit.page.on("request", lambda request: asked.append(request.method + request.url))
 
-    def fetched() -> bool:
+    def fetch() -> bool:
         return any(entry.startswith("GET") and entry.endswith(".wasm") for entry in asked)
 
     on, report, lines, small = await first_visit.run_python(CREATE + "found", units=2)
@@ -46,13 +46,13 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
     assert on.startswith("NumPy")
     assert why in report
     assert lines[0] == report
-    assert not fetched()
+    assert not fetch()
 
     on, report, lines, _ = await first_visit.run_python(CREATE + "found", units=1024)
     assert on == "ONNX Runtime Web (WebAssembly)"
     assert "for which 14 MB are fetched once: NumPy would take" in report
     assert "fetching ONNX Runtime Web: 14 of 14 MB" in lines
-    assert fetched()
+    assert fetch()
 
     on, report, _, again = await first_visit.run_python(CREATE + "found", units=2)
     assert on == "ONNX Runtime Web (WebAssembly)"

@@ -44,7 +44,7 @@ def silent(pattern: str) -> Break:
     return route
 
 
-def typed(pattern: str, kind: str) -> Break:
+def cast(pattern: str, kind: str) -> Break:
     """Send a file as of another type."""
 
     async def route(page: Any) -> None:
@@ -106,7 +106,7 @@ CASES = {
         "the server has no http://localhost:PORT/vendor/pyscript/core.js (status 404)",
     ),
     "modules of a wrong type": (
-        typed("**/*.mjs", "text/plain"),
+        cast("**/*.mjs", "text/plain"),
         "as “text/plain” instead of text/javascript",
     ),
 }

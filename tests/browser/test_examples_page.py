@@ -11,7 +11,7 @@ from tests.browser.site_pages import check_usable, needs, skip_where_nothing_run
 from tests.browser.taught_pages import (
     FAKE,
     answer,
-    begun,
+    begin,
     check_that_nothing_leaves,
     class_of,
     teach,
@@ -47,7 +47,7 @@ async ({ kind, count, first }) => {
 """
 
 
-async def drawn(page: Any, kind: str, count: int, first: int = 0) -> list[dict[str, Any]]:
+async def draw(page: Any, kind: str, count: int, first: int = 0) -> list[dict[str, Any]]:
     """Return files of pictures that the page draws."""
     found = await page.evaluate(DRAW, {"kind": kind, "count": count, "first": first})
     return [
@@ -63,17 +63,17 @@ async def test_a_class_is_learnt_and_nothing_leaves(
 ) -> None:
     skip_where_nothing_runs(project)
     page.set_default_timeout(30_000)
-    requests = await begun(page, site_url, "examples.html", "#without")
-    new = {kind: (await drawn(page, kind, 1, 50))[0] for kind in ("sun", "sea", "leaf")}
-    await teach(page, 0, "Sun", await drawn(page, "sun", 6))
-    await teach(page, 1, "Sea", await drawn(page, "sea", 6))
+    requests = await begin(page, site_url, "examples.html", "#without")
+    new = {kind: (await draw(page, kind, 1, 50))[0] for kind in ("sun", "sea", "leaf")}
+    await teach(page, 0, "Sun", await draw(page, "sun", 6))
+    await teach(page, 1, "Sea", await draw(page, "sea", 6))
     # By keyboard: a third class, its name is selected; one picture too many goes again.
     await page.locator("#add").press("Enter")
     await page.keyboard.type("Leaf")
     await page.locator("#learn").click()
     told = page.locator("#alert pre")
     assert "“Leaf” has no examples" in await told.text_content()
-    await teach(page, 2, "Leaf", await drawn(page, "leaf", 7))
+    await teach(page, 2, "Leaf", await draw(page, "leaf", 7))
     await class_of(page, 2).get_by_role("button", name="Remove picture 7 of Leaf").press("Enter")
     await class_of(page, 2).get_by_text("6 pictures").wait_for()
     assert await page.evaluate("document.activeElement.ariaLabel") == "Remove picture 6 of Leaf"
@@ -119,7 +119,7 @@ async def test_a_class_is_learnt_from_the_camera(
 ) -> None:
     page = await new_page(await launch(project.name, *FAKE))
     page.set_default_timeout(30_000)
-    requests = await begun(page, site_url, "examples.html", "#without")
+    requests = await begin(page, site_url, "examples.html", "#without")
     # A click takes one picture, a button that is held down more, and a key one.
     take = class_of(page, 0).get_by_role("button", name="Take a picture of Class 1")
     await take.click()
@@ -131,14 +131,14 @@ async def test_a_class_is_learnt_from_the_camera(
     await page.mouse.down()
     await class_of(page, 0).locator(".thumbnails li").nth(4).wait_for()
     await page.mouse.up()
-    await teach(page, 1, "Sun", await drawn(page, "sun", 5))
+    await teach(page, 1, "Sun", await draw(page, "sun", 5))
     await train(page)
     # The camera goes on, and what it shows is recognised picture by picture.
     await page.wait_for_function("Number(document.querySelector('#rate').dataset.count) >= 3")
     assert (await page.locator("#answer").text_content()).startswith("Class 1")
     await page.locator("#stop").click()
     await page.locator("#start:enabled").wait_for()
-    assert await answer(page, (await drawn(page, "sun", 1, 50))[0]) == "Sun"
+    assert await answer(page, (await draw(page, "sun", 1, 50))[0]) == "Sun"
     assert requests == []
 
 
@@ -148,11 +148,11 @@ async def test_the_backbone_tells_apart_what_pixels_do_not(
 ) -> None:
     needs("efficientnet-lite0.onnx")
     page.set_default_timeout(60_000)
-    requests = await begun(page, site_url, "examples.html", "#download")
-    await teach(page, 0, "Sun", await drawn(page, "sun", 5))
-    await teach(page, 1, "Leaf", await drawn(page, "leaf", 5))
+    requests = await begin(page, site_url, "examples.html", "#download")
+    await teach(page, 0, "Sun", await draw(page, "sun", 5))
+    await teach(page, 1, "Leaf", await draw(page, "leaf", 5))
     await train(page)
-    new = {kind: (await drawn(page, kind, 1, 50))[0] for kind in ("sun", "leaf")}
+    new = {kind: (await draw(page, kind, 1, 50))[0] for kind in ("sun", "leaf")}
     for kind, file in new.items():
         assert (await answer(page, file)).lower() == kind
     shares = await page.locator("#shares").text_content()

@@ -15,16 +15,16 @@ COUNT = 40
 every_family = pytest.mark.parametrize("name", families())
 
 
-def drawn(name: str) -> dict[str, Case]:
+def draw(name: str) -> dict[str, Case]:
     return {f"{i} {one}": one.case for i, one in enumerate(some(families()[name], COUNT))}
 
 
 @every_family
 async def test_results_of_random_cases(pyodide_page: PyodidePage, name: str) -> None:
-    await compare(pyodide_page, drawn(name))
+    await compare(pyodide_page, draw(name))
 
 
 @every_family
 async def test_gradients_of_random_cases(pyodide_page: PyodidePage, name: str) -> None:
-    cases = {key: case for key, case in drawn(name).items() if build(case).differentiable}
+    cases = {key: case for key, case in draw(name).items() if build(case).differentiable}
     await compare(pyodide_page, cases, gradients=True)

@@ -16,7 +16,7 @@ in_one_browser = pytest.mark.projects("webnn")
 NAME = "<img src=x onerror=globalThis.canary=1>"
 
 
-def packed(content: str | bytes) -> str:
+def pack(content: str | bytes) -> str:
     """Return a link with a content as the pages pack it."""
     data = content.encode() if isinstance(content, str) else content
     return "#model=" + urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
@@ -24,25 +24,25 @@ def packed(content: str | bytes) -> str:
 
 def model(text: Any, **fields: Any) -> str:
     """Return a link to a model with settings."""
-    return packed(json.dumps({"text": text, "fields": fields}))
+    return pack(json.dumps({"text": text, "fields": fields}))
 
 
 LAYERS = "m:input shape=[2]; m:output shape=[2]; m:layers " + ", ".join(["relu()"] * 20_000) + ";"
 REPEATED = "m:input shape=[2]; m:output shape=[2]; m:layers relu(repeat=99999);"
 POINTS = ";".join(["0.1,0.1,1"] * 100_000)
 EDITOR = {
-    "nested brackets": packed("[" * 100_000),
-    "nested objects": packed('{"a":' * 100_000),
-    "brackets in the fields": packed('{"text": "", "fields": ' + "[" * 50_000 + "]" * 50_000 + "}"),
-    "unpacks to gigabytes": packed(b"a" * 2**27),
+    "nested brackets": pack("[" * 100_000),
+    "nested objects": pack('{"a":' * 100_000),
+    "brackets in the fields": pack('{"text": "", "fields": ' + "[" * 50_000 + "]" * 50_000 + "}"),
+    "unpacks to gigabytes": pack(b"a" * 2**27),
     "a long text": model("#" * 200_000),
     "many layers": model(LAYERS),
     "many copies": model(REPEATED),
     "no text": model({"a": 1}),
-    "a number": packed("1"),
-    "not JSON": packed("{"),
-    "NaN": packed('{"text": NaN, "fields": {}}'),
-    "no UTF-8": packed(b"\xff\xfe"),
+    "a number": pack("1"),
+    "not JSON": pack("{"),
+    "NaN": pack('{"text": NaN, "fields": {}}'),
+    "no UTF-8": pack(b"\xff\xfe"),
     "not packed": "#model=AAAA",
     "no base64": "#model=%00%ff!",
     "empty": "#model=",

@@ -93,7 +93,7 @@ async def own_context(scripts: list[str], launch: Launch) -> AsyncIterator[Kept]
     await context.close()
 
 
-async def opened(kept: Kept, log: PageLog, site_url: str) -> PyodidePage:
+async def open_model(kept: Kept, log: PageLog, site_url: str) -> PyodidePage:
     return await open_pyodide_in(kept.context, log, site_url, scripts=kept.scripts)
 
 
@@ -112,9 +112,9 @@ async def test_a_page_closed_during_autosave_leaves_a_whole_file(
     following: PyodidePage | None = None
     last = PAGES - 1
     for number in range(last + 1):
-        page = following or await opened(own_context, page_log, site_url)
+        page = following or await open_model(own_context, page_log, site_url)
         beside = number % 3 and number < last
-        following = await opened(own_context, page_log, site_url) if beside else None
+        following = await open_model(own_context, page_log, site_url) if beside else None
         found.append(await page.run_python(FOUND, name=NAME))
         if number == last:
             break
@@ -164,7 +164,7 @@ async def kept():
 async def test_a_hidden_page_saves_at_once(
     kept_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
-    page = await opened(kept_context, page_log, site_url)
+    page = await open_model(kept_context, page_log, site_url)
     program = TRAIN + KEPT + HIDDEN
     before, after = await page.run_python(program, name=NAME, seconds=3600.0, optimizer="adam")
     assert before is None
@@ -196,7 +196,7 @@ await drop_file(name.removeprefix("browser:"))
 
 
 async def test_a_large_model_is_kept(kept_context: Kept, page_log: PageLog, site_url: str) -> None:
-    page = await opened(kept_context, page_log, site_url)
+    page = await open_model(kept_context, page_log, site_url)
     same, size, gone = await page.run_python(LARGE, name=NAME)
     assert same
     assert size > 20_000_000
@@ -237,8 +237,8 @@ bytes(await storage.fetch(name)).decode()
 async def test_a_file_that_another_page_claims_is_neither_written_nor_removed(
     kept_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
-    one = await opened(kept_context, page_log, site_url)
-    other = await opened(kept_context, page_log, site_url)
+    one = await open_model(kept_context, page_log, site_url)
+    other = await open_model(kept_context, page_log, site_url)
     await one.run_python(REFUSED + CLAIM, name=NAME)
     *refusals, kept = await other.run_python(REFUSED + OTHERS, name=NAME)
     assert kept == "whole"
@@ -313,7 +313,7 @@ async def test_a_full_storage_costs_a_warning_and_the_file_before_stays(
     kept_context: Kept, page_log: PageLog, site_url: str, request: Any
 ) -> None:
     """The room is taken away while a training is kept, and comes back before it ends."""
-    page = await opened(kept_context, page_log, site_url)
+    page = await open_model(kept_context, page_log, site_url)
 
     async def fill(size: int | None) -> None:
         if "files" in request.node.name:
@@ -355,7 +355,7 @@ async def test_a_storage_without_room_answers_whatever_it_is_asked(
 ) -> None:
     """Its error is one that Pyodide does not take for an error, and is thrown at once."""
     kept_context.scripts.append(WITHOUT_ROOM)
-    page = await opened(kept_context, page_log, site_url)
+    page = await open_model(kept_context, page_log, site_url)
     texts = await page.run_python(REFUSED + ASKED, name=NAME)
     begun = ("NNM807: keeping", "NNM715: reading", "NNM807: removing")
     for text, beginning in zip(texts, begun, strict=True):
@@ -378,7 +378,7 @@ async def test_a_browser_that_keeps_nothing_is_told_and_the_training_goes_on(
     webnn_context: BrowserContext, page_log: PageLog, site_url: str
 ) -> None:
     """As some private windows do."""
-    page = await opened(Kept(webnn_context, [REFUSING]), page_log, site_url)
+    page = await open_model(Kept(webnn_context, [REFUSING]), page_log, site_url)
     program = (
         TOLD
         + WATCHED
@@ -414,10 +414,10 @@ async def test_a_page_that_is_left_saves_before_it_goes(
     kept_context: Kept, page_log: PageLog, site_url: str
 ) -> None:
     """A reload is announced before the page goes: what is saved meanwhile is there afterwards."""
-    page = await opened(kept_context, page_log, site_url)
+    page = await open_model(kept_context, page_log, site_url)
     share = "\nimport builtins\nbuiltins.kept_model = model"
     await page.run_python(TRAIN + share, name=NAME, seconds=3600.0, optimizer="adam")
-    other = await opened(kept_context, page_log, site_url)
+    other = await open_model(kept_context, page_log, site_url)
     there = (
         "from webnnm.backends.browser_files import read_kept_file\n"
         "await read_kept_file(name) is not None"

@@ -18,7 +18,7 @@ async def quickly(page: Any, **fields: str) -> None:
     await page.locator("#learn").click()
 
 
-async def ended(page: Any) -> None:
+async def end(page: Any) -> None:
     await page.locator("#written[data-done]").wait_for(state="attached")
     await page.locator("#learn:enabled").wait_for()
 
@@ -29,7 +29,7 @@ async def test_a_tiny_gpt_learns_and_writes(page: Any, site_url: str) -> None:
     assert "KING:" in await page.locator("#text").input_value()
     assert await page.locator("#write").is_disabled()
     await quickly(page)
-    await ended(page)
+    await end(page)
     assert "Epoch 3 of 3 · loss " in await page.locator("#progress-text").text_content()
     assert "letters learnt per second, on WebNN" in await page.locator("#speed").text_content()
     assert "shape=[11, 64] init=normal(0.02)" in await page.locator("#source").text_content()
@@ -51,7 +51,7 @@ async def test_a_tiny_gpt_can_be_stopped(page: Any, site_url: str) -> None:
     await quickly(page, epochs="1000")
     await page.locator("#progress-text", has_text="Epoch ").wait_for()
     await page.locator("#stop").click()
-    await ended(page)
+    await end(page)
     assert "stopped by you" in await page.locator("#progress-text").text_content()
 
 

@@ -58,12 +58,12 @@ result
 """
 
 
-async def trained(page: PyodidePage, epochs: int, *choices: Any) -> list[dict[str, Any]]:
+async def train(page: PyodidePage, epochs: int, *choices: Any) -> list[dict[str, Any]]:
     return await page.run_python(PROGRAM, epochs=epochs, choices=list(choices))
 
 
 async def test_numbers_are_the_same_to_the_last_digit(pyodide_page: PyodidePage) -> None:
-    first, *others = await trained(pyodide_page, 12, 1, 2, 7, 16)
+    first, *others = await train(pyodide_page, 12, 1, 2, 7, 16)
     for other in others:
         assert {**other, "chosen": 1} == first
     assert first["grown"] == [0, 0]
@@ -72,7 +72,7 @@ async def test_numbers_are_the_same_to_the_last_digit(pyodide_page: PyodidePage)
 async def test_a_long_training_of_a_small_model_shares_dispatches(
     pyodide_page: PyodidePage,
 ) -> None:
-    single, found = await trained(pyodide_page, 600, 1, "auto")
+    single, found = await train(pyodide_page, 600, 1, "auto")
     assert found["losses"] == single["losses"]
     assert found["weights"] == single["weights"]
     assert found["chosen"] > 1
@@ -81,5 +81,5 @@ async def test_a_long_training_of_a_small_model_shares_dispatches(
 
 @pytest.mark.parametrize("epochs", [1, 3])
 async def test_a_short_training_builds_one_graph(pyodide_page: PyodidePage, epochs: int) -> None:
-    (found,) = await trained(pyodide_page, epochs, "auto")
+    (found,) = await train(pyodide_page, epochs, "auto")
     assert found["chosen"] == 1

@@ -37,7 +37,7 @@ runtime.close()
 """
 
 
-async def trained_on_numpy(epochs: int) -> tuple[list[float], float]:
+async def train_on_numpy(epochs: int) -> tuple[list[float], float]:
     """Return the losses and the accuracy of the same training on NumPy."""
     data = await IrisDataset.create()
     async with await NNModel.create(
@@ -53,7 +53,7 @@ async def check_training(page: PyodidePage, device: str, runs_on: str, epochs: i
     assert not found["numpy"]
     assert found["held"] > 0
     assert found["left"] == found["empty"]
-    losses, accuracy = await trained_on_numpy(epochs)
+    losses, accuracy = await train_on_numpy(epochs)
     np.testing.assert_allclose(found["losses"], losses, rtol=1e-3, atol=1e-3)
     assert found["accuracy"] == pytest.approx(accuracy, abs=0.07)
 

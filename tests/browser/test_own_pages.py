@@ -133,14 +133,14 @@ def flats(tmp_path: Path) -> str:
 def snapshot(path: Path, source: str, dataset: Any = None, epochs: int = 200) -> str:
     """Save a model, trained if it has a dataset; return where."""
 
-    async def saved() -> str:
+    async def save() -> str:
         settings: dict[str, Any] = {"backend": "numpy", "seed": 0, "log": str}
         model = await NNModel.create(source=source, dataset=dataset, **settings)
         if dataset is not None:
             await model.train(epochs=epochs, progress="off")
         return str(await model.save(path))
 
-    return asyncio.run(saved())
+    return asyncio.run(save())
 
 
 @pytest.mark.parametrize("kind", ["pyscript", "worker"])

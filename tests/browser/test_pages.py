@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Route
 
-from tests.browser.first_look import FETCHED, check_policy, looked_at_elsewhere, open_and_look
+from tests.browser.first_look import (
+    FETCHED,
+    check_policy,
+    find_pages_opened_elsewhere,
+    open_and_look,
+)
 from tests.browser.harness import PageLog, pages_have_numpy
 from tests.browser.site_pages import (
     ACCESSIBILITY,
@@ -353,7 +358,9 @@ async def test_keyboard_alone_is_enough(page: Any, site_url: str, project: Any) 
     await page.wait_for_function("document.activeElement.id === 'train'")
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in looked_at_elsewhere()])
+@pytest.mark.parametrize(
+    "name", [name for name in PAGES if name not in find_pages_opened_elsewhere()]
+)
 @in_one_browser
 async def test_page_starts_and_is_usable_by_all_under_its_policy(
     page: Any, site_url: str, project: Any, name: str

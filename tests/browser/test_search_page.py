@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser.site_pages import check_usable, needs, open_site_page
 from tests.browser.test_model_pages import in_one_browser, ready
-from tests.unit.transformers.folders import packed
+from tests.unit.transformers.folders import pack
 from tests.unit.transformers.tokenizer_json import tokenizer
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Stream
@@ -60,7 +60,7 @@ def folder() -> list[dict[str, Any]]:
     contents = {
         "config.json": json.dumps(CONFIG).encode(),
         "tokenizer.json": tokenizer(WORDS, {0}).encode(),
-        "model.safetensors": packed(drawn),
+        "model.safetensors": pack(drawn),
     }
     return [
         {"name": name, "mimeType": "application/octet-stream", "buffer": content}

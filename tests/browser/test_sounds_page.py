@@ -16,7 +16,7 @@ from tests.browser.site_pages import check_usable, skip_where_nothing_runs
 from tests.browser.taught_pages import (
     FAKE,
     answer,
-    begun,
+    begin,
     check_that_nothing_leaves,
     class_of,
     teach,
@@ -69,7 +69,7 @@ def wav(samples: list[float], name: str = "sound.wav") -> dict[str, Any]:
     return {"name": name, "mimeType": "audio/wav", "buffer": encode_wav(samples, RATE)}
 
 
-def recorded(kind: Any, count: int, first: int = 0) -> list[dict[str, Any]]:
+def record(kind: Any, count: int, first: int = 0) -> list[dict[str, Any]]:
     """Return files of a second each."""
     return [wav(second(kind, seed), f"{seed}.wav") for seed in range(first, first + count)]
 
@@ -90,9 +90,9 @@ async def test_sounds_are_learnt_and_nothing_leaves(
 ) -> None:
     skip_where_nothing_runs(project)
     page.set_default_timeout(60_000)
-    requests = await begun(page, site_url, "sounds.html", "#without")
+    requests = await begin(page, site_url, "sounds.html", "#without")
     assert await class_of(page, 0).get_by_label("Name").input_value() == "Background noise"
-    await teach(page, 0, "Hum", recorded(hum, 5))
+    await teach(page, 0, "Hum", record(hum, 5))
     # A file of several seconds has as many examples.
     long = [sample for seed in range(5) for sample in second(whistle, seed)]
     await class_of(page, 1).get_by_label("Name").fill("Whistle")
@@ -100,7 +100,7 @@ async def test_sounds_are_learnt_and_nothing_leaves(
     await class_of(page, 1).get_by_text("5 sounds").wait_for()
     await page.locator("#add").press("Enter")
     await page.keyboard.type("Clap")
-    await teach(page, 2, "Clap", recorded(clap, 6))
+    await teach(page, 2, "Clap", record(clap, 6))
     await class_of(page, 2).get_by_role("button", name="Play sound 6 of Clap").press("Enter")
     await class_of(page, 2).get_by_role("button", name="Remove sound 6 of Clap").press("Enter")
     await class_of(page, 2).get_by_text("5 sounds").wait_for()
@@ -109,14 +109,14 @@ async def test_sounds_are_learnt_and_nothing_leaves(
     assert "15 sounds of 3 classes learnt" in await page.locator("#course-text").text_content()
 
     for kind, name in ((hum, "Hum"), (whistle, "Whistle"), (clap, "Clap")):
-        for file in recorded(kind, 3, 50):
+        for file in record(kind, 3, 50):
             assert await answer(page, file) == name
     # Of a longer file each second is told.
     both = second(hum, 60) + second(whistle, 61) + second(clap, 62)
     await answer(page, wav(both))
     parts = await page.locator("#parts li").all_text_contents()
     assert [part.split()[2] for part in parts] == ["Hum", "Whistle", "Clap"]
-    assert await answer(page, recorded(clap, 1, 70)[0]) == "Clap"
+    assert await answer(page, record(clap, 1, 70)[0]) == "Clap"
     assert await page.locator("#parts li").count() == 0
     found = await shares(page)
 
@@ -140,7 +140,7 @@ async def test_sounds_are_learnt_and_nothing_leaves(
     assert list(found.values()) == pytest.approx(elsewhere, abs=0.02)
     await page.locator("#open").set_input_files(file)
     await page.get_by_text("is opened: Hum, Whistle, Clap").wait_for()
-    assert await answer(page, recorded(clap, 1, 70)[0]) == "Clap"
+    assert await answer(page, record(clap, 1, 70)[0]) == "Clap"
     assert await shares(page) == found
 
     await check_that_nothing_leaves(page, requests)
@@ -158,7 +158,7 @@ async def test_sounds_are_learnt_from_the_microphone(
     played = f"--use-file-for-fake-audio-capture={tmp_path / 'heard.wav'}"
     page = await new_page(await launch(project.name, *FAKE, played))
     page.set_default_timeout(60_000)
-    requests = await begun(page, site_url, "sounds.html", "#without")
+    requests = await begin(page, site_url, "sounds.html", "#without")
     await class_of(page, 1).get_by_label("Name").fill("Whistle")
     take = class_of(page, 1).get_by_role("button", name="Record a sound of Whistle")
     await take.press("Space")
@@ -173,12 +173,12 @@ async def test_sounds_are_learnt_from_the_microphone(
     await page.locator("#stop").click()
     await page.locator("#alert", has_text="Record the sound again").wait_for()
     await class_of(page, 1).get_by_text("6 sounds").wait_for()
-    await teach(page, 0, "Hum", recorded(hum, 6))
+    await teach(page, 0, "Hum", record(hum, 6))
     await train(page)
     await page.locator("#start").click()
     await page.wait_for_function("Number(document.querySelector('#rate').dataset.count) >= 4")
     assert (await page.locator("#answer").text_content()).startswith("Whistle")
     await page.locator("#stop").click()
     await page.locator("#start:enabled").wait_for()
-    assert await answer(page, recorded(hum, 1, 50)[0]) == "Hum"
+    assert await answer(page, record(hum, 1, 50)[0]) == "Hum"
     assert [each for each in requests if not each.startswith("blob:")] == []

@@ -88,7 +88,7 @@ def text(*layers: str, at: str) -> str:
     """
 
 
-async def served(page: PyodidePage, content: bytes) -> None:
+async def serve(page: PyodidePage, content: bytes) -> None:
     async def answer(route: Route) -> None:
         await route.fulfill(body=content, content_type="application/octet-stream")
 
@@ -96,7 +96,7 @@ async def served(page: PyodidePage, content: bytes) -> None:
 
 
 async def test_a_page_trains_a_layer_on_a_graph(pyodide_page: PyodidePage) -> None:
-    await served(pyodide_page, serialize(edges()))
+    await serve(pyodide_page, serialize(edges()))
     found = await pyodide_page.run_python(
         PROGRAM, rows=digits(500), text=text("trunk()", at="small"), epochs=30, once=False
     )
@@ -108,7 +108,7 @@ async def test_a_page_trains_a_layer_on_a_graph(pyodide_page: PyodidePage) -> No
 @pytest.mark.skipif(not RECOGNISER.is_file(), reason="`make models` fetches the trained model")
 async def test_a_trained_network_learns_digits(pyodide_page: PyodidePage) -> None:
     """Two hundred digits are enough for a new output layer on a network that reads text."""
-    await served(pyodide_page, RECOGNISER.read_bytes())
+    await serve(pyodide_page, RECOGNISER.read_bytes())
     layers = (
         "resample2d(sizes=[48, 48], mode=linear), mul(2), sub(1, name=gray)",
         "concat([gray, gray, gray], axis=channels)",

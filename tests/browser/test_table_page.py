@@ -54,7 +54,7 @@ async def read(page: Any, text: str, name: str = "loans.csv") -> None:
     await page.get_by_label("CSV file").set_input_files(file)
 
 
-async def downloaded(page: Any, button: str, folder: Path) -> Path:
+async def download(page: Any, button: str, folder: Path) -> Path:
     """Click a button that saves a file, and return where that is now."""
     async with page.expect_download() as download:
         await page.get_by_role("button", name=button).click()
@@ -143,12 +143,12 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
     await check_policy(page)
 
     given = {"income": [8.8], "region": ["south"]}
-    saved = await downloaded(page, "Save the model", tmp_path)
+    saved = await download(page, "Save the model", tmp_path)
     model = await NNModel.load(saved, log=str)
     assert (await model.predict(given)).classes == ["no"]
-    graph = await load_onnx(await downloaded(page, "Save it as ONNX", tmp_path), log=str)
+    graph = await load_onnx(await download(page, "Save it as ONNX", tmp_path), log=str)
     assert len(graph.inputs) == len(graph.outputs) == 1
-    archive = await downloaded(page, "Save a page that serves it", tmp_path)
+    archive = await download(page, "Save a page that serves it", tmp_path)
     with ZipFile(archive) as files:
         files.extractall(tmp_path / "page")
     with SiteServer(tmp_path / "page") as server:

@@ -70,7 +70,7 @@ def data() -> dict[str, Any]:
     return {"x": x, "y": y}
 
 
-async def trained(
+async def train(
     page: PyodidePage, source: str, weights: Sequence[float] = (), **settings: Any
 ) -> Any:
     rows = data()
@@ -97,7 +97,7 @@ def agree(found: Any, tolerance: float = 1e-3) -> None:
 async def test_backends_agree_and_runs_repeat(
     pyodide_page: PyodidePage, settings: dict[str, Any]
 ) -> None:
-    found = await trained(pyodide_page, CLASSES, **({"seeds": 0} | settings))
+    found = await train(pyodide_page, CLASSES, **({"seeds": 0} | settings))
     agree(found)
     numpy, webnn, _ = found
     assert webnn["last"] == pytest.approx(numpy["last"], rel=1e-2, nan_ok=True)
@@ -108,7 +108,7 @@ async def test_backends_agree_and_runs_repeat(
 async def test_losses_agree(pyodide_page: PyodidePage, loss: str) -> None:
     head = "sigmoid" if loss == "BCE" else "softmax"
     text = CLASSES.replace("softmax", head) + f"model:loss {loss};"
-    agree(await trained(pyodide_page, text, seeds=0))
+    agree(await train(pyodide_page, text, seeds=0))
 
 
 @pytest.mark.usefixtures("numpy_in_pages")
@@ -116,33 +116,33 @@ async def test_losses_agree(pyodide_page: PyodidePage, loss: str) -> None:
 async def test_weights_of_rows_count_alike(pyodide_page: PyodidePage, source: str) -> None:
     """In steps of a batch, in several steps of one dispatch, in validation losses."""
     weights = [(row % 4) / 2 for row in range(ROWS)]
-    found = await trained(pyodide_page, source, weights, seeds=0)
+    found = await train(pyodide_page, source, weights, seeds=0)
     agree(found)
-    alike = await trained(pyodide_page, source, seeds=0)
+    alike = await train(pyodide_page, source, seeds=0)
     assert abs(alike[1]["losses"][0] - found[1]["losses"][0]) > 1e-3, "they count"
 
 
 @pytest.mark.usefixtures("numpy_in_pages")
 async def test_weights_of_labels_agree(pyodide_page: PyodidePage) -> None:
     text = CLASSES.replace("softmax", "sigmoid") + "model:loss BCE;"
-    agree(await trained(pyodide_page, text, seeds=0, class_weight={"0": 4.0, "2": 0.5}))
+    agree(await train(pyodide_page, text, seeds=0, class_weight={"0": 4.0, "2": 0.5}))
 
 
 @pytest.mark.usefixtures("numpy_in_pages")
 async def test_uncertainty_weighs_two_heads_alike(pyodide_page: PyodidePage) -> None:
-    agree(await trained(pyodide_page, TWO_HEADS, seeds=0, optimizer="adam"))
+    agree(await train(pyodide_page, TWO_HEADS, seeds=0, optimizer="adam"))
 
 
 @pytest.mark.usefixtures("numpy_in_pages")
 async def test_scouting_chooses_the_same_start(pyodide_page: PyodidePage) -> None:
-    found = await trained(pyodide_page, CLASSES, seeds=30)
+    found = await train(pyodide_page, CLASSES, seeds=30)
     agree(found)
     assert found[0]["best"] > 0
 
 
 @pytest.mark.usefixtures("numpy_in_pages")
 async def test_float16_trains_with_scaling(pyodide_page: PyodidePage) -> None:
-    numpy, first, second = await trained(
+    numpy, first, second = await train(
         pyodide_page, CLASSES, compute_type="float16", seeds=0, optimizer="adam", lr=0.01
     )
     assert first["last"]["scale"] is not None

@@ -73,7 +73,7 @@ async def answers(launch: Any, site_url: str) -> Answers:
     return Answers(f"Chromium {browser.version}", found)
 
 
-def listed(problems: dict[str, str]) -> str:
+def list_items(problems: dict[str, str]) -> str:
     return "\n".join(f"{key}: {text}" for key, text in problems.items())
 
 
@@ -81,18 +81,18 @@ async def test_what_the_browser_can_do_is_done_right(answers: Answers) -> None:
     passed = Counter(baseline(key) for key, text in answers.problems.items() if not text)
     print("vectors passed, by what the raw browser does with them:", dict(passed))
     failing = answers.failing(*REQUIRED)
-    assert not failing, listed(failing)
+    assert not failing, list_items(failing)
 
 
 async def test_two_thirds_of_what_is_beyond_its_limits_pass(answers: Answers) -> None:
     beyond = [key for key in VECTORS if baseline(key) == BEYOND_LIMITS]
     passed = [key for key in beyond if not answers.problems[key]]
-    assert len(passed) >= 2 / 3 * len(beyond), listed(answers.failing(BEYOND_LIMITS))
+    assert len(passed) >= 2 / 3 * len(beyond), list_items(answers.failing(BEYOND_LIMITS))
 
 
 async def test_the_others_are_refused_by_name(answers: Answers) -> None:
     failing = answers.failing(BEYOND_LIMITS)
-    assert failing.keys() == REFUSED.keys(), listed(failing)
+    assert failing.keys() == REFUSED.keys(), list_items(failing)
     for key in failing:
         answer = answers.answers[key]
         assert isinstance(answer, Failure), f"{key}: a wrong number without an error"

@@ -36,7 +36,7 @@ async def read_and_go_on(words: str) -> dict[str, Any]:
     }
 
 
-async def refused(text: str) -> str:
+async def catch_error(text: str) -> str:
     """Return the error that a wrong tokenizer ends in."""
     with tempfile.TemporaryDirectory() as name:
         folder = write(Path(name))

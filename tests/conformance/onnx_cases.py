@@ -25,7 +25,7 @@ def cases() -> dict[str, OnnxCase]:
     """Return all cases by name."""
     path = CACHE / f"onnx-cases-{onnx.__version__}.pickle"
     if not path.exists():
-        found = _collected()
+        found = _collect()
         path.parent.mkdir(exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")  # several processes may begin at once
         part.write_bytes(pickle.dumps([vars(case) for case in found]))
@@ -34,7 +34,7 @@ def cases() -> dict[str, OnnxCase]:
     return {values["name"]: OnnxCase(**values) for values in content}
 
 
-def _collected() -> list[OnnxCase]:
+def _collect() -> list[OnnxCase]:
     """Make the cases anew."""
     from onnx.backend.test.loader import load_model_tests
 
@@ -61,14 +61,14 @@ def _case(case: Any, operator: str) -> OnnxCase:
         case.name,
         operator,
         case.model.SerializeToString(),
-        {name: _packed(value) for name, value in zip(names, inputs, strict=True)},
-        tuple(_packed(value) for value in outputs),
+        {name: _pack(value) for name, value in zip(names, inputs, strict=True)},
+        tuple(_pack(value) for value in outputs),
         case.rtol,
         max(case.atol, ABSOLUTE),
     )
 
 
-def _packed(value: Any) -> tuple[str, tuple[int, ...], bytes]:
+def _pack(value: Any) -> tuple[str, tuple[int, ...], bytes]:
     """Return a value as data type, shape and bytes; what is not a tensor has none of them."""
     if hasattr(value, "raw_data"):
         value = onnx.numpy_helper.to_array(value)

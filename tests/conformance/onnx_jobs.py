@@ -34,7 +34,7 @@ class OnnxCase:
     relative: float
     absolute: float
 
-    def imported(self) -> Imported:
+    def import_model(self) -> Imported:
         """Import the model for the sizes of its inputs, those that decide shapes as constants."""
         model = read_model(self.model)
         known: dict[str, HostArray] = {}
@@ -50,7 +50,7 @@ class OnnxCase:
 
     def graph(self) -> tuple[Graph, Mapping[str, HostArray]]:
         """Build the graph; return it with the values of its inputs."""
-        found = self.imported()
+        found = self.import_model()
         feeds = {name: array(self.inputs[name]) for name in found.inputs}
         return found.graph, feeds | dict(found.parameters)
 

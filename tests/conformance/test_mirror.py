@@ -78,7 +78,7 @@ def test_options_are_those_of_the_method(name: str) -> None:
 
 @every_method
 def test_types_are_those_of_the_method(name: str) -> None:
-    for slot, limits in limited(name):
+    for slot, limits in list_limited(name):
         allowed = limits["allowedDataTypes"]
         if isinstance(allowed, list):
             assert slot.dtypes - FOUR_BITS == set(allowed) - FOUR_BITS, slot.name
@@ -90,7 +90,7 @@ def test_types_are_those_of_the_method(name: str) -> None:
 
 @every_method
 def test_ranks_are_those_of_the_method(name: str) -> None:
-    for slot, limits in limited(name):
+    for slot, limits in list_limited(name):
         ranks = limits["allowedRanks"]
         if not re.fullmatch(r"N|\d+( to (N|\d+))?", ranks):
             continue  # told by another operand: the shape rule checks it
@@ -101,7 +101,7 @@ def test_ranks_are_those_of_the_method(name: str) -> None:
         assert slot.ranks == expected, slot.name
 
 
-def limited(name: str) -> list[tuple[Slot, dict[str, Any]]]:
+def list_limited(name: str) -> list[tuple[Slot, dict[str, Any]]]:
     """Return the slots of which the table states limits."""
     limits = {
         entry["operand"].removesuffix("[*]"): entry for entry in table()[name]["tensorLimits"]

@@ -71,34 +71,34 @@ def indices(dice: Dice, size: int, shape: Any) -> Any:
     return dice.integers(-size - far, size + far, shape)
 
 
-def drawn(dice: Dice) -> tuple[list[int], int]:
+def draw(dice: Dice) -> tuple[list[int], int]:
     """Return a shape, and one of its axes."""
     shape = [int(dice.integers(1, 5)) for _ in range(int(dice.integers(1, 4)))]
     return shape, int(dice.integers(-len(shape), len(shape)))
 
 
 def gather(dice: Dice) -> ModelProto:
-    shape, axis = drawn(dice)
+    shape, axis = draw(dice)
     return one(
         "y = Gather(x, i)", *_of(dice, shape, i=indices(dice, shape[axis], (2, 2))), axis=axis
     )
 
 
 def gather_elements(dice: Dice) -> ModelProto:
-    shape, axis = drawn(dice)
+    shape, axis = draw(dice)
     i = indices(dice, shape[axis], shape)
     return one("y = GatherElements(x, i)", *_of(dice, shape, i=i), axis=axis)
 
 
 def gather_nd(dice: Dice) -> ModelProto:
-    shape, _ = drawn(dice)
+    shape, _ = draw(dice)
     depth = int(dice.integers(1, len(shape) + 1))
     i = np.stack([indices(dice, size, 3) for size in shape[:depth]], -1)
     return one("y = GatherND(x, i)", *_of(dice, shape, i=i))
 
 
 def scatter_elements(dice: Dice) -> ModelProto:
-    shape, axis = drawn(dice)
+    shape, axis = draw(dice)
     some = [int(dice.integers(1, size + 1)) for size in shape]
     some[axis] = 1  # equal indices would leave it open which update comes last
     i = indices(dice, shape[axis], some)
@@ -107,14 +107,14 @@ def scatter_elements(dice: Dice) -> ModelProto:
 
 
 def scatter_nd(dice: Dice) -> ModelProto:
-    shape, _ = drawn(dice)
+    shape, _ = draw(dice)
     i = np.stack([indices(dice, shape[0], 1)], -1)
     given = _of(dice, shape, i=i, u=floats(dice, 1, *shape[1:]))
     return one("y = ScatterND(x, i, u)", *given)
 
 
 def slices(dice: Dice) -> ModelProto:
-    shape, axis = drawn(dice)
+    shape, axis = draw(dice)
     far = [-(2**63), 2**63 - 1, 2**31 - 1, *range(-6, 7)]
     a, b = (np.asarray([far[int(dice.integers(len(far)))]]) for _ in range(2))
     step = np.asarray([int(dice.choice([-3, -2, -1, 1, 2]))])
@@ -129,7 +129,7 @@ def sequences(dice: Dice) -> ModelProto:
 
 
 def largest(dice: Dice) -> ModelProto:
-    shape, axis = drawn(dice)
+    shape, axis = draw(dice)
     k = np.asarray([int(dice.integers(1, shape[axis] + 2))])
     return one("y, i = TopK(x, k)", *_of(dice, shape, k=k), axis=axis)
 

@@ -16,7 +16,7 @@ SEEDS = 400
 """Files that are damaged here; WEBNNM_DAMAGED_FILES sets another number."""
 
 
-def damaged(data: bytes, rng: random.Random) -> bytes:
+def damage(data: bytes, rng: random.Random) -> bytes:
     """Return a file with a few bytes changed, repeated, or left out."""
     found = bytearray(data)
     for _ in range(rng.randint(1, 4)):
@@ -40,7 +40,7 @@ def test_damaged_models_raise_errors_of_the_package_alone() -> None:
     imported = 0
     for _ in range(int(os.environ.get("WEBNNM_DAMAGED_FILES", SEEDS))):
         case = CASES[rng.choice(SMALL)]
-        data = damaged(case.model, rng)
+        data = damage(case.model, rng)
         try:
             import_model(read_model(data), {name: s for name, (_, s, _) in case.inputs.items()})
             imported += 1

@@ -81,14 +81,14 @@ def options(dice: Dice, operator: AnyOperator, x: TensorType, *without: str) -> 
     for name, option in operator.options.items():
         needed = option.default is REQUIRED
         if name not in without and (needed or dice.coin()):
-            accepted = _accepted(dice, option.check, x)
+            accepted = _pick_accepted(dice, option.check, x)
             accepted = accepted or [s.options[name] for s in operator.samples if name in s.options]
             if accepted:
                 found[name] = dice.one(accepted)
     return found
 
 
-def sampled(dice: Dice, sample: Sample, operator: AnyOperator) -> tuple[list[Want | None], Any]:
+def make_sample(dice: Dice, sample: Sample, operator: AnyOperator) -> tuple[list[Want | None], Any]:
     """Return the operands and the options of a sample."""
     common = sorted(frozenset.intersection(*(slot.dtypes for slot in operator.operands)))
     default = "float32" if "float32" in common or not common else dice.one(common)
@@ -111,7 +111,7 @@ def _flat(values: Any) -> list[float]:
     return [v for item in values for v in _flat(item)] if nested else [values]
 
 
-def _accepted(dice: Dice, check: Any, x: TensorType) -> Sequence[Any]:
+def _pick_accepted(dice: Dice, check: Any, x: TensorType) -> Sequence[Any]:
     """Return some of what a check of options accepts, nothing where that is not known."""
     rank = len(x.shape)
     closure = inspect.getclosurevars(check).nonlocals if inspect.isfunction(check) else {}
@@ -124,7 +124,7 @@ def _accepted(dice: Dice, check: Any, x: TensorType) -> Sequence[Any]:
     if check is checks.axes:
         return [None, dice.some(range(rank))]
     if check is checks.permutation:
-        return [None, dice.shuffled(range(rank))]
+        return [None, dice.shuffle(range(rank))]
     return {
         checks.boolean: (False, True),
         checks.number: (0.0, 1.0, -1.0, 0.5, 2.0, -1.5, 1e-3, 100.0),
@@ -152,7 +152,7 @@ def broadcasting(dice: Dice, shape: Shape) -> Shape:
     return tuple(found)
 
 
-def factored(dice: Dice, number: int, rank: int) -> Shape:
+def factor_shape(dice: Dice, number: int, rank: int) -> Shape:
     """Draw a shape of so many axes and elements."""
     found = [1] * rank
     for prime in _primes(number):
@@ -178,11 +178,11 @@ def maybe(dice: Dice, want: Want) -> Want | None:
     return want if dice.coin() else None
 
 
-def laid(letters: str, layout: str, numbers: Sequence[int]) -> Shape:
+def arrange(letters: str, layout: str, numbers: Sequence[int]) -> Shape:
     return tuple(numbers[k] for k in order(letters, layout))
 
 
-def replaced(shape: Shape, axis: int, *numbers: int) -> Shape:
+def replace_item(shape: Shape, axis: int, *numbers: int) -> Shape:
     return (*shape[:axis], *numbers, *shape[axis + 1 :])
 
 
@@ -199,7 +199,7 @@ def indices(dice: Dice, shape: Shape, size: int) -> Want:
 
 def _reshape(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
     number, rank = count(x.shape), dice.number(0, MOST_AXES)
-    shape = factored(dice, number, rank or (0 if number == 1 else 1))
+    shape = factor_shape(dice, number, rank or (0 if number == 1 else 1))
     return Application(options={"new_shape": shape})
 
 
@@ -216,7 +216,7 @@ def _squeeze(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
 
 def _unsqueeze(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
     more = dice.number(1, max(1, MOST_AXES - len(x.shape)))
-    found = dice.shuffled(range(len(x.shape) + more))[:more]
+    found = dice.shuffle(range(len(x.shape) + more))[:more]
     return Application(options={"axes": found})
 
 
@@ -265,7 +265,7 @@ def _split(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
 def _concat(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
     axis = one_axis(dice, x)
     lengths = dice.sizes(0, 3)
-    wants = [Want(x.dtype, replaced(x.shape, axis, n)) for n in lengths]
+    wants = [Want(x.dtype, replace_item(x.shape, axis, n)) for n in lengths]
     return Application(wants, {"axis": axis})
 
 
@@ -277,7 +277,7 @@ def _gather(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
 
 def _gather_elements(dice: Dice, x: TensorType, operator: AnyOperator) -> Application:
     axis = one_axis(dice, x)
-    wanted = indices(dice, replaced(x.shape, axis, dice.number(1, 4)), x.shape[axis])
+    wanted = indices(dice, replace_item(x.shape, axis, dice.number(1, 4)), x.shape[axis])
     found: list[Want | None] = [wanted]
     if operator.name == "scatterElements":
         found.append(Want(x.dtype, wanted.shape))
@@ -295,7 +295,7 @@ def _gather_nd(dice: Dice, x: TensorType, operator: AnyOperator) -> Application:
 
 
 def _resample(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
-    places = dice.shuffled(range(4))[:2]
+    places = dice.shuffle(range(4))[:2]
     found: dict[str, Any] = {"axes": places}
     found["mode"] = dice.one(("nearest-neighbor", "linear"))
     if dice.coin():
@@ -333,9 +333,9 @@ def _conv(dice: Dice, x: TensorType, operator: AnyOperator) -> Application:
     kernel, dilations = pair(dice, 1, 3), pair(dice, 1, 2)
     outer = dice.number(1, 2)
     if transposed:
-        window = laid("iohw", letters, (channels, outer, *kernel))
+        window = arrange("iohw", letters, (channels, outer, *kernel))
     else:
-        window = laid("oihw", letters, (groups * outer, channels // groups, *kernel))
+        window = arrange("oihw", letters, (groups * outer, channels // groups, *kernel))
     found = {
         "padding": tuple(dice.number(0, 2) for _ in range(4)),
         "strides": pair(dice, 1, 3),
@@ -487,7 +487,7 @@ def _rotary(dice: Dice, x: TensorType, _: AnyOperator) -> Application:
 # Numbers.
 
 
-def _quantised(dice: Dice, x: TensorType, operator: AnyOperator) -> Application:
+def _quantise(dice: Dice, x: TensorType, operator: AnyOperator) -> Application:
     parts = tuple(dice.one([n for n in range(1, size + 1) if size % n == 0]) for size in x.shape)
     if operator.name == "quantizeLinear":
         dtype = dice.one(sorted(operator.operands[2].dtypes))
@@ -545,7 +545,7 @@ RULES: dict[str, Rule] = {
     "conv1d": _conv1d,
     "conv2d": _conv,
     "convTranspose2d": _conv,
-    "dequantizeLinear": _quantised,
+    "dequantizeLinear": _quantise,
     "dropout": _dropout,
     "embedding": _embedding,
     "expand": _expand,
@@ -567,7 +567,7 @@ RULES: dict[str, Rule] = {
     "meanVarianceNormalization": _mean_variance,
     "pad": _pad,
     "positionalEmbedding": _positions,
-    "quantizeLinear": _quantised,
+    "quantizeLinear": _quantise,
     "randomPairs": _random_pairs,
     "resample2d": _resample,
     "reshape": _reshape,

@@ -52,24 +52,24 @@ def check(case: ArrayCase) -> str | None:
     before, device = Device.default(), Device(partial(backend, "numpy"))
     device.make_default()
     try:
-        return _checked(case)
+        return _check(case)
     finally:
         before.make_default()
         device.close()
 
 
-def _checked(case: ArrayCase) -> str | None:
+def _check(case: ArrayCase) -> str | None:
     ours, theirs = case.steps(xp), case.steps(np)
     for text in case.expressions:
         expected = _outcome(partial(next, theirs))
-        word = _compared(text, _outcome(partial(next, ours)), expected)
+        word = _compare(text, _outcome(partial(next, ours)), expected)
         if word != "passed" or isinstance(expected, Exception):
             return word
     arrays = [*(each.array() for each in case.leaves), *(value for _, value in case.numbers)]
     traced = _outcome(lambda: jit(case.function(xp))(*arrays))
     if isinstance(traced, TracedValueError):
         return "passed, values needed under jit"
-    return _compared(case.expressions[-1], traced, expected)
+    return _compare(case.expressions[-1], traced, expected)
 
 
 def _outcome(function: Callable[[], Any]) -> Any:
@@ -82,10 +82,10 @@ def _outcome(function: Callable[[], Any]) -> Any:
             return error
 
 
-def _compared(text: str, found: Any, expected: Any) -> str:
+def _compare(text: str, found: Any, expected: Any) -> str:
     if isinstance(found, Exception):
         assert isinstance(found, WebNNMError | ValueError | TypeError), repr(found)
-        return _refused(text, found, expected)
+        return _check_refusal(text, found, expected)
     if isinstance(expected, Exception):
         if found.dtype.kind == "b" and "C long" in str(expected):
             return "passed"  # every number but 0 is true, however large
@@ -102,11 +102,11 @@ def _compared(text: str, found: Any, expected: Any) -> str:
     return "passed"
 
 
-def _refused(text: str, found: Exception, expected: Any) -> str:
+def _check_refusal(text: str, found: Exception, expected: Any) -> str:
     """Return a word for an error where NumPy raises one, or where the standard says nothing."""
     strict = any(word in str(found) for word in STRICT) or _is_lax(text, found, expected)
     if isinstance(expected, Exception):
-        alike = _related(found, expected) or any(word in str(expected) for word in ODD)
+        alike = _is_related(found, expected) or any(word in str(expected) for word in ODD)
         assert alike or strict or isinstance(found, ArrayTypeError), (
             f"{_said(found)} instead of {_said(expected)}"
         )
@@ -123,7 +123,7 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _related(found: Exception, expected: Exception) -> bool:
+def _is_related(found: Exception, expected: Exception) -> bool:
     """Return whether two errors are of one family."""
     if isinstance(expected, ZeroDivisionError):  # a step of 0, for which Python's range says this
         return isinstance(found, ValueError)

@@ -156,13 +156,13 @@ def _key(s: Sketch, shape: tuple[int, ...]) -> str:
 
 def _keyed(s: Sketch, key: str) -> str:
     """Return a key as an argument."""
-    parts = [_sliced(part.strip()) for part in key.split(",") if part.strip()]
+    parts = [_slice(part.strip()) for part in key.split(",") if part.strip()]
     if key == "()":
         return "()"
     return parts[0] if len(parts) == 1 and not key.endswith(",") else f"({', '.join(parts)},)"
 
 
-def _sliced(part: str) -> str:
+def _slice(part: str) -> str:
     if ":" not in part:
         return part
     return f"slice({', '.join(each or 'None' for each in part.split(':'))})"
@@ -207,12 +207,12 @@ def _power(s: Sketch) -> str:
 
 
 @_kind
-def _shifted(s: Sketch) -> str:
+def _shift(s: Sketch) -> str:
     return f"{s.any()} {s.dice.one(('<<', '>>'))} {s.dice.one(('0', '1', '3', '300', '(2**40)'))}"
 
 
 @_kind
-def _created(s: Sketch) -> str:
+def _create(s: Sketch) -> str:
     number, dtype, shape = s.number(), s.dtype(), s.dice.one((s.shape(), -1, (2, -1), 2))
     return s.dice.one(
         (
@@ -238,7 +238,7 @@ def _ranged(s: Sketch) -> str:
 
 
 @_kind
-def _chosen(s: Sketch) -> str:
+def _choose(s: Sketch) -> str:
     x = s.first()
     mask = s.leaf(s.near(x.shape), "bool")
     other = s.number() if s.dice.coin() else s.leaf(s.near(x.shape), x.dtype)
@@ -254,13 +254,13 @@ def _chosen(s: Sketch) -> str:
 
 
 @_kind
-def _clipped(s: Sketch) -> str:
+def _clip(s: Sketch) -> str:
     low, high = (s.dice.one(("None", s.integer())) for _ in "ab")
     return f"xp.clip({s.any()}, {low}, {high})"
 
 
 @_kind
-def _gathered(s: Sketch) -> str:
+def _gather(s: Sketch) -> str:
     x, axis = s.first(), s.dice.number(-3, 2)
     size = x.shape[axis] if -len(x.shape) <= axis < len(x.shape) else 2
     if s.dice.coin():
@@ -270,7 +270,7 @@ def _gathered(s: Sketch) -> str:
 
 
 @_kind
-def _arranged(s: Sketch) -> str:
+def _arrange(s: Sketch) -> str:
     v, axis, shape = s.any(), s.axis(), s.near(s.first().shape)
     return s.dice.one(
         (
@@ -285,7 +285,7 @@ def _arranged(s: Sketch) -> str:
             f"xp.repeat({v}, {s.leaf(s.near(shape[:1]), 'int32')}, axis={axis})",
             f"xp.tile({v}, ({s.small()}, {s.small()}))",
             f"xp.moveaxis({v}, {axis}, {s.axis()})",
-            f"xp.permute_dims({v}, {tuple(s.dice.shuffled(range(len(shape))))})",
+            f"xp.permute_dims({v}, {tuple(s.dice.shuffle(range(len(shape))))})",
             f"xp.permute_dims({v}, ({s.small()}, {s.small()}))",
             f"xp.concat([{v}, {s.leaf(shape)}], axis={axis})",
             f"xp.stack([{v}, {s.leaf(shape)}], axis={axis})",
@@ -297,7 +297,7 @@ def _arranged(s: Sketch) -> str:
 
 
 @_kind
-def _reduced(s: Sketch) -> str:
+def _reduce(s: Sketch) -> str:
     v, axis = s.any(), s.axis()
     keep = s.dice.one(("", ", keepdims=True"))
     return s.dice.one(
@@ -318,7 +318,7 @@ def _reduced(s: Sketch) -> str:
 
 
 @_kind
-def _multiplied(s: Sketch) -> str:
+def _multiply(s: Sketch) -> str:
     x = s.first()
     other = s.leaf(s.near(x.shape[::-1]), x.dtype)
     return s.dice.one(

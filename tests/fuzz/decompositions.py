@@ -78,7 +78,7 @@ def matrices(seed: int) -> MatrixCase:
         signs = rng.choice([-1.0, 1.0], small) if function == "eigh" else 1.0
         x[place] = (left[:, :small] * (values * signs)) @ right[:small]
         if dice.chance(6) and rows == columns:  # a diagonal, most of whose products are exact
-            x[place] = np.diag(dice.shuffled((values * signs).tolist()))
+            x[place] = np.diag(dice.shuffle((values * signs).tolist()))
     if function in ("eigh", "cholesky"):
         x = (x + np.matrix_transpose(x)) / 2
     dtype = dice.one(("float32", "float64"))
@@ -115,7 +115,7 @@ def _by_arrays(case: MatrixCase, x: Any) -> list[Any]:
     return [(known, xp.linalg.matrix_rank(a))]
 
 
-def _written(operator: Any, x: Any, *others: Any, **options: Any) -> list[Any]:
+def _write(operator: Any, x: Any, *others: Any, **options: Any) -> list[Any]:
     """Return what an operator computes where no kernel does."""
     b = GraphBuilder()
     operands = [x, *others]
@@ -127,17 +127,17 @@ def _written(operator: Any, x: Any, *others: Any, **options: Any) -> list[Any]:
     return [found[f"y{i}"] for i in range(len(outputs))]
 
 
-def _composed(x: Any) -> Mapping[str, Callable[[], list[Any]]]:
+def _compose(x: Any) -> Mapping[str, Callable[[], list[Any]]]:
     """Return the results of what is written out in operators, by function."""
     return {
-        "svd": lambda: _written(factors.svd, x),
-        "qr": lambda: _written(factors.qr, x, complete=True),
-        "eigh": lambda: _written(factors.eigh, x),
-        "cholesky": lambda: _written(linear_systems.cholesky, x, upper=False),
-        "solve": lambda: [_right(x), *_written(linear_systems.solve, x, _right(x))],
+        "svd": lambda: _write(factors.svd, x),
+        "qr": lambda: _write(factors.qr, x, complete=True),
+        "eigh": lambda: _write(factors.eigh, x),
+        "cholesky": lambda: _write(linear_systems.cholesky, x, upper=False),
+        "solve": lambda: [_right(x), *_write(linear_systems.solve, x, _right(x))],
         "determinant": lambda: [
-            *_written(linear_systems.determinant, x),
-            *_written(linear_systems.slogdet, x),
+            *_write(linear_systems.determinant, x),
+            *_write(linear_systems.slogdet, x),
         ],
     }
 
@@ -153,7 +153,7 @@ def check(case: MatrixCase) -> str | None:
     finally:
         before.make_default()
         device.close()
-    composed = _composed(x).get(case.function)
+    composed = _compose(x).get(case.function)
     if composed is not None and case.dtype == "float32":
         with np.errstate(all="ignore"):
             _hold(case, x, composed())

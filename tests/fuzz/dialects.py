@@ -148,7 +148,7 @@ def cases(draw: st.DrawFn) -> Case:
     ending = draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
     after = draw(st.sampled_from(["", "", "", delimiter]))
 
-    def written(cell: str, is_word: bool) -> str:
+    def write(cell: str, is_word: bool) -> str:
         needed = any(letter in cell for letter in (delimiter, quote, "\n"))
         if quoting == "all" or needed or (quoting == "words" and is_word):
             return quote + cell.replace(quote, quote * 2) + quote
@@ -156,7 +156,7 @@ def cases(draw: st.DrawFn) -> Case:
 
     kinds = [column["kind"] == "words" for column in columns]
     texts = [
-        delimiter.join(written(cell, word) for cell, word in zip(line, kinds, strict=True)) + after
+        delimiter.join(write(cell, word) for cell, word in zip(line, kinds, strict=True)) + after
         for line in ([names] if names else []) + lines
     ]
     sign = draw(st.sampled_from(["#", "#", "%", "//"]))
@@ -180,7 +180,7 @@ def cases(draw: st.DrawFn) -> Case:
 # Reading.
 
 
-def checked(case: Case) -> str:
+def check(case: Case) -> str:
     """Read a table without being told anything of its dialect, and compare every cell."""
     data = base64.b64decode(case["file"])
     try:
@@ -228,7 +228,7 @@ def compare(table: Any, index: int, expected: dict[str, Any], described: Any) ->
 TARGET = Target(
     name="dialects",
     cases=cases(),
-    check=checked,
+    check=check,
     save=lambda case: json.dumps(case, indent=1),
     load=json.loads,
     suffix=".json",

@@ -37,10 +37,10 @@ class Dice:
 
     def some(self, items: Iterable[T]) -> list[T]:
         """Return some of the items, none twice, in any order."""
-        found = self.shuffled(items)
+        found = self.shuffle(items)
         return found[: self.number(0, len(found))]
 
-    def shuffled(self, items: Iterable[T]) -> list[T]:
+    def shuffle(self, items: Iterable[T]) -> list[T]:
         """Return the items in any order."""
         found = list(items)
         self._random.shuffle(found)

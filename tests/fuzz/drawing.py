@@ -17,11 +17,11 @@ from tests.fuzz.applications import (
     TYPES,
     Want,
     application,
-    factored,
-    sampled,
+    factor_shape,
+    make_sample,
 )
 from tests.fuzz.dice import Dice
-from tests.fuzz.graph_case import Entry, GraphCase, Leaf, Step, applied
+from tests.fuzz.graph_case import Entry, GraphCase, Leaf, Step, apply_operator
 from webnnm import ops
 from webnnm.backends.reference import evaluate
 from webnnm.core.dtypes import DataType, integer_range, is_float
@@ -131,7 +131,7 @@ class Drawing:
         slots = operator.operands
         if slots and operator.samples and self._dice.number(0, 9) == 9:
             sample = self._dice.one(operator.samples)
-            wants, options = sampled(self._dice, sample, operator)
+            wants, options = make_sample(self._dice, sample, operator)
             operands = [want and self.wanted(want) for want in wants]
         else:
             if operator.name in FIRST:
@@ -150,7 +150,7 @@ class Drawing:
         step = Step(operator.name, tuple(o and o.number for o in operands), options)
         known = [value.operand for value in self.values]
         try:
-            made = applied(self._builder, step, known)
+            made = apply_operator(self._builder, step, known)
             if any(count(y.shape) > MOST_ELEMENTS or y.rank > MOST_AXES for y in made):
                 return
             numbers = self._numbers(operator, operands, options)
@@ -196,18 +196,18 @@ class Drawing:
         known = [v for v in self.values if v.operand.dtype in dtypes and (v.tame or wild)]
         fit = [v for v in known if low <= v.operand.rank <= (high or MOST_AXES)]
         if fit and self._dice.number(0, 7) < 7:
-            return self._chosen(fit)
+            return self._choose(fit)
         if known and self._dice.number(0, 2) < 2:
-            value = self._chosen(known)
+            value = self._choose(known)
             rank = self._dice.number(low, high if high is not None else MOST_AXES)
             number = count(value.operand.shape)
-            shape = factored(self._dice, number, max(rank, 1 if number > 1 else 0))
+            shape = factor_shape(self._dice, number, max(rank, 1 if number > 1 else 0))
             return self._made("reshape", value, new_shape=shape)
         types = [d for d in self._types() if d in dtypes]
         others = [v for v in self.values if v.tame and v.operand.dtype not in dtypes]
         if others and types and not self._differentiable and self._dice.coin():
             target = self._dice.one(types)
-            value = self._made("cast", self._chosen(others), type=target)
+            value = self._made("cast", self._choose(others), type=target)
             if low <= value.operand.rank <= (high or MOST_AXES):
                 return value
         rank = self._dice.number(low, high if high is not None else MOST_AXES)
@@ -216,7 +216,7 @@ class Drawing:
             raise WebNNMError("NNM501", "no such type here")
         return self.leaf(Want(self._dice.one(types), shape))
 
-    def _chosen(self, values: Sequence[Value]) -> Value:
+    def _choose(self, values: Sequence[Value]) -> Value:
         if self._chains and self._dice.coin():
             return values[-1]
         return self._dice.one(values)
@@ -232,10 +232,10 @@ class Drawing:
         known = [v for v in self.values if v.operand.dtype == want.dtype and v.tame]
         fit = [v for v in known if v.operand.shape == want.shape]
         if fit:
-            return self._chosen(fit)
+            return self._choose(fit)
         alike = [v for v in known if count(v.operand.shape) == count(want.shape)]
         if alike and self._dice.coin():
-            return self._made("reshape", self._chosen(alike), new_shape=want.shape)
+            return self._made("reshape", self._choose(alike), new_shape=want.shape)
         return self.leaf(want)
 
     def leaf(self, want: Want, *, constant: bool | None = None) -> Value:
@@ -244,7 +244,7 @@ class Drawing:
             raise WebNNMError("NNM409", "too large for this")
         values = want.values
         if values is None:
-            values = self._drawn(want)
+            values = self._draw(want)
         if constant is None:
             constant = self._dice.coin()
         constant = constant and not self._differentiable
@@ -253,7 +253,7 @@ class Drawing:
         narrow = "int8" if want.dtype.endswith("int4") else want.dtype
         return self._value(operand, np.asarray(values, narrow).reshape(want.shape))
 
-    def _drawn(self, want: Want) -> tuple[float, ...]:
+    def _draw(self, want: Want) -> tuple[float, ...]:
         seed = self._dice.number(0, 2**16 - 1)
         rng, number = np.random.default_rng(seed), count(want.shape)
         if not is_float(want.dtype):
@@ -305,9 +305,9 @@ def graph(seed: int, kind: Kind = GRAPHS) -> GraphCase:
             results += range(place, place + entry.results)
         place += entry.results if isinstance(entry, Step) else 1
     outputs = [n for n in results if n not in used or dice.chance(5)]
-    return GraphCase(tuple(drawing.entries), tuple(outputs)).pruned()
+    return GraphCase(tuple(drawing.entries), tuple(outputs)).prune()
 
 
-def seeded(kind: Kind = GRAPHS) -> SearchStrategy[GraphCase]:
+def draw_seeded(kind: Kind = GRAPHS) -> SearchStrategy[GraphCase]:
     """Draw graphs by their seeds."""
     return st.integers(0, 2**40).map(lambda seed: graph(seed, kind))

@@ -297,9 +297,9 @@ class _Disturbed(_Execution):
             return [np.where(found[0] == 0, np.copysign(0, operands[0]), found[0])]
         if exact and (node.operator.name not in SUMS or self._adds_exactly(node, operands)):
             return found
-        found = super()._results(node, self._each(self._moved, node, operands))
+        found = super()._results(node, self._each(self._move, node, operands))
         found = [
-            self._moved(one, type.dtype) if is_float(type.dtype) else one
+            self._move(one, type.dtype) if is_float(type.dtype) else one
             for one, type in zip(found, node.types, strict=True)
         ]
         if node.operator.name in NEAR_ONE:
@@ -335,7 +335,7 @@ class _Disturbed(_Execution):
         unit = np.prod([_last_digit(value) for value in numbers])
         return bool(self._sizes(node, operands).max(initial=0) * UNIT[dtype] <= unit)
 
-    def _moved(self, value: Any, dtype: DataType) -> Any:
+    def _move(self, value: Any, dtype: DataType) -> Any:
         """Return a value rounded at random to its type."""
         noise = self._rng.uniform(-ROUNDINGS, ROUNDINGS, value.shape) * UNIT[dtype]
         return (value * (1 + noise)).astype(dtype).astype("float64")
@@ -360,7 +360,7 @@ class _Lossy(_Execution):
 
     def _results(self, node: OperatorNode, operands: list[Any]) -> list[Any]:
         squares = node.operator.name in SQUARES
-        flushed = self._flushed_squares if squares else self._flushed
+        flushed = self._flush_squares if squares else self._flush
         found = super()._results(node, self._each(flushed, node, operands))
         if node.operator.name == "div" and is_float(node.types[0].dtype):
             lost = np.abs(operands[1]) > 1 / LEAST[node.types[0].dtype]
@@ -376,14 +376,14 @@ class _Lossy(_Execution):
         if node.operator.name in WINDOWS and is_float(node.types[0].dtype):
             found = [np.where(np.isfinite(found[0]), found[0], MOST[node.types[0].dtype])]
         return [
-            self._flushed(one, type.dtype) if is_float(type.dtype) else one
+            self._flush(one, type.dtype) if is_float(type.dtype) else one
             for one, type in zip(found, node.types, strict=True)
         ]
 
-    def _flushed(self, value: Any, dtype: DataType) -> Any:
+    def _flush(self, value: Any, dtype: DataType) -> Any:
         return np.where(np.abs(value) < LEAST[dtype], 0.0, value)
 
-    def _flushed_squares(self, value: Any, dtype: DataType) -> Any:
+    def _flush_squares(self, value: Any, dtype: DataType) -> Any:
         return np.where(value * value < LEAST[dtype], 0.0, value)
 
 
@@ -453,7 +453,7 @@ class _Overflowing(_Execution):
             return [np.where(sums > MOST[dtype], np.nan, found[0])]
         if name in SUMS and is_float(dtype):
             # In another order, or before a scale, the sum of some terms may be infinite.
-            sizes = self._sizes(*_unscaled(node, operands))
+            sizes = self._sizes(*_unscale(node, operands))
             return [np.where(sizes > MOST[dtype], self._sum, found[0])]
         return found
 
@@ -463,7 +463,7 @@ class _Overflowing(_Execution):
         return np.where(lost & ~kept, np.nan, value)
 
 
-def _unscaled(node: OperatorNode, operands: list[Any]) -> tuple[OperatorNode, list[Any]]:
+def _unscale(node: OperatorNode, operands: list[Any]) -> tuple[OperatorNode, list[Any]]:
     """Return a product and its operands without the scales below 1 that may be applied behind it.
 
     ONNX Runtime (MatMulScaleFusion) and XLA move factors of operands there. A scale above 1 may be

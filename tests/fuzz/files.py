@@ -74,7 +74,7 @@ def loop() -> asyncio.AbstractEventLoop:
     return asyncio.new_event_loop()
 
 
-async def trained(base: str) -> NNModel:
+async def train(base: str) -> NNModel:
     """Return a model that was stopped within its third epoch."""
     source, dataset = TABLE if base == "table" else NUMBERS, data_of(base)
     model = await NNModel.create(source=source, dataset=dataset, seed=1, **QUIET)
@@ -110,11 +110,11 @@ NAMES = """{
 def original(base: str) -> bytes:
     """Return a file as it should be."""
     if base in TRAININGS:
-        return loop().run_until_complete(_saved(base))
+        return loop().run_until_complete(_save(base))
     if base == "parameters":
-        return loop().run_until_complete(_saved("adam", optimizer=False))
+        return loop().run_until_complete(_save("adam", optimizer=False))
     if base == "half":
-        return loop().run_until_complete(_saved("table", dtype="float16"))
+        return loop().run_until_complete(_save("table", dtype="float16"))
     if base == "foreign":
         return foreign()
     if base == "names":
@@ -124,8 +124,8 @@ def original(base: str) -> bytes:
     return loop().run_until_complete(_stablehlo()).encode()
 
 
-async def _saved(base: str, **options: Any) -> bytes:
-    return await (await trained(base)).save(**options)
+async def _save(base: str, **options: Any) -> bytes:
+    return await (await train(base)).save(**options)
 
 
 async def _stablehlo() -> str:
@@ -145,7 +145,7 @@ def take(items: Any, place: int) -> Any:
     return known[place % len(known)]
 
 
-def replaced(tree: Any, path: list[int], how: str, value: Any) -> Any:
+def replace_item(tree: Any, path: list[int], how: str, value: Any) -> Any:
     """Return JSON with one place in it replaced, taken out, doubled, or put elsewhere."""
     if isinstance(tree, dict) and tree and path:
         key = take(tree, path[0])
@@ -153,14 +153,14 @@ def replaced(tree: Any, path: list[int], how: str, value: Any) -> Any:
             return {k: v for k, v in tree.items() if k != key}
         if len(path) == 1 and how == "rename":
             return {(str(value) if k == key else k): v for k, v in tree.items()}
-        return {**tree, key: replaced(tree[key], path[1:], how, value)}
+        return {**tree, key: replace_item(tree[key], path[1:], how, value)}
     if isinstance(tree, list) and tree and path:
         place = path[0] % len(tree)
         if len(path) == 1 and how == "drop":
             return [*tree[:place], *tree[place + 1 :]]
         if len(path) == 1 and how == "rename":
             return [*tree[:place], tree[place], *tree[place:]]
-        return [*tree[:place], replaced(tree[place], path[1:], how, value), *tree[place + 1 :]]
+        return [*tree[:place], replace_item(tree[place], path[1:], how, value), *tree[place + 1 :]]
     return value
 
 
@@ -177,19 +177,19 @@ def with_metadata(data: bytes, edit: list[Any]) -> bytes:
         tree = json.loads(metadata[key])
     except ValueError:
         tree = metadata[key]
-    metadata[key] = json.dumps(replaced(tree, path, how, value))
+    metadata[key] = json.dumps(replace_item(tree, path, how, value))
     if how == "text":
         metadata[key] = str(value)
     elif how == "drop" and not path:
         del metadata[key]
-    return framed({**file.header, "__metadata__": metadata}, bytes(file.body))
+    return frame({**file.header, "__metadata__": metadata}, bytes(file.body))
 
 
 def with_header(data: bytes, edit: list[Any]) -> bytes:
     """Change the header itself."""
     _, path, how, value = edit
     file = read(data)
-    return framed(replaced(dict(file.header), path, how, value), bytes(file.body))
+    return frame(replace_item(dict(file.header), path, how, value), bytes(file.body))
 
 
 def with_tensor(data: bytes, edit: list[Any]) -> bytes:
@@ -226,7 +226,7 @@ def with_tensor(data: bytes, edit: list[Any]) -> bytes:
         end = start + len(held)
         header[each] = {"dtype": word, "shape": sizes, "data_offsets": [start, end]}
         start = end
-    return framed(header, b"".join(held for _, _, held in parts.values()))
+    return frame(header, b"".join(held for _, _, held in parts.values()))
 
 
 def with_bytes(data: bytes, edit: list[Any]) -> bytes:
@@ -262,7 +262,7 @@ DAMAGES: Mapping[str, Callable[[bytes, list[Any]], bytes]] = {
 }
 
 
-def framed(header: Any, body: bytes) -> bytes:
+def frame(header: Any, body: bytes) -> bytes:
     """Return a file of a header and what follows it."""
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"))
     found = text.encode("utf-8", "surrogatepass")
@@ -278,10 +278,10 @@ def fitting(data: bytes) -> bytes:
         metadata[CHECKSUM] = compute_checksum([file.body], signed)
     except WebNNMError:
         return data
-    return framed({**signed, "__metadata__": metadata}, bytes(file.body))
+    return frame({**signed, "__metadata__": metadata}, bytes(file.body))
 
 
-def damaged(case: Case) -> bytes:
+def damage(case: Case) -> bytes:
     """Return the file of a case."""
     data = original(case["base"])
     for edit in case["edits"]:
@@ -294,7 +294,7 @@ def damaged(case: Case) -> bytes:
                 continue
         elif edit[0] == "header" and case["base"] == "names":
             try:
-                data = json.dumps(replaced(json.loads(data), *edit[1:])).encode()
+                data = json.dumps(replace_item(json.loads(data), *edit[1:])).encode()
             except ValueError:
                 continue
     return fitting(data) if case["fit"] else data
@@ -350,7 +350,7 @@ def not_finite(data: bytes) -> str:
     return ""
 
 
-async def loaded(base: str, data: bytes) -> str:
+async def load(base: str, data: bytes) -> str:
     """Load a file as a model, and go on with its training."""
     try:
         model = await NNModel.load(data, **QUIET)
@@ -390,15 +390,15 @@ async def taken(base: str, data: bytes, names: Any = None) -> str:
     return word
 
 
-def checked(case: Case) -> str:
+def check_file(case: Case) -> str:
     """Read a damaged file in every way in which it may be read."""
-    base, data = case["base"], damaged(case)
+    base, data = case["base"], damage(case)
     home = {"parameters": "adam", "half": "table"}.get(base, base)
     original(home if home in SNAPSHOTS else "adam")  # made before anything else runs
     if base in SNAPSHOTS:
         run = loop().run_until_complete
         first = run(taken(home, data))
-        return f"{run(loaded(home, data))}; {first}"
+        return f"{run(load(home, data))}; {first}"
     if base == "foreign":
         return loop().run_until_complete(taken("adam", data, read_name_map(NAMES)))
     text = data.decode("utf-8", "replace")
@@ -490,7 +490,7 @@ CASES = st.fixed_dictionaries(
 TARGET = Target(
     name="files",
     cases=CASES,
-    check=checked,
+    check=check_file,
     save=lambda case: json.dumps(case, indent=1),
     load=json.loads,
     suffix=".json",

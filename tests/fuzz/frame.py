@@ -145,7 +145,7 @@ def survey(
 ) -> Iterator[Outcome]:
     """Draw and check cases, each an outcome; faults are neither shrunk nor an end."""
     while examples > 0 and time.monotonic() < until:
-        for case in _drawn(target, min(examples, 200), seed):
+        for case in _draw(target, min(examples, 200), seed):
             outcome = Outcome(case=case)
             try:
                 outcome.counts[target.check(case) or "passed"] += 1
@@ -157,7 +157,7 @@ def survey(
         seed += 1
 
 
-def _drawn(target: Target, count: int, seed: int) -> list[Any]:
+def _draw(target: Target, count: int, seed: int) -> list[Any]:
     found: list[Any] = []
 
     @hypothesis.seed(seed)

@@ -30,7 +30,7 @@ def check(case: GraphCase) -> str | None:
     graph, feeds = case.graph()
     values = {name: as_numpy(array).astype("float64") for name, array in feeds.items()}
     xs = [o for o in graph.inputs.values() if is_float(o.dtype)]
-    loss = _weighted(graph)
+    loss = _weigh(graph)
     if loss is None or not xs:
         return "constant"
     b = loss.builder
@@ -44,7 +44,7 @@ def check(case: GraphCase) -> str | None:
         rng = np.random.default_rng(i)
         flat = values[name].reshape(-1)
         for place in rng.permutation(flat.size)[:ELEMENTS].tolist():
-            slope, doubt = _measured(forward, values, name, place)
+            slope, doubt = _measure(forward, values, name, place)
             analytic = float(found[f"g{i}"].reshape(-1)[place])
             if not np.isfinite(slope) or doubt > LIMIT * (abs(slope) + 1):
                 continue  # a kink, a jump, or a curve too steep to be measured
@@ -56,7 +56,7 @@ def check(case: GraphCase) -> str | None:
     return None if compared else "not measurable"
 
 
-def _weighted(graph: Graph) -> Operand | None:
+def _weigh(graph: Graph) -> Operand | None:
     """Return Σ r·y over all outputs of float types, with r drawn from U(−1, 1)."""
     rng = np.random.default_rng(0)
     terms: list[Operand] = []
@@ -68,7 +68,7 @@ def _weighted(graph: Graph) -> Operand | None:
     return sum(terms[1:], terms[0]) if terms else None
 
 
-def _measured(
+def _measure(
     forward: Callable[[Mapping[str, Any]], float], values: dict[str, Any], name: str, place: int
 ) -> tuple[float, float]:
     """Return a slope, and how far its estimates of several steps and sides are apart."""

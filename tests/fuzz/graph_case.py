@@ -62,11 +62,11 @@ class GraphCase:
                     values.append(b.input(name, entry.dtype, entry.shape))
                     feeds[name] = array
             else:
-                values += applied(b, entry, values)
+                values += apply_operator(b, entry, values)
         graph = b.build({f"y{number}": values[number] for number in self.outputs})
         return graph, feeds
 
-    def pruned(self) -> GraphCase:
+    def prune(self) -> GraphCase:
         """Return the case without what no output needs."""
         owners = [i for i, entry in enumerate(self.entries) for _ in range(results(entry))]
         needed: set[int] = set()
@@ -96,9 +96,9 @@ class GraphCase:
 
     def __str__(self) -> str:
         """Write it as JSON, an entry a line."""
-        lines = [json.dumps(_plain(entry)) for entry in self.pruned().entries]
+        lines = [json.dumps(_plain(entry)) for entry in self.prune().entries]
         listed = ",\n  ".join(lines)
-        return f'{{"entries": [\n  {listed}],\n "outputs": {list(self.pruned().outputs)}}}\n'
+        return f'{{"entries": [\n  {listed}],\n "outputs": {list(self.prune().outputs)}}}\n'
 
 
 def read_case(text: str) -> GraphCase:
@@ -112,7 +112,7 @@ def results(entry: Entry) -> int:
     return entry.results if isinstance(entry, Step) else 1
 
 
-def applied(b: GraphBuilder, step: Step, values: Sequence[Operand]) -> tuple[Operand, ...]:
+def apply_operator(b: GraphBuilder, step: Step, values: Sequence[Operand]) -> tuple[Operand, ...]:
     """Apply the operator of a step."""
     operator = ops.registry()[step.operator]
     operands = [None if number is None else values[number] for number in step.operands]

@@ -118,7 +118,7 @@ PROMISES: Mapping[str, Promise] = {
 
 def showing(case: GraphCase) -> GraphCase:
     """Return the case with what decompositions take and return among its outputs."""
-    case = case.pruned()
+    case = case.prune()
     shown: list[int] = []
     values: list[Leaf | Step] = []
     for entry in case.entries:

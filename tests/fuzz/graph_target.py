@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.fuzz.drawing import CHAINS, GRAPHS, Kind, seeded
+from tests.fuzz.drawing import CHAINS, GRAPHS, Kind, draw_seeded
 from tests.fuzz.frame import Target
 from tests.fuzz.graph_case import GraphCase, read_case
-from tests.fuzz.shrinking import shrunk
+from tests.fuzz.shrinking import shrink
 
 
 def graph_targets(
@@ -31,11 +31,11 @@ def graph_target(
     """Return a target whose cases are graphs, kept as JSON, and shrunk as graphs are."""
     return Target(
         name=name,
-        cases=seeded(kind),
+        cases=draw_seeded(kind),
         check=check,
         save=str,
         load=read_case,
-        shrink=shrunk,
+        shrink=shrink,
         suffix=".json",
         examples=examples,
         **more,

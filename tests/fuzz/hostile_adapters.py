@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.fuzz.files import HOW, ODD, PATHS, loop, replaced, told
+from tests.fuzz.files import HOW, ODD, PATHS, loop, replace_item, told
 from tests.fuzz.frame import Target
 from tests.fuzz.watch import WATCH
 from tests.unit.transformers.folders import write
@@ -32,7 +32,7 @@ def adapter() -> tuple[bytes, dict[str, Any]]:
 
     whole = model()
 
-    async def saved() -> tuple[bytes, dict[str, Any]]:
+    async def save() -> tuple[bytes, dict[str, Any]]:
         await whole.add_lora(rank=2)
         with tempfile.TemporaryDirectory() as name:
             await whole.save_lora(name)
@@ -41,10 +41,10 @@ def adapter() -> tuple[bytes, dict[str, Any]]:
             config["base_model_name_or_path"] = "../../etc"
             return Path(name, WEIGHTS).read_bytes(), config
 
-    return loop().run_until_complete(saved())
+    return loop().run_until_complete(save())
 
 
-async def added(folder: str) -> str:
+async def add(folder: str) -> str:
     try:
         await model().load_lora(folder)
     except WebNNMError as error:
@@ -56,11 +56,11 @@ async def added(folder: str) -> str:
 def check(case: dict[str, Any]) -> str:
     data, tree = adapter()
     for edit in case["edits"]:
-        tree = replaced(tree, *edit)
+        tree = replace_item(tree, *edit)
     with tempfile.TemporaryDirectory() as name, WATCH.within(name):
         Path(name, WEIGHTS).write_bytes(data)
         Path(name, CONFIG).write_text(json.dumps(tree))
-        return loop().run_until_complete(added(name))
+        return loop().run_until_complete(add(name))
 
 
 TARGET = Target(

@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.fuzz.files import HOW, ODD, PATHS, loop, replaced, told
+from tests.fuzz.files import HOW, ODD, PATHS, loop, replace_item, told
 from tests.fuzz.frame import Target
 from tests.fuzz.watch import WATCH
-from tests.unit.transformers.folders import CONFIG, packed, weights
+from tests.unit.transformers.folders import CONFIG, pack, weights
 from tests.unit.transformers.test_hostile_configs import KINDS, config_of
 from tests.unit.transformers.test_hostile_configs import ODD as VALUES
 from webnnm import WebNNMError, from_pretrained
@@ -36,7 +36,7 @@ KEYS = (
 )
 
 
-async def used(folder: Path) -> str:
+async def use_model(folder: Path) -> str:
     """Load the model of a folder, and let it write."""
     try:
         model = await from_pretrained(folder, backend="numpy", log=lambda _: None)
@@ -52,14 +52,14 @@ async def used(folder: Path) -> str:
     return "used"
 
 
-def edited(config: dict[str, Any], edits: list[Any]) -> Any:
+def edit(config: dict[str, Any], edits: list[Any]) -> Any:
     tree: Any = config
     for what, *edit in edits:
         if what == "key":
             key, value = edit
             tree = {**tree, key: value} if isinstance(tree, dict) else tree
         else:
-            tree = replaced(tree, *edit)
+            tree = replace_item(tree, *edit)
     return tree
 
 
@@ -68,13 +68,13 @@ def check(case: dict[str, Any]) -> str:
     with tempfile.TemporaryDirectory() as name, WATCH.within(name):
         if kind == FOLDER:
             folder = Path(name)
-            (folder / "model.safetensors").write_bytes(packed(weights()))
+            (folder / "model.safetensors").write_bytes(pack(weights()))
             files = {"config.json": dict(CONFIG), "generation_config.json": dict(GENERATION)}
-            files[case["file"]] = edited(files[case["file"]], case["edits"])
+            files[case["file"]] = edit(files[case["file"]], case["edits"])
             for file, tree in files.items():
                 (folder / file).write_text(json.dumps(tree))
-            return f"{kind} {loop().run_until_complete(used(folder))}"
-        config = edited(config_of(kind), case["edits"])
+            return f"{kind} {loop().run_until_complete(use_model(folder))}"
+        config = edit(config_of(kind), case["edits"])
         if not isinstance(config, dict):
             return "no object"
         try:

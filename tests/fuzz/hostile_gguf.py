@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.files import ODD, TEXTS, loop
 from tests.fuzz.frame import Target
-from tests.fuzz.pretrained import GGUF, loaded, metadata, packed_gguf
+from tests.fuzz.pretrained import GGUF, load, metadata, pack_gguf
 from tests.fuzz.watch import WATCH
 from tests.unit.transformers.test_gguf_keys import KNOWN
 from webnnm.transformers.gguf_model import KEYS
@@ -37,13 +37,13 @@ def check(case: dict[str, Any]) -> str:
         if how == "set":
             said[name] = value
     try:
-        data = packed_gguf(said)
+        data = pack_gguf(said)
     except (TypeError, ValueError, AttributeError, OverflowError, struct.error, KeyError):
         return "the format cannot say this"
     with tempfile.TemporaryDirectory() as folder, WATCH.within(folder):
         path = Path(folder) / GGUF
         path.write_bytes(data)
-        return loop().run_until_complete(loaded(GGUF, path))
+        return loop().run_until_complete(load(GGUF, path))
 
 
 TARGET = Target(

@@ -14,7 +14,7 @@ from tests.fuzz.files import TEXTS, loop, told
 from tests.fuzz.frame import Target
 from tests.fuzz.watch import WATCH
 from tests.unit.data.test_references import OUTSIDE, external
-from tests.unit.transformers.folders import CONFIG, packed, weights, write
+from tests.unit.transformers.folders import CONFIG, pack, weights, write
 from webnnm import NNModel, OnnxModel, WebNNMError
 from webnnm.formats.onnx.messages import StringStringEntryProto
 from webnnm.formats.onnx.reader import read_model
@@ -102,7 +102,7 @@ def check(case: dict[str, Any]) -> str:
         except UnicodeEncodeError:
             return "no name of a file"
         index = json.dumps({"weight_map": {"model.norm.weight": name}})
-        write(folder, CONFIG, {INDEX: index.encode(), "w.safetensors": packed(weights())})
+        write(folder, CONFIG, {INDEX: index.encode(), "w.safetensors": pack(weights())})
         with WATCH.within(folder):
             return loop().run_until_complete(touched(folder, name))
 

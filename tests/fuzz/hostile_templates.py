@@ -40,7 +40,7 @@ def expression(value: str, calls: list[tuple[str, list[str]]]) -> str:
     return value
 
 
-def damaged(base: int, start: int, count: int, more: str) -> str:
+def damage(base: int, start: int, count: int, more: str) -> str:
     """Return a template in which some letters are replaced."""
     text = BASES[base % len(BASES)]
     start %= len(text) + 1
@@ -83,7 +83,7 @@ WRITTEN = BODIES.map(
     f"{DEEP}{{{{% set ns.x = messages %}}}}{{{{% set x = messages %}}}}{{}}".format
 )
 DAMAGED = st.builds(
-    damaged,
+    damage,
     PLACES,
     PLACES,
     PLACES,

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.fuzz.files import HOW, ODD, PATHS, loop, replaced, told
+from tests.fuzz.files import HOW, ODD, PATHS, loop, replace_item, told
 from tests.fuzz.frame import Target
 from tests.fuzz.watch import WATCH
 from tests.unit.transformers.tokenizer_json import TEXT
@@ -24,7 +24,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-async def used(files: dict[str, bytes]) -> str:
+async def use_model(files: dict[str, bytes]) -> str:
     try:
         text, template = await tokenizer_of(files)
         tokenizer = await json_tokenizer(text, [1], template)
@@ -41,10 +41,10 @@ async def used(files: dict[str, bytes]) -> str:
 def check(case: dict[str, Any]) -> str:
     trees: dict[str, Any] = dict.fromkeys(FILES, SETTINGS) | {FILES[0]: json.loads(TEXT)}
     for name, *edit in case["edits"]:
-        trees[name] = replaced(trees[name], *edit)
+        trees[name] = replace_item(trees[name], *edit)
     files = {name: json.dumps(tree).encode() for name, tree in trees.items()}
     with WATCH.within("/nowhere"):
-        return loop().run_until_complete(used(files))
+        return loop().run_until_complete(use_model(files))
 
 
 TARGET = Target(

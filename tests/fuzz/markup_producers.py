@@ -63,7 +63,7 @@ def diagram(name: str) -> Diagram:
     return Diagram(Drawing(caption=name, boxes=boxes, edges=edges))
 
 
-def described(name: str) -> Mapping[str, Chart]:
+def describe(name: str) -> Mapping[str, Chart]:
     """Return a chart of every kind whose data have the name."""
     shares = PermutationImportance((name, "b"), ((0.5,), (0.1,)), name, 0.9, 8, "testing")
     report = classification([[0.9, 0.1], [0.4, 0.6]], [0, 1], ["b", name], kind="classes")
@@ -130,14 +130,14 @@ SVG: Mapping[str, Producer] = {
 
 def chart_svgs(name: str) -> dict[str, str]:
     """Return every chart as SVG."""
-    return {kind: chart.svg() for kind, chart in described(name).items()}
+    return {kind: chart.svg() for kind, chart in describe(name).items()}
 
 
 def chart_pages(name: str) -> dict[str, str]:
     """Return every chart as a page that `save` writes."""
     pages: dict[str, str] = {}
     with TemporaryDirectory() as folder:
-        for kind, chart in described(name).items():
+        for kind, chart in describe(name).items():
             path = Path(folder, "chart.html")
             chart.save(path)
             pages[kind] = path.read_text()
@@ -146,4 +146,4 @@ def chart_pages(name: str) -> dict[str, str]:
 
 def chart_texts(name: str) -> list[str]:
     """Return every chart as the JSON that pages take."""
-    return [json.dumps(json.loads(chart.to_page())) for chart in described(name).values()]
+    return [json.dumps(json.loads(chart.to_page())) for chart in describe(name).values()]

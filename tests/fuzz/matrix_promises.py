@@ -24,7 +24,7 @@ def _across(x: Any) -> Any:
     return np.matrix_transpose(x)
 
 
-def _scaled(error: Any, scale: Any) -> float:
+def _scale(error: Any, scale: Any) -> float:
     """Return the largest error, relatively to a scale; none of nothing."""
     return float(np.max(np.abs(error) / np.where(scale == 0, 1, scale), initial=0))
 
@@ -36,29 +36,29 @@ def _orthonormal(q: Any) -> float:
 
 def _order(values: Any, scale: Any) -> float:
     """Return how far values are from ascending order."""
-    return _scaled(np.maximum(-np.diff(values, axis=-1), 0), scale[..., 0])
+    return _scale(np.maximum(-np.diff(values, axis=-1), 0), scale[..., 0])
 
 
 def singular_values(x: Any, u: Any, s: Any, vh: Any) -> float:
     """A = U·S·Vᴴ with orthonormal U and V, and S sorted, from 0 on."""
     kept = s.shape[-1]
     product = (u[..., :kept] * s[..., None, :]) @ vh[..., :kept, :]
-    below = _scaled(np.minimum(s, 0), size(x)[..., 0])
+    below = _scale(np.minimum(s, 0), size(x)[..., 0])
     return max(
-        *(_scaled(product - x, size(x)), _orthonormal(u), _orthonormal(_across(vh))),
+        *(_scale(product - x, size(x)), _orthonormal(u), _orthonormal(_across(vh))),
         *(_order(s[..., ::-1], size(x)), below),
     )
 
 
 def triangular_factors(x: Any, q: Any, r: Any) -> float:
     """A = Q·R with orthonormal Q and nothing below the diagonal of R."""
-    return max(_scaled(q @ r - x, size(x)), _orthonormal(q), _scaled(np.tril(r, -1), size(x)))
+    return max(_scale(q @ r - x, size(x)), _orthonormal(q), _scale(np.tril(r, -1), size(x)))
 
 
 def eigenvectors(x: Any, values: Any, vectors: Any) -> float:
     """A·V = V·w with orthonormal V, and w ascending."""
     residual = x @ vectors - vectors * values[..., None, :]
-    return max(_scaled(residual, size(x)), _orthonormal(vectors), _order(values, size(x)))
+    return max(_scale(residual, size(x)), _orthonormal(vectors), _order(values, size(x)))
 
 
 def lower_factor(x: Any, lower: Any) -> float:
@@ -66,14 +66,14 @@ def lower_factor(x: Any, lower: Any) -> float:
     diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
     assert np.all(diagonal > 0), "the diagonal is not positive"
     return max(
-        _scaled(lower @ _across(lower) - x, size(x)), _scaled(np.triu(lower, 1), size(x) ** 0.5)
+        _scale(lower @ _across(lower) - x, size(x)), _scale(np.triu(lower, 1), size(x) ** 0.5)
     )
 
 
 def solution(x: Any, right: Any, found: Any) -> float:
     """A·x = b, up to what rounding of A alone would change."""
     scale = size(x) * np.max(np.abs(found), axis=(-2, -1), keepdims=True, initial=0)
-    return _scaled(x @ found - right, scale + np.max(np.abs(right), initial=0))
+    return _scale(x @ found - right, scale + np.max(np.abs(right), initial=0))
 
 
 def determinant(x: Any, found: Any, sign: Any, logarithm: Any) -> float:
@@ -93,9 +93,9 @@ def pseudo_inverse(x: Any, found: Any) -> float:
     scale = size(found)
     condition = np.maximum(size(x) * scale, 1)
     return max(
-        _scaled(x @ found @ x - x, size(x) * condition),
-        _scaled(found @ x @ found - found, scale * condition),
-        *(_scaled(p - _across(p), condition**2) for p in (x @ found, found @ x)),
+        _scale(x @ found @ x - x, size(x) * condition),
+        _scale(found @ x @ found - found, scale * condition),
+        *(_scale(p - _across(p), condition**2) for p in (x @ found, found @ x)),
     )
 
 

@@ -273,7 +273,7 @@ _INSERTED = (
 
 
 @st.composite
-def spoiled(draw: st.DrawFn) -> str:
+def spoil(draw: st.DrawFn) -> str:
     """Draw a valid example with statements left out, and tokens replaced, swapped or inserted."""
     statements: Sequence[str] = draw(st.sampled_from(examples()))
     n = len(statements)

@@ -38,10 +38,10 @@ def _backend() -> JaxBackend:
 
 def check(case: GraphCase) -> str | None:
     """Run a graph that was compiled quickly."""
-    return checked(case, _backend())
+    return check_graph(case, _backend())
 
 
-def checked(case: GraphCase, backend: JaxBackend) -> str | None:
+def check_graph(case: GraphCase, backend: JaxBackend) -> str | None:
     """Run a graph with JAX; raise for a wrong number or any exception that is not a refusal."""
     case = showing(case)
     graph, feeds = case.graph()

@@ -6,7 +6,7 @@ from functools import cache
 
 from tests.fuzz.graph_case import GraphCase
 from tests.fuzz.graph_target import graph_target
-from tests.fuzz.on_jax import checked
+from tests.fuzz.on_jax import check_graph
 from webnnm.backends.jax import JaxBackend
 
 
@@ -17,7 +17,7 @@ def _backend() -> JaxBackend:
 
 def check(case: GraphCase) -> str | None:
     """Run a graph that was compiled as ever."""
-    return checked(case, _backend())
+    return check_graph(case, _backend())
 
 
 TARGET = graph_target("jax_optimised", check, 6)

@@ -257,10 +257,10 @@ def original(base: str) -> bytes:
     return serialize(made)
 
 
-def copied(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
     """Return a value of a field, apart from the one that was given."""
     if isinstance(value, list):
-        return [copied(each) for each in value]
+        return [copy_value(each) for each in value]
     if isinstance(value, Message):
         return decode(type(value), memoryview(serialize(value)))
     return value
@@ -289,7 +289,7 @@ def edit(whole: Message, place: int, how: str, number: int) -> None:
     field, value = type(message).FIELDS[name], getattr(message, name)
     if how == "borrow":
         others = [each for each in found if type(each) is type(message)]
-        setattr(message, name, copied(getattr(others[number % len(others)], name)))
+        setattr(message, name, copy_value(getattr(others[number % len(others)], name)))
     elif how == "drop":
         if isinstance(value, list) and value:
             value.pop(number % len(value))
@@ -298,18 +298,18 @@ def edit(whole: Message, place: int, how: str, number: int) -> None:
     elif isinstance(value, list):
         _edit_list(value, field, how, number)
     elif how == "set":
-        setattr(message, name, drawn(field, number))
+        setattr(message, name, draw(field, number))
 
 
 def _edit_list(value: list[Any], field: Any, how: str, number: int) -> None:
     if how == "set":
-        fresh = drawn(field, number)
+        fresh = draw(field, number)
         if value and number % 3:
             value[number % len(value)] = fresh
         else:
             value.append(fresh)
     elif value and how == "double":
-        value.insert(number % len(value), copied(value[number // 7 % len(value)]))
+        value.insert(number % len(value), copy_value(value[number // 7 % len(value)]))
     elif value and how == "swap":
         one, other = number % len(value), number // 7 % len(value)
         value[one], value[other] = value[other], value[one]
@@ -317,7 +317,7 @@ def _edit_list(value: list[Any], field: Any, how: str, number: int) -> None:
         value.reverse()
 
 
-def drawn(field: Any, number: int) -> Any:
+def draw(field: Any, number: int) -> Any:
     """Return a value for a field."""
     match field.kind:
         case "int":
@@ -333,7 +333,7 @@ def drawn(field: Any, number: int) -> Any:
             return made if not isinstance(made, DimensionProto) else DimensionProto(number % 9)
 
 
-def changed(case: Case) -> bytes:
+def change(case: Case) -> bytes:
     """Return the file of a case."""
     whole = read_model(original(case["base"]))
     for place, how, number in case["edits"]:
@@ -346,13 +346,13 @@ def changed(case: Case) -> bytes:
 
 def check_case(case: Case) -> str:
     """Assert that a file is imported, in bounded size, or refused by an error of the package."""
-    data = changed(case)
+    data = change(case)
     with WATCH.within("/nowhere"):
-        words = [_attempted(lambda: _whole(data)), _attempted(lambda: _part(data))]
+        words = [_attempt(lambda: _whole(data)), _attempt(lambda: _part(data))]
     return words[0] if words[0] == words[1] else " / ".join(words)
 
 
-def _attempted(attempt: Callable[[], Graph]) -> str:
+def _attempt(attempt: Callable[[], Graph]) -> str:
     try:
         found = attempt()
     except WebNNMError as error:

@@ -19,13 +19,13 @@ from tests.fuzz.files import (
     PLACES,
     TEXTS,
     loop,
-    replaced,
+    replace_item,
     told,
     with_bytes,
 )
 from tests.fuzz.frame import Target
 from tests.unit.transformers import tiny_whisper
-from tests.unit.transformers.folders import CONFIG, packed, sharded, weights
+from tests.unit.transformers.folders import CONFIG, pack, weights, write_shards
 from webnnm import PretrainedModel, WebNNMError, from_pretrained
 from webnnm.formats import gguf
 from webnnm.transformers.gguf_model import KEYS, LAYER, OTHERS
@@ -56,7 +56,7 @@ def metadata() -> dict[str, Any]:
     return {"general.architecture": "llama", **known, **TOKENIZER}
 
 
-def packed_gguf(said: Mapping[str, Any]) -> bytes:
+def pack_gguf(said: Mapping[str, Any]) -> bytes:
     """Return the weights as a GGUF file."""
     words = {there: here for here, there in LAYER.items()}
     others = {there: here for here, there in OTHERS.items()}
@@ -74,14 +74,14 @@ def packed_gguf(said: Mapping[str, Any]) -> bytes:
 def original(base: str) -> Mapping[str, bytes]:
     """Return the files of a model as they should be."""
     if base == GGUF:
-        return {GGUF: packed_gguf(metadata())}
+        return {GGUF: pack_gguf(metadata())}
     if base == WHISPER:
         return tiny_whisper.files()
-    files = sharded() if base == "shards" else {"model.safetensors": packed(weights())}
+    files = write_shards() if base == "shards" else {"model.safetensors": pack(weights())}
     return {CONFIG_FILE: json.dumps(dict(CONFIG)).encode(), **files}
 
 
-def damaged(case: Case) -> dict[str, bytes]:
+def damage(case: Case) -> dict[str, bytes]:
     """Return the files of a case."""
     files = dict(original(case["base"]))
     for what, *edit in case["edits"]:
@@ -94,16 +94,16 @@ def damaged(case: Case) -> dict[str, bytes]:
         name = {"config": CONFIG_FILE, "index": INDEX}[what]
         try:
             if case["base"] == GGUF:
-                files[GGUF] = packed_gguf(replaced(metadata(), path, how, value))
+                files[GGUF] = pack_gguf(replace_item(metadata(), path, how, value))
             elif name in files:
-                tree = replaced(json.loads(files[name]), path, how, value)
+                tree = replace_item(json.loads(files[name]), path, how, value)
                 files[name] = json.dumps(tree).encode()
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError, struct.error):
             continue  # an earlier edit left no JSON, or the format cannot say this
     return files
 
 
-async def used(model: PretrainedModel, base: str) -> str:
+async def use_model(model: PretrainedModel, base: str) -> str:
     """Compute scores, go on with a text, and read and write texts."""
     try:
         if base == WHISPER:
@@ -121,22 +121,22 @@ async def used(model: PretrainedModel, base: str) -> str:
     return f"used: {len(found)} outputs, {len(text)} tokens"
 
 
-async def loaded(base: str, place: Path) -> str:
+async def load(base: str, place: Path) -> str:
     """Load a model from a folder or a file."""
     try:
         model = await from_pretrained(place, backend="numpy", log=lambda _: None)
     except WebNNMError as error:
         return f"{base} {told(error)}"
-    return await used(model, base)
+    return await use_model(model, base)
 
 
-def checked(case: Case) -> str:
+def check(case: Case) -> str:
     """Load what is damaged."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, data in damaged(case).items():
+        for name, data in damage(case).items():
             (Path(folder) / name).write_bytes(data)
         place = Path(folder) / GGUF if case["base"] == GGUF else Path(folder)
-        return loop().run_until_complete(loaded(case["base"], place))
+        return loop().run_until_complete(load(case["base"], place))
 
 
 EDITS = st.one_of(
@@ -159,7 +159,7 @@ TARGET = Target(
             "edits": st.lists(EDITS, min_size=1, max_size=3),
         }
     ),
-    check=checked,
+    check=check,
     save=lambda case: json.dumps(case, indent=1),
     load=json.loads,
     suffix=".json",

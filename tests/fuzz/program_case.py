@@ -66,7 +66,7 @@ class Program:
         exec(compile(self.source(), "<program>", "exec"), names)
         return names["program"]
 
-    def pruned(self) -> Program:
+    def prune(self) -> Program:
         """Return the program without what no result needs."""
         needed, kept = {*self.results}, list[Statement]()
         for each in reversed(self.statements):
@@ -101,7 +101,7 @@ def read_program(text: str) -> Program:
     )
 
 
-def weighed(case: Program, library: Library) -> Callable[..., Any]:
+def weigh(case: Program, library: Library) -> Callable[..., Any]:
     """Return Σ w·y over the results y of a program, with w drawn from U(−1, 1)."""
     function = case.function(library)
 
@@ -130,7 +130,7 @@ class Library:
     custom_gradient: Callable[..., Any]
 
 
-def _assigned(x: Any, key: Any, value: Any) -> Any:
+def _assign(x: Any, key: Any, value: Any) -> Any:
     found = x + 0
     found[key] = value
     return found
@@ -157,7 +157,7 @@ class _Numpy:
         return getattr(np, name)
 
 
-def _scanned(function: Callable[[Any, Any], Any], carry: Any, xs: Any) -> Any:
+def _scan(function: Callable[[Any, Any], Any], carry: Any, xs: Any) -> Any:
     collected: list[Any] = []
     for x in xs:
         carry, y = function(carry, x)
@@ -165,7 +165,7 @@ def _scanned(function: Callable[[Any, Any], Any], carry: Any, xs: Any) -> Any:
     return carry, np.stack(collected)
 
 
-def _chosen(predicate: Any, yes: Callable[..., Any], no: Callable[..., Any], *args: Any) -> Any:
+def _choose(predicate: Any, yes: Callable[..., Any], no: Callable[..., Any], *args: Any) -> Any:
     return (yes if predicate else no)(*args)
 
 
@@ -176,16 +176,16 @@ def _alone(function: Callable[..., Any]) -> Callable[..., Any]:
 NUMPY = Library(
     xp=_Numpy(),
     array=np.asarray,
-    put=_assigned,
-    scan=_scanned,
-    cond=_chosen,
+    put=_assign,
+    scan=_scan,
+    cond=_choose,
     recompute=lambda function: function,
     custom_gradient=_alone,
 )
 ARRAYS = Library(
     xp=xp,
     array=lambda values: xp.asarray(values, dtype=xp.float64),
-    put=_assigned,
+    put=_assign,
     scan=scan,
     cond=cond,
     recompute=recompute,

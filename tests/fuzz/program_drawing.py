@@ -25,7 +25,7 @@ def program(seed: int) -> Program:
     statements: list[Statement] = []
     wanted = dice.number(LEAST, MOST)
     while len(statements) < wanted:
-        found = _drawn(dice, sketch)
+        found = _draw(dice, sketch)
         if found is not None:
             statements.append(found)
     read = {name for each in statements for name in each.reads}
@@ -40,7 +40,7 @@ def _given(dice: Dice, sketch: Sketch) -> Given:
     return Given(value.name, shape, tuple(values.reshape(-1).tolist()))
 
 
-def _drawn(dice: Dice, sketch: Sketch) -> Statement | None:
+def _draw(dice: Dice, sketch: Sketch) -> Statement | None:
     """Return a statement, None where what was drawn does not fit."""
     try:
         expression = KINDS[dice.one([*KINDS])](sketch)

@@ -12,22 +12,22 @@ from tests.fuzz.program_case import NUMPY, Given, Program
 from tests.fuzz.smallest import smallest
 
 
-def shrunk(case: Program, fails: Callable[[Program], bool]) -> Program:
+def shrink(case: Program, fails: Callable[[Program], bool]) -> Program:
     """Return a smaller program that fails as well, the smallest that single changes lead to."""
-    return smallest(case.pruned(), fails, _smaller)
+    return smallest(case.prune(), fails, _smaller)
 
 
 def _smaller(case: Program) -> Iterator[Program]:
     """Yield programs with one thing less, those first that lose most."""
     if len(case.results) > 1:
         for name in case.results:
-            yield replace(case, results=(name,)).pruned()
+            yield replace(case, results=(name,)).prune()
     values = _values(case)
     for each in reversed(case.statements):
         if each.name in case.results:
             # What it reads as the result instead.
             for name in sorted(each.reads & {other.name for other in case.statements}):
-                yield replace(case, results=(name,)).pruned()
+                yield replace(case, results=(name,)).prune()
     for each in reversed(case.statements):
         if len(case.statements) > 1 and each.name in values:
             statements = tuple(other for other in case.statements if other is not each)
@@ -37,7 +37,7 @@ def _smaller(case: Program) -> Iterator[Program]:
             if results:
                 yield replace(
                     case, given=(*case.given, leaf), statements=statements, results=results
-                ).pruned()
+                ).prune()
 
 
 def _values(case: Program) -> dict[str, Any]:

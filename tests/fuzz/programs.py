@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.fuzz.frame import Target
-from tests.fuzz.program_case import ARRAYS, NUMPY, Program, read_program, weighed
+from tests.fuzz.program_case import ARRAYS, NUMPY, Program, read_program, weigh
 from tests.fuzz.program_drawing import program
-from tests.fuzz.program_shrinking import shrunk
+from tests.fuzz.program_shrinking import shrink
 from webnnm import backend, grad, hessian, jit, jvp, vjp, vmap
 from webnnm.eager.device import Device
 
@@ -36,15 +36,15 @@ def check(case: Program) -> str | None:
     before, device = Device.default(), Device(partial(backend, "numpy"))
     device.make_default()
     try:
-        return _checked(case)
+        return _check(case)
     finally:
         before.make_default()
         device.close()
 
 
-def _checked(case: Program) -> str | None:
+def _check(case: Program) -> str | None:
     given = [each.array() for each in case.given]
-    f, arrays = weighed(case, ARRAYS), [ARRAYS.array(each) for each in given]
+    f, arrays = weigh(case, ARRAYS), [ARRAYS.array(each) for each in given]
     plain = case.function(NUMPY)
     wanted = plain(*[each.astype(np.longdouble) for each in given])
     for run in (case.function(ARRAYS), jit(case.function(ARRAYS))):
@@ -54,8 +54,8 @@ def _checked(case: Program) -> str | None:
     slopes = [np.asarray(each) for each in gradient(*arrays)]
     for found, value in zip(jit(gradient)(*arrays), slopes, strict=True):
         _close(found, value, EXACT, "a gradient under jit")
-    counted = _measure(weighed(case, NUMPY), given, slopes)
-    _transposed(case, arrays)
+    counted = _measure(weigh(case, NUMPY), given, slopes)
+    _transpose(case, arrays)
     _batches(case, given, arrays)
     _second(case, arrays)
     return counted
@@ -108,7 +108,7 @@ def _slope(at: Callable[[float], Any]) -> tuple[float, float]:
     return float((4 * near - far) / 3), float(abs(near - far)) / 3
 
 
-def _transposed(case: Program, arrays: Arrays) -> None:
+def _transpose(case: Program, arrays: Arrays) -> None:
     """Compare ⟨u, J·v⟩ with ⟨Jᵀ·u, v⟩."""
     function = case.function(ARRAYS)
     rng = np.random.default_rng(1)
@@ -149,7 +149,7 @@ def _batches(case: Program, given: Arrays, arrays: Arrays) -> None:
 
     for what, function in (
         ("a result", case.function(ARRAYS)),
-        ("a gradient", grad(weighed(case, ARRAYS), range(len(given)))),
+        ("a gradient", grad(weigh(case, ARRAYS), range(len(given)))),
     ):
         loop = [[np.asarray(y) for y in function(*example(k))] for k in range(EXAMPLES)]
         found = vmap(function, axes)(*batches)
@@ -163,7 +163,7 @@ def _second(case: Program, arrays: Arrays) -> None:
     if not small:
         return
     place = small[0]
-    f, x = weighed(case, ARRAYS), np.asarray(arrays[place])
+    f, x = weigh(case, ARRAYS), np.asarray(arrays[place])
     found = np.asarray(hessian(f, place)(*arrays)).reshape(x.size, x.size)
     _close(found, found.T, EXACT, "the transposed second derivative")
     slope = grad(f, place)
@@ -189,7 +189,7 @@ TARGET = Target(
     check=check,
     save=str,
     load=read_program,
-    shrink=shrunk,
+    shrink=shrink,
     suffix=".json",
     examples=8,
 )

@@ -12,19 +12,19 @@ from tests.fuzz.smallest import smallest
 from webnnm.backends.reference import evaluate
 
 
-def shrunk(case: GraphCase, fails: Callable[[GraphCase], bool]) -> GraphCase:
+def shrink(case: GraphCase, fails: Callable[[GraphCase], bool]) -> GraphCase:
     """Return a smaller case that fails as well, the smallest that single changes lead to."""
-    return smallest(case.pruned(), fails, _smaller)
+    return smallest(case.prune(), fails, _smaller)
 
 
 def _smaller(case: GraphCase) -> Iterator[GraphCase]:
     """Yield cases with one thing less, those first that lose most."""
     for number in case.outputs:
         if len(case.outputs) > 1:
-            yield replace(case, outputs=(number,)).pruned()
+            yield replace(case, outputs=(number,)).prune()
     for number in case.outputs:
         if len(case.outputs) > 1:
-            yield replace(case, outputs=tuple(n for n in case.outputs if n != number)).pruned()
+            yield replace(case, outputs=tuple(n for n in case.outputs if n != number)).prune()
     places = _places(case)
     made = {n: e for n, e in places.items() if isinstance(e[1], Step) and results(e[1]) == 1}
     # An earlier value as the output instead.
@@ -34,13 +34,13 @@ def _smaller(case: GraphCase) -> Iterator[GraphCase]:
             for operand in step.operands:
                 if operand is not None and isinstance(places[operand][1], Step):
                     others = tuple(n for n in case.outputs if n != number)
-                    yield replace(case, outputs=tuple({*others, operand})).pruned()
+                    yield replace(case, outputs=tuple({*others, operand})).prune()
     values = _values(case)
     for number, (place, _) in sorted(made.items(), reverse=True):
         if number not in case.outputs and number in values:
             leaf = values[number]
             entries = (*case.entries[:place], leaf, *case.entries[place + 1 :])
-            yield replace(case, entries=entries).pruned()
+            yield replace(case, entries=entries).prune()
     for place, entry in enumerate(case.entries):
         if isinstance(entry, Leaf):
             for simple in _simpler(entry):

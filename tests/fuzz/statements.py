@@ -69,7 +69,7 @@ class Sketch:
         if not x.rank or self.dice.chance(4):
             return "axis=None"
         if x.rank > 1 and self.dice.chance(3):
-            return f"axis={tuple(sorted(self.dice.shuffled(range(x.rank))[:2]))}"
+            return f"axis={tuple(sorted(self.dice.shuffle(range(x.rank))[:2]))}"
         return f"axis={self.axis(x)}"
 
     def keep(self) -> str:
@@ -124,7 +124,7 @@ def _smooth(s: Sketch) -> str:
 
 
 @_kind
-def _bounded(s: Sketch) -> str:
+def _clamp(s: Sketch) -> str:
     return f"xp.{s.dice.one(BOUNDED)}(xp.tanh({s.any().name}) * 0.9)"
 
 
@@ -141,7 +141,7 @@ def _beyond_one(s: Sketch) -> str:
 
 
 @_kind
-def _scaled(s: Sketch) -> str:
+def _scale(s: Sketch) -> str:
     return f"{s.any().name} {s.dice.one('+-*')} {s.number()}"
 
 
@@ -220,7 +220,7 @@ def _rest(s: Sketch) -> str:
 
 
 @_kind
-def _clipped(s: Sketch) -> str:
+def _clip(s: Sketch) -> str:
     x = s.any()
     _clear(x.numbers + 0.5)
     _clear(x.numbers - 0.7)
@@ -237,7 +237,7 @@ def _where(s: Sketch) -> str:
 
 
 @_kind
-def _reduced(s: Sketch) -> str:
+def _reduce(s: Sketch) -> str:
     x = s.any()
     return f"xp.{s.dice.one(['sum', 'mean', 'sum', 'prod'])}({x.name}, {s.axes(x)}{s.keep()})"
 
@@ -339,18 +339,18 @@ def _outer(s: Sketch) -> str:
 
 
 @_kind
-def _reshaped(s: Sketch) -> str:
+def _reshape(s: Sketch) -> str:
     x = s.any()
     sizes = [*x.shape]
-    s.dice.shuffled(sizes)
-    shape = s.dice.one([[-1], s.dice.shuffled(sizes), [*sizes, 1], [1, *sizes[::-1]]])
+    s.dice.shuffle(sizes)
+    shape = s.dice.one([[-1], s.dice.shuffle(sizes), [*sizes, 1], [1, *sizes[::-1]]])
     return f"xp.reshape({x.name}, {tuple(shape)})"
 
 
 @_kind
-def _permuted(s: Sketch) -> str:
+def _permute(s: Sketch) -> str:
     x = s.any(2)
-    axes = tuple(s.dice.shuffled(range(x.rank)))
+    axes = tuple(s.dice.shuffle(range(x.rank)))
     return s.dice.one(
         [
             f"xp.permute_dims({x.name}, {axes})",
@@ -368,7 +368,7 @@ def _one_more(s: Sketch) -> str:
 
 
 @_kind
-def _squeezed(s: Sketch) -> str:
+def _squeeze(s: Sketch) -> str:
     x = s.any(1)
     ones = [at for at, size in enumerate(x.shape) if size == 1]
     if not ones:
@@ -384,7 +384,7 @@ def _turned(s: Sketch) -> str:
 
 
 @_kind
-def _joined(s: Sketch) -> str:
+def _concatenate(s: Sketch) -> str:
     x = s.any()
     y = s.alike(x)
     if x.rank and s.dice.coin():
@@ -400,7 +400,7 @@ def _parted(s: Sketch) -> str:
 
 
 @_kind
-def _repeated(s: Sketch) -> str:
+def _repeat(s: Sketch) -> str:
     x = s.any(1, 3)
     times = tuple(s.dice.number(1, 2) for _ in range(s.dice.number(1, x.rank)))
     return s.dice.one(
@@ -439,7 +439,7 @@ def _slices(s: Sketch, x: Value) -> str:
 
 
 @_kind
-def _sliced(s: Sketch) -> str:
+def _slice(s: Sketch) -> str:
     x = s.any(1)
     return f"{x.name}[{_slices(s, x)}]"
 
@@ -449,7 +449,7 @@ def _places(s: Sketch, size: int, number: int) -> str:
 
 
 @_kind
-def _indexed(s: Sketch) -> str:
+def _index(s: Sketch) -> str:
     x = s.any(1)
     axis = s.dice.number(0, x.rank - 1)
     number = s.dice.number(1, 4)
@@ -478,7 +478,7 @@ def _fits(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
 
 
 @_kind
-def _sorted(s: Sketch) -> str:
+def _sort(s: Sketch) -> str:
     x = s.any(1)
     axis = s.axis(x)
     _apart(x.numbers, axis)
@@ -510,7 +510,7 @@ def _one_hot(s: Sketch) -> str:
 
 
 @_kind
-def _counted(s: Sketch) -> str:
+def _count(s: Sketch) -> str:
     x = s.any(1)
     _clear(x.numbers)
     dtype = f"{x.name}.dtype"
@@ -518,7 +518,7 @@ def _counted(s: Sketch) -> str:
 
 
 @_kind
-def _masked(s: Sketch) -> str:
+def _mask(s: Sketch) -> str:
     x = s.any()
     _clear(x.numbers)
     test = s.dice.one(
@@ -544,7 +544,7 @@ def _softmax(s: Sketch) -> str:
 
 
 @_kind
-def _normalised(s: Sketch) -> str:
+def _normalise(s: Sketch) -> str:
     x = s.any(1)
     v, axis = x.name, s.axis(x)
     mean = f"xp.mean({v}, axis={axis}, keepdims=True)"
@@ -552,7 +552,7 @@ def _normalised(s: Sketch) -> str:
 
 
 @_kind
-def _gated(s: Sketch) -> str:
+def _gate(s: Sketch) -> str:
     x = s.any()
     return f"{s.beside(x).name} / (1.0 + xp.exp(-{x.name}))"
 
@@ -588,7 +588,7 @@ def _of_nothing(s: Sketch) -> str:
 
 
 @_kind
-def _scanned(s: Sketch) -> str:
+def _scan(s: Sketch) -> str:
     x = s.any(1)
     step = s.dice.one(
         [
@@ -608,7 +608,7 @@ def _decided(s: Sketch) -> str:
 
 
 @_kind
-def _solved(s: Sketch) -> str:
+def _solve(s: Sketch) -> str:
     x = s.any(2, 3)
     size = x.shape[-2]
     if size > 3:
@@ -626,7 +626,7 @@ def _solved(s: Sketch) -> str:
 
 
 @_kind
-def _computed_again(s: Sketch) -> str:
+def _recompute(s: Sketch) -> str:
     x = s.any()
     function = "lambda a, b: xp.sin(a) * xp.exp(-xp.square(b))"
     return f"recompute({function})({x.name}, {s.beside(x).name})"

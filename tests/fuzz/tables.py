@@ -45,7 +45,7 @@ def source_of(dataset: TableDataset) -> str:
     return f"t:input shape=[{width}]; t:output {output}; t:layers matmul(w), add(b){head};"
 
 
-async def bound(dataset: TableDataset) -> str:
+async def save_and_load(dataset: TableDataset) -> str:
     """Save and load a model of the dataset."""
     model = await NNModel.create(source=source_of(dataset), **QUIET)
     try:
@@ -64,7 +64,7 @@ async def bound(dataset: TableDataset) -> str:
     return "kept"
 
 
-async def made(case: Case) -> TableDataset:
+async def make(case: Case) -> TableDataset:
     """Return the dataset of a case."""
     options: dict[str, Any] = case["options"]
     if "text" in case:
@@ -72,11 +72,11 @@ async def made(case: Case) -> TableDataset:
     return TableDataset(case["columns"], **options)
 
 
-def checked(case: Case) -> str:
+def check(case: Case) -> str:
     """Read a table, use all of it, and keep what a model must know of it."""
     run = loop().run_until_complete
     try:
-        dataset = run(made(case))
+        dataset = run(make(case))
     except WebNNMError as error:
         if len(str(error)) > LONGEST:
             raise AssertionError(f"a message of {len(str(error))} letters") from error
@@ -96,7 +96,7 @@ def checked(case: Case) -> str:
     str(dataset.report)
     repr(dataset)
     try:
-        return run(bound(dataset))
+        return run(save_and_load(dataset))
     except WebNNMError as error:
         return f"bound, then {error.code}"
 
@@ -171,13 +171,13 @@ def texts(draw: st.DrawFn) -> str:
         line = draw(st.sampled_from(lines))
         line[:] = line[:-1] if draw(st.booleans()) else [*line, "1"]
 
-    def written(cell: str) -> str:
+    def write(cell: str) -> str:
         needed = any(letter in cell for letter in (mark, '"', "\n", "\r"))
         if quoting == "always" or (quoting == "needed" and needed):
             return '"' + cell.replace('"', '""') + '"'
         return cell
 
-    text = ending.join(mark.join(map(written, line)) for line in lines)
+    text = ending.join(mark.join(map(write, line)) for line in lines)
     return (
         draw(st.sampled_from(["", "", "\ufeff", "# a comment\n"]))
         + text
@@ -247,7 +247,7 @@ def cases(draw: st.DrawFn) -> Case:
 TARGET = Target(
     name="tables",
     cases=cases(),
-    check=checked,
+    check=check,
     save=lambda case: json.dumps(case, indent=1),
     load=json.loads,
     suffix=".json",

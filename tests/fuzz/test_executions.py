@@ -71,7 +71,7 @@ def test_a_half_may_be_kept_wider_for_one_reader_and_numbers_further_apart_diffe
     assert wrong(lambda b, x: b.floor_divide(x, x), [1, 2], [0, 1]) == [True, False]
 
 
-def resampled(b: GraphBuilder, x: Operand) -> Operand:
+def resample(b: GraphBuilder, x: Operand) -> Operand:
     return b.resample2d(x, mode="linear", sizes=[1, 5])
 
 
@@ -83,7 +83,7 @@ def resampled(b: GraphBuilder, x: Operand) -> Operand:
     ],
 )
 def test_a_next_cell_without_a_share_may_overflow_in_a_resampling(given: Any, lost: Any) -> None:
-    assert wrong(resampled, [[[given]]], [[[[NAN] * 5]]]) == lost
+    assert wrong(resample, [[[given]]], [[[[NAN] * 5]]]) == lost
 
 
 @pytest.mark.parametrize("name", ["reduce_mean", "reduce_log_sum"])
@@ -116,7 +116,7 @@ def averages(b: GraphBuilder, x: Operand) -> Operand:
     return b.average_pool2d(x, window_dimensions=[1, 2])
 
 
-def filtered(b: GraphBuilder, x: Operand) -> Operand:
+def filter_rows(b: GraphBuilder, x: Operand) -> Operand:
     return b.conv2d(x, b.constant([[[[1.0, 1.0]]]]))
 
 
@@ -132,21 +132,21 @@ def test_windows_may_lose_what_is_not_finite_and_nothing_else_may() -> None:
     not_finite, finite = [[[[NAN, 1, 2]]]], [[[[3, 1, 2]]]]
     assert wrong(averages, not_finite, [[[[-INF, 1.5]]]]) == [False, False]
     assert wrong(averages, finite, [[[[-INF, 1.5]]]]) == [True, False]
-    assert wrong(filtered, not_finite, [[[[HUGE, 3]]]]) == [False, False]
-    assert wrong(filtered, finite, [[[[HUGE, 3]]]]) == [True, False]
+    assert wrong(filter_rows, not_finite, [[[[HUGE, 3]]]]) == [False, False]
+    assert wrong(filter_rows, finite, [[[[HUGE, 3]]]]) == [True, False]
     assert wrong(lambda b, x: b.relu(x), [NAN, 1], [HUGE, 1]) == [True, False]
     assert wrong(row_sums, [[NAN], [1]], [HUGE, 1]) == [True, False]
 
 
 def test_products_may_overflow_before_a_scale_that_belongs_to_them_and_no_others_may() -> None:
-    def scaled(b: GraphBuilder, x: Operand) -> Operand:
+    def scale(b: GraphBuilder, x: Operand) -> Operand:
         return b.matmul(x * 0.125, b.constant([[1.0], [1.0]]))
 
-    def unscaled(b: GraphBuilder, x: Operand) -> Operand:
+    def unscale(b: GraphBuilder, x: Operand) -> Operand:
         return b.matmul(x, b.constant([[1.0], [1.0]]))
 
-    assert wrong(scaled, [[3e38, 3e38], [1e38, 1e38]], [[INF], [INF]]) == [False, True]
-    assert wrong(unscaled, [[4e37, 4e37]], [[INF]]) == [True]
+    assert wrong(scale, [[3e38, 3e38], [1e38, 1e38]], [[INF], [INF]]) == [False, True]
+    assert wrong(unscale, [[4e37, 4e37]], [[INF]]) == [True]
 
 
 def test_products_of_factors_may_overflow_in_another_order_within_their_own_row() -> None:
@@ -193,10 +193,10 @@ def test_the_largest_element_may_be_rounded_before_it_is_subtracted_from_itself(
 
 
 def test_signs_of_zero_differences_in_normalisations_are_free_and_no_others() -> None:
-    def normalised(b: GraphBuilder, x: Operand) -> Operand:
+    def normalise(b: GraphBuilder, x: Operand) -> Operand:
         return 1.0 / b.layer_normalization(x, axes=[1])
 
-    assert wrong(normalised, [[1, 2, 3]], [[-0.8165, -INF, 0.8165]])[1] is False
+    assert wrong(normalise, [[1, 2, 3]], [[-0.8165, -INF, 0.8165]])[1] is False
     assert wrong(lambda b, x: 1.0 / b.relu(x), [0.0], [-INF]) == [True]
 
 
@@ -216,11 +216,11 @@ def test_remainders_of_quotients_beyond_72_bits_may_be_unknown_and_no_others() -
 
 
 def test_variances_may_overflow_and_nothing_smaller_may() -> None:
-    def normalised(b: GraphBuilder, x: Operand) -> Operand:
+    def normalise(b: GraphBuilder, x: Operand) -> Operand:
         return b.layer_normalization(x, axes=[1])
 
     given = [[1e20, 1, 2], [1e18, 1, 2]]
-    assert wrong(normalised, given, [[NAN] * 3] * 2) == [False] * 3 + [True] * 3
+    assert wrong(normalise, given, [[NAN] * 3] * 2) == [False] * 3 + [True] * 3
 
 
 @pytest.mark.parametrize("name", ["cos", "sin", "tan"])

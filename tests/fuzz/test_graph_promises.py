@@ -71,14 +71,14 @@ def test_a_wrong_element_of_any_result_breaks_the_promise(name: str, error: floa
     graph, _ = given.graph()
     last = f"y{first + results}"
 
-    def moved(output: str, place: tuple[int, ...], found: dict[str, Any]) -> None:
+    def move(output: str, place: tuple[int, ...], found: dict[str, Any]) -> None:
         found[output] = found[output].copy()
         found[output][place] += error * max(1, np.abs(found[output]).max())
         found[last] = found[f"y{first}"] * 2
 
     for output in (f"y{number}" for number in range(first, first + results)):
         for place in np.ndindex(graph.outputs[output].shape):
-            assert verdict(given, partial(moved, output, place)), (output, place)
+            assert verdict(given, partial(move, output, place)), (output, place)
 
 
 def test_a_determinant_has_a_sign() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.fuzz.frame import Target
-from tests.fuzz.notation import grammatical, spoiled
+from tests.fuzz.notation import grammatical, spoil
 from webnnm.backends.reference import evaluate
 from webnnm.compiler.plan import lower
 from webnnm.core.dtypes import FORMATS, DataType, byte_length
@@ -39,18 +39,18 @@ def check(text: str) -> str:
     try:
         document = parse(text)
     except NotationError as error:
-        return _refused(error, text)
+        return _check_refusal(error, text)
     canonical = format_document(document)
     assert parse(canonical) == document, "formatting changes the syntax tree"
     assert format_document(parse(canonical)) == canonical, "formatting twice changes the text"
     try:
         _check_network(elaborate(document))
     except WebNNMError as error:
-        return _refused(error, text)
+        return _check_refusal(error, text)
     return "passed"
 
 
-def _refused(error: WebNNMError, text: str) -> str:
+def _check_refusal(error: WebNNMError, text: str) -> str:
     """Check that an error can be shown, and points into the text if it points anywhere."""
     assert re.fullmatch(r"NNM\d{3}", error.code), error.code
     assert error.message, error.code
@@ -134,7 +134,7 @@ def _dtype(dtype: DataType) -> str:
 
 TARGET = Target(
     name="texts",
-    cases=grammatical() | spoiled(),
+    cases=grammatical() | spoil(),
     check=check,
     save=str,
     load=str,

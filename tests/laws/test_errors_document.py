@@ -8,16 +8,16 @@ from tools import errors
 from webnnm.cli.error_meanings import GROUPS, MEANINGS
 
 
-def raised() -> set[str]:
+def raise_error() -> set[str]:
     return {place.code for place in errors.find_raises()}
 
 
 def test_every_code_that_is_raised_has_a_meaning() -> None:
-    assert sorted(raised() - MEANINGS.keys()) == []
+    assert sorted(raise_error() - MEANINGS.keys()) == []
 
 
 def test_every_meaning_is_that_of_a_code_that_is_raised() -> None:
-    assert sorted(MEANINGS.keys() - raised()) == []
+    assert sorted(MEANINGS.keys() - raise_error()) == []
 
 
 def test_every_code_that_the_source_mentions_has_a_meaning() -> None:

@@ -22,7 +22,7 @@ ALLOWED = {
 """File and constant → what of its environment, or which failure, the test stands in for."""
 
 
-def replaced_constants(source: str) -> Iterator[str]:
+def find_replaced_constants(source: str) -> Iterator[str]:
     """Yield the names of the constants that a test replaces or changes in place."""
     if not SUSPECT.search(source):  # parsing all tests would take seconds
         return
@@ -61,7 +61,7 @@ def test_no_test_replaces_a_constant() -> None:
     found = {
         (path.relative_to(TESTS.parent).as_posix(), name)
         for path in sorted(TESTS.rglob("*.py"))
-        for name in replaced_constants(path.read_text(encoding="utf-8"))
+        for name in find_replaced_constants(path.read_text(encoding="utf-8"))
     }
     assert sorted(found - ALLOWED.keys()) == []
     assert sorted(ALLOWED.keys() - found) == [], "these are replaced no more"
@@ -81,4 +81,4 @@ def test_no_test_replaces_a_constant() -> None:
     ],
 )
 def test_replaced_constants_are_found(source: str, names: list[str]) -> None:
-    assert list(replaced_constants(source)) == names
+    assert list(find_replaced_constants(source)) == names

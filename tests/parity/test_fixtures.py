@@ -16,7 +16,7 @@ recorded = cache(fixtures.read)
 
 
 @cache
-def computed(name: str) -> Outcome:
+def compute_case(name: str) -> Outcome:
     """Compute a case once for both of its tests."""
     case = next(case for case in CASES if str(case) == name)
     fixture = recorded()[name]
@@ -40,10 +40,10 @@ def test_fixture_is_small_and_of_the_shapes_of_the_case(case: Case) -> None:
 @every_case
 def test_results_are_those_of_pytorch(case: Case) -> None:
     expected = recorded()[str(case)].outcome.results
-    assert difference(computed(str(case)).results, expected) <= LIMIT
+    assert difference(compute_case(str(case)).results, expected) <= LIMIT
 
 
 @every_case
 def test_gradients_are_those_of_pytorch(case: Case) -> None:
     expected = recorded()[str(case)].outcome.gradients
-    assert difference(computed(str(case)).gradients, expected) <= LIMIT
+    assert difference(compute_case(str(case)).gradients, expected) <= LIMIT

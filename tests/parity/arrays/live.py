@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tests.fuzz.program_case import ARRAYS, Library, Program, weighed
+from tests.fuzz.program_case import ARRAYS, Library, Program, weigh
 from tests.fuzz.program_drawing import program
 from webnnm import value_and_grad
 
@@ -45,8 +45,8 @@ def apart(case: Program) -> float:
     """Return how far the loss of a program and its gradients are from JAX's, relatively."""
     given = [each.array() for each in case.given]
     places = tuple(range(len(given)))
-    value, slopes = value_and_grad(weighed(case, ARRAYS), places)(*map(ARRAYS.array, given))
-    theirs = jax.jit(jax.value_and_grad(weighed(case, JAX), places))
+    value, slopes = value_and_grad(weigh(case, ARRAYS), places)(*map(ARRAYS.array, given))
+    theirs = jax.jit(jax.value_and_grad(weigh(case, JAX), places))
     wanted, gradients = theirs.lower(*given).compile(QUICKLY)(*given)
     return max(_apart([value], [wanted]), _apart(slopes, gradients))
 

@@ -34,10 +34,10 @@ class Fixture:
 
 def draw_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Arrays:
     """Draw weights of a size that makes every layer count; scales of norms lie around 1."""
-    return {name: _drawn(name, shape, seed) for name, shape in shapes.items()}
+    return {name: _draw(name, shape, seed) for name, shape in shapes.items()}
 
 
-def _drawn(name: str, shape: tuple[int, ...], seed: int) -> Any:
+def _draw(name: str, shape: tuple[int, ...], seed: int) -> Any:
     random = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(shape)
     values = 2 * random - 1
     if len(shape) > 1:

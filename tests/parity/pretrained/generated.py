@@ -86,7 +86,7 @@ def settings_of(case: Case) -> dict[str, dict[str, Any]]:
     return found
 
 
-def loaded(fixture: Fixture, seed: int, backend: str = "numpy") -> PretrainedModel:
+def load(fixture: Fixture, seed: int, backend: str = "numpy") -> PretrainedModel:
     """Return the model of a case."""
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files(fixture, seed).items():

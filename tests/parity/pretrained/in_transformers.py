@@ -27,7 +27,7 @@ WANTED = (
 
 
 @contextmanager
-def _loaded(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
+def _load(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
     """Yield a model with weights of a seed, its config and the shapes of its file."""
     kind: Any = getattr(transformers, case.architecture, None)
     with tempfile.TemporaryDirectory() as folder:
@@ -44,9 +44,9 @@ def _loaded(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
         yield kind.from_pretrained(folder, **settings).eval(), Fixture(config, shapes, {}, {})
 
 
-def computed(case: Case, seed: int) -> Fixture:
+def compute(case: Case, seed: int) -> Fixture:
     """Return the config, the shapes of the weights in the file, inputs of a seed, and outputs."""
-    with _loaded(case, seed) as (model, told):
+    with _load(case, seed) as (model, told):
         told_more = getattr(model.config, "to_dict", lambda: told.config)()
         inputs = draw_inputs(case, told_more, seed)
     given = {name: torch.from_numpy(array) for name, array in inputs.items()}
@@ -59,7 +59,7 @@ def computed(case: Case, seed: int) -> Fixture:
 
 def texts(case: Case, seed: int) -> tuple[Fixture, Texts]:
     """Return what a model writes about drawn rows, each up to the token that ends it."""
-    with _loaded(case, seed) as (model, told):
+    with _load(case, seed) as (model, told):
         pass
     rows = draw_rows(told.config["vocab_size"], seed)
     ends = told.config.get("eos_token_id")

@@ -8,7 +8,7 @@ import transformers
 
 from tests.parity.pretrained import fixtures, generated
 from tests.parity.pretrained.cases import CASES
-from tests.parity.pretrained.in_transformers import computed, texts
+from tests.parity.pretrained.in_transformers import compute, texts
 from tests.parity.pretrained.outcome import LIMIT, difference, outputs
 
 
@@ -17,7 +17,7 @@ def report(seed: int) -> bool:
     print(f"\nModels of Hugging Face, transformers {transformers.__version__}, limit {LIMIT:g}")
     wrong = 0
     for case in CASES:
-        wanted = computed(case, seed)
+        wanted = compute(case, seed)
         found = difference(outputs(wanted, seed), wanted)
         wrong += found > LIMIT
         print(f"{case!s:22}  {found:.1e}{'  <- above' if found > LIMIT else ''}")
@@ -30,7 +30,7 @@ def _texts_agree(seed: int) -> bool:
     wrong = 0
     for case in generated.CASES:
         fixture, wanted = texts(case, seed)
-        model = generated.loaded(fixture, seed)
+        model = generated.load(fixture, seed)
         rows = generated.draw_rows(fixture.config["vocab_size"], seed)
         for name, settings in generated.settings_of(case).items():
             found = asyncio.run(model.generate_ids(rows, **settings))
@@ -45,7 +45,7 @@ def _texts_agree(seed: int) -> bool:
 
 def record() -> None:
     """Write the fixtures anew."""
-    fixtures.write({str(case): computed(case, fixtures.SEED) for case in CASES})
+    fixtures.write({str(case): compute(case, fixtures.SEED) for case in CASES})
     generated.write({case.name: texts(case, fixtures.SEED) for case in generated.CASES})
     size = fixtures.FILE.stat().st_size / 1000
     print(f"pretrained/{fixtures.FILE.name}: {len(CASES)} models, {size:.0f} kB")

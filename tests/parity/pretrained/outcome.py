@@ -37,7 +37,7 @@ def outputs(fixture: Fixture, seed: int, **settings: Any) -> Arrays:
     """Return the outputs of a case; `settings` are those of `from_pretrained`."""
     settings = {"backend": "numpy", "log": lambda line: None, **settings}
 
-    async def computed(folder: str) -> Arrays:
+    async def compute(folder: str) -> Arrays:
         model = await webnnm.from_pretrained(folder, **settings)
         async with model:
             return await model.predict(**fixture.inputs)
@@ -45,7 +45,7 @@ def outputs(fixture: Fixture, seed: int, **settings: Any) -> Arrays:
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files(fixture, seed).items():
             Path(folder, name).write_bytes(data)
-        return asyncio.run(computed(folder))
+        return asyncio.run(compute(folder))
 
 
 def difference(found: Arrays, fixture: Fixture) -> float:

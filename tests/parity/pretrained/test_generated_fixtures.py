@@ -29,7 +29,7 @@ class Loaded(NamedTuple):
 @pytest.fixture(scope="module", params=generated.CASES, ids=str)
 def loaded(request: pytest.FixtureRequest) -> Generator[Loaded]:
     fixture, wanted = recorded()[request.param.name]
-    model = generated.loaded(fixture, fixtures.SEED)
+    model = generated.load(fixture, fixtures.SEED)
     rows = draw_rows(fixture.config["vocab_size"], fixtures.SEED)
     yield Loaded(model, rows, wanted, settings_of(request.param))
     model.close()
@@ -84,35 +84,35 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "words"), WRONG, ids=[words for _, words in WRONG])
 def test_wrong_settings_are_named(given: dict[str, Any], words: str) -> None:
-    model = generated.loaded(recorded()["bart"][0], fixtures.SEED)
+    model = generated.load(recorded()["bart"][0], fixtures.SEED)
     with pytest.raises(DataError, match=words):
         asyncio.run(model.generate_ids([5, 6], **given))
 
 
 def test_decoders_begin_as_they_are_told() -> None:
     fixture, wanted = recorded()["bart"]
-    model = generated.loaded(fixture, fixtures.SEED)
+    model = generated.load(fixture, fixtures.SEED)
     row = draw_rows(fixture.config["vocab_size"], fixtures.SEED)[0]
     text = wanted["greedy"][0]
 
-    def written(**given: Any) -> list[int]:
+    def write(**given: Any) -> list[int]:
         return asyncio.run(model.generate_ids(row, max_new_tokens=6, **given))
 
-    assert written(decoder_input_ids=[text[:4]])[:9] == text[:9]
-    assert written(decoder_input_ids=[text[1:4]])[:9] == text[:9]  # its first token is added
+    assert write(decoder_input_ids=[text[:4]])[:9] == text[:9]
+    assert write(decoder_input_ids=[text[1:4]])[:9] == text[:9]  # its first token is added
     rows = asyncio.run(model.predict(input_ids=[row]))["logits"]
     shifted = asyncio.run(model.predict(input_ids=[row], decoder_input_ids=[[2, *row[:-1]]]))
     assert np.array_equal(np.asarray(rows), np.asarray(shifted["logits"]))
 
 
 def test_other_decoders_are_told_what_to_read() -> None:
-    model = generated.loaded(recorded()["t5"][0], fixtures.SEED)
+    model = generated.load(recorded()["t5"][0], fixtures.SEED)
     with pytest.raises(DataError, match="decoder_input_ids is needed"):
         asyncio.run(model.predict(input_ids=[[5, 6]]))
 
 
 def test_positions_that_a_model_lacks_are_refused() -> None:
-    model = generated.loaded(recorded()["m2m"][0], fixtures.SEED)
+    model = generated.load(recorded()["m2m"][0], fixtures.SEED)
     for of in ("", "decoder_"):
         inputs = {"input_ids": [[5]], "decoder_input_ids": [[5]], f"{of}input_ids": [[5] * 81]}
         with pytest.raises(DataError, match=f"{of}position_ids: 80 is not from 0 to 79"):

@@ -127,7 +127,7 @@ def test_features_of_the_other_tower_need_its_inputs() -> None:
     assert "pixel_values is needed" in found
 
 
-def _renamed(name: str, renamed: Callable[[str], str]) -> float:
+def _rename(name: str, renamed: Callable[[str], str]) -> float:
     """Return how far outputs are where the names in the file are others."""
     fixture = recorded()[name]
     given = files(fixture, fixtures.SEED)
@@ -144,7 +144,7 @@ def _renamed(name: str, renamed: Callable[[str], str]) -> float:
 
 
 def test_names_of_older_files_are_known() -> None:
-    assert _renamed("clip-text", lambda name: f"text_model.{name}") <= LIMIT
+    assert _rename("clip-text", lambda name: f"text_model.{name}") <= LIMIT
     old = {"to_q": "query", "to_k": "key", "to_v": "value", "to_out.0": "proj_attn"}
 
     def older(name: str) -> str:
@@ -152,7 +152,7 @@ def test_names_of_older_files_are_known() -> None:
             name = name.replace(f".{word}.", f".{other}.")
         return name
 
-    assert _renamed("vae-plain", older) <= LIMIT
+    assert _rename("vae-plain", older) <= LIMIT
 
 
 def test_one_time_is_that_of_all_rows() -> None:
@@ -173,7 +173,7 @@ def test_the_loop_of_the_documents_makes_pictures_of_noise() -> None:
     exec(loop, space)
     noise = np.random.default_rng(0).normal(size=(1, 4, 4, 4))
 
-    async def painted() -> list[Any]:
+    async def paint() -> list[Any]:
         models = [
             await webnnm.from_pretrained(
                 files(recorded()[name], fixtures.SEED), backend="numpy", log=lambda line: None
@@ -188,7 +188,7 @@ def test_the_loop_of_the_documents_makes_pictures_of_noise() -> None:
             model.close()
         return pictures
 
-    one, same, other = asyncio.run(painted())
+    one, same, other = asyncio.run(paint())
     assert one.shape == (1, 3, 8, 8) and np.isfinite(one).all()
     np.testing.assert_allclose(one, same, rtol=1e-3, atol=1e-4)  # at 1 the other text is nothing
     assert not np.allclose(same, other, rtol=1e-2)

@@ -12,7 +12,7 @@ from tests.parity.training.torch_training import expected
 ROUNDS = 3
 
 
-def drawn(run: Run, seed: int) -> tuple[int, Outcome]:
+def draw(run: Run, seed: int) -> tuple[int, Outcome]:
     """Return the first seed from here that leaves nothing to rounding, and PyTorch's outcome."""
     while True:
         wanted, margin = expected(run, seed)
@@ -23,7 +23,7 @@ def drawn(run: Run, seed: int) -> tuple[int, Outcome]:
 
 def apart(run: Run, seed: int) -> float:
     """Return how far webnnm is from PyTorch."""
-    seed, wanted = drawn(run, seed)
+    seed, wanted = draw(run, seed)
     return difference(asyncio.run(train(run, "numpy", seed)), wanted)
 
 
@@ -54,7 +54,7 @@ def record() -> None:
     """Write the fixtures anew. Raises `ValueError` where Lion's signs are those of rounding."""
     outcomes: dict[str, Outcome] = {}
     for run in RUNS:
-        seed, outcomes[str(run)] = drawn(run, fixtures.SEED)
+        seed, outcomes[str(run)] = draw(run, fixtures.SEED)
         if seed != fixtures.SEED:
             raise ValueError(f"{run} hangs on rounding errors: take another fixtures.SEED")
     fixtures.write(outcomes)

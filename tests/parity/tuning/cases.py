@@ -53,7 +53,7 @@ class Learnt(NamedTuple):
         return max(abs(self.loss - other.loss) / other.loss, *found)
 
 
-async def opened(fixture: Fixture, folder: str | Path) -> PretrainedModel:
+async def open_model(fixture: Fixture, folder: str | Path) -> PretrainedModel:
     """Write a model into a folder, and return it on NumPy."""
     for name, data in files(fixture, SEED).items():
         Path(folder, name).write_bytes(data)
@@ -62,7 +62,7 @@ async def opened(fixture: Fixture, folder: str | Path) -> PretrainedModel:
 
 async def learnt(fixture: Fixture, folder: str | Path) -> Learnt:
     """Return what one step of gradient descent with rate 1 tells."""
-    async with await opened(fixture, folder) as model:
+    async with await open_model(fixture, folder) as model:
         before = arrays(model)
         history = await model.train_on(
             PAIRS if model.config.get("is_encoder_decoder") else ROWS,

@@ -27,12 +27,12 @@ KINDS = {str(case): case.architecture for case in [*CASES, *generated.CASES]}
 
 async def theirs(name: str, fixture: Fixture, folder: str) -> Learnt:
     """Return the loss and the gradients of `transformers`, by the parameters of this package."""
-    async with await cases.opened(fixture, folder) as model:
+    async with await cases.open_model(fixture, folder) as model:
         before = cases.arrays(model)
     network: Any = getattr(transformers, KINDS[name]).from_pretrained(folder).eval()
     sources, targets = zip(*PAIRS, strict=True) if name in PAIRED else (ROWS, ROWS)
-    ids = padded(sources, network.config.pad_token_id or 0)
-    mask, labels = padded([[1] * len(row) for row in sources], 0), padded(targets, -100)
+    ids = pad(sources, network.config.pad_token_id or 0)
+    mask, labels = pad([[1] * len(row) for row in sources], 0), pad(targets, -100)
     loss = network(input_ids=ids, attention_mask=mask, labels=labels).loss
     loss.backward()
     torch.optim.SGD(network.parameters(), lr=1.0).step()
@@ -44,7 +44,7 @@ async def theirs(name: str, fixture: Fixture, folder: str) -> Learnt:
             return Learnt(loss.item(), cases.lengths(before, cases.arrays(model)))
 
 
-def padded(rows: Sequence[Sequence[int]], padding: int) -> Any:
+def pad(rows: Sequence[Sequence[int]], padding: int) -> Any:
     """Return rows as a tensor, padded at the end."""
     longest = max(map(len, rows))
     return torch.tensor([[*row] + [padding] * (longest - len(row)) for row in rows])
@@ -59,7 +59,7 @@ def logits(network: Any, fixture: Fixture) -> Any:
 
 async def ours_in_peft(name: str, fixture: Fixture, folder: str) -> float:
     """Return how far logits are apart where `peft` loads an adapter of this package."""
-    async with await cases.opened(fixture, folder) as model:
+    async with await cases.open_model(fixture, folder) as model:
         await cases.draw_adapter(model, ADAPTED[name][0])
         found = (await model.predict(**fixture.inputs))["logits"]
         adapter = await model.save_lora(Path(folder, "adapter"))
@@ -93,13 +93,13 @@ def of_peft(name: str, fixture: Fixture, folder: str) -> dict[str, Any]:
     }
 
 
-async def computed(name: str, fixture: Fixture) -> tuple[Learnt | None, dict[str, Any] | None]:
+async def compute(name: str, fixture: Fixture) -> tuple[Learnt | None, dict[str, Any] | None]:
     """Return what Hugging Face's packages give of a case."""
     with tempfile.TemporaryDirectory() as folder:
         learns = name in CAUSAL + PAIRED
         learnt = await theirs(name, fixture, folder) if learns else None
     with tempfile.TemporaryDirectory() as folder:
-        (await cases.opened(fixture, folder)).close()
+        (await cases.open_model(fixture, folder)).close()
         return learnt, of_peft(name, fixture, folder) if name in ADAPTED else None
 
 
@@ -125,7 +125,7 @@ def record() -> None:
     """Write the fixtures anew."""
     known = cases.models()
     names = dict.fromkeys([*CAUSAL, *PAIRED, *ADAPTED])
-    found = {name: asyncio.run(computed(name, known[name])) for name in names}
+    found = {name: asyncio.run(compute(name, known[name])) for name in names}
     told = {
         "learnt": {name: [*learnt] for name, (learnt, _) in found.items() if learnt},
         "adapters": {name: adapter for name, (_, adapter) in found.items() if adapter},

@@ -31,7 +31,7 @@ async def test_adapters_of_peft_give_its_logits(name: str, tmp_path: Path) -> No
     folder.mkdir()
     (folder / CONFIG).write_text(json.dumps(adapter["config"]))
     (folder / WEIGHTS).write_bytes(base64.b64decode(adapter["file"]))
-    async with await cases.opened(fixture, tmp_path) as model:
+    async with await cases.open_model(fixture, tmp_path) as model:
         before = np.asarray((await model.predict(**fixture.inputs))["logits"])[0, -1]
         await model.load_lora(folder)
         found = np.asarray((await model.predict(**fixture.inputs))["logits"])[0, -1]

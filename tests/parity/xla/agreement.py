@@ -84,7 +84,7 @@ def examples(folder: Path) -> Iterator[tuple[str, str, float | str]]:
         network = elaborate(parse(path.read_text("utf-8")))
         lengths: dict[str, int] = facts.get("sequence") or {}
         for kind, graph, write in _graphs(network, facts["batch"], lengths):
-            feeds = drawn(graph, facts["batch"])
+            feeds = draw(graph, facts["batch"])
             types = {o.dtype for o in (*graph.inputs.values(), *graph.outputs.values())}
             limit = "float16" if "float16" in types else "float32"
             for batch, sequence in ((facts["batch"], lengths), (None, {})):
@@ -112,7 +112,7 @@ def open_layers() -> Iterator[tuple[str, str, float | str]]:
             except WebNNMError as error:
                 yield name, "float32", error.code
             else:
-                yield name, "float32", _apart(text, graph, drawn(graph, 3))
+                yield name, "float32", _apart(text, graph, draw(graph, 3))
 
 
 def _graphs(
@@ -147,7 +147,7 @@ def _at(settings: StepSettings, batch: int, lengths: Mapping[str, int]) -> StepS
     return replace(settings, batch=batch, rows=batch, sequence=lengths)
 
 
-def drawn(graph: Graph, batch: int) -> dict[str, Any]:
+def draw(graph: Graph, batch: int) -> dict[str, Any]:
     """Return values for the inputs of a graph; all rows but the last count."""
     rng = np.random.default_rng(len(graph.inputs))
     known = {COUNT: max(1, batch - 1), RATE: 0.01, UNSCALE: 1.0, DUE: 1.0}

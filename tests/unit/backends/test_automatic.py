@@ -40,10 +40,10 @@ class Picky(ReferenceBackend):
 
 
 def opening(backend: Backend) -> Callable[[], Awaitable[Backend]]:
-    async def opened() -> Backend:
+    async def open_model() -> Backend:
         return backend
 
-    return opened
+    return open_model
 
 
 def automatic(*backends: Backend, log: Any = None) -> AutomaticBackend:

@@ -102,11 +102,11 @@ async def test_graphs_share_large_weights_and_rearrange_filters(
     sizes: list[int] = []
     session = OnnxRuntimeBackend._session
 
-    def counted(self: Any, model: Any) -> Any:
+    def count_calls(self: Any, model: Any) -> Any:
         sizes.append(sum(len(tensor.raw_data or b"") for tensor in model.graph.initializer))
         return session(self, model)
 
-    monkeypatch.setattr(OnnxRuntimeBackend, "_session", counted)
+    monkeypatch.setattr(OnnxRuntimeBackend, "_session", count_calls)
     side = 513
     assert side * side * 4 > APART
     types = {"w": [side, side], "bias": [side], "filter": [side, side, 1, 1]}

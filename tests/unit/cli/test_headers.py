@@ -56,12 +56,12 @@ def test_the_server_sends_them_however_an_address_is_written(tmp_path: Path) -> 
     (more / "_headers").write_text("/a.html\n  X-More: yes\n")
     with cli.serve.SiteServer(tmp_path, extra_roots={"added": more}) as server:
 
-        def sent(address: str, name: str) -> str | None:
+        def send(address: str, name: str) -> str | None:
             with urlopen(server.url + address) as answer:
                 assert answer.headers["X-Content-Type-Options"] == "nosniff"
                 return answer.headers[name]
 
         for address in ("/deep/a.html", "//deep/./a.html?b", "/deep/%61.html"):
-            assert sent(address, "X-One") == "1, 2"
-        assert sent("/added/a.html", "X-More") == "yes"
-        assert sent("/a.html", "X-More") is None
+            assert send(address, "X-One") == "1, 2"
+        assert send("/added/a.html", "X-More") == "yes"
+        assert send("/a.html", "X-More") is None

@@ -231,23 +231,23 @@ def test_what_cannot_be_converted(
 ) -> None:
     out = tmp_path / "ours.safetensors"
 
-    def refused(*more: str) -> tuple[int, str]:
+    def catch_error(*more: str) -> tuple[int, str]:
         code = main(["convert", weights, "--out", str(out), *more])
         assert not out.exists()
         return code, capsys.readouterr().err
 
-    code, told = refused()
+    code, told = catch_error()
     assert code == 2 and "--model MODEL" in told
-    code, told = refused("--mapping", "n.json")
+    code, told = catch_error("--mapping", "n.json")
     assert code == 2 and "--mapping without --model" in told
-    code, told = refused("--model", model)
+    code, told = catch_error("--model", model)
     assert code == 1 and told.endswith('FILE holds {"w1": {"transposed": "fc.weight"}}\n')
-    code, told = refused("--model", model, "--mapping", str(tmp_path / "none.json"))
+    code, told = catch_error("--model", model, "--mapping", str(tmp_path / "none.json"))
     assert code == 2 and "NNM715" in told
     (tmp_path / "names.json").write_text("{")
-    code, told = refused("--model", model, "--mapping", str(tmp_path / "names.json"))
+    code, told = catch_error("--model", model, "--mapping", str(tmp_path / "names.json"))
     assert code == 2 and "not a name map" in told
-    code, told = refused("--model", model, "--partial")
+    code, told = catch_error("--model", model, "--partial")
     assert code == 1 and "NNM710" in told
 
 

@@ -31,7 +31,7 @@ def chromium_limits() -> dict[str, Any]:
     return json.loads(text)["limits"]
 
 
-def built(make: Make) -> Graph:
+def build_graph(make: Make) -> Graph:
     """Return the graph of a function; a single result is named "y"."""
     b = GraphBuilder()
     made = make(b)

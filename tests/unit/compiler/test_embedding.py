@@ -12,7 +12,7 @@ from webnnm.compiler.plan import Plan, lower
 from webnnm.core.arrays import HostArray
 
 
-def tied(rows: int = 1) -> Plan:
+def tie(rows: int = 1) -> Plan:
     """Scores of rows of a table against all of its rows, as in language models."""
     b = GraphBuilder()
     table = b.input("table", "float32", [5, 16])
@@ -30,7 +30,7 @@ def held(plan: Plan) -> list[dict[str, Any]]:
 
 
 def test_a_constant_that_is_transposed_and_used_is_there_twice() -> None:
-    plan = embed_constants(tied(), {"table": 7, "scale": 8})
+    plan = embed_constants(tie(), {"table": 7, "scale": 8})
     assert [*plan.inputs] == ["ids"]
     assert [(each["tensor"], each["length"]) for each in held(plan)] == [
         (7, 320),
@@ -44,7 +44,7 @@ def test_a_constant_that_is_transposed_and_used_is_there_twice() -> None:
 
 
 def test_for_many_rows_it_is_there_once() -> None:
-    assert len(held(embed_constants(tied(2), {"table": 7}))) == 1
+    assert len(held(embed_constants(tie(2), {"table": 7}))) == 1
 
 
 def test_a_constant_that_is_only_transposed_is_there_once() -> None:
@@ -65,14 +65,14 @@ def test_a_constant_that_is_only_transposed_is_there_once() -> None:
     ],
 )
 def test_what_is_too_large_stays_an_input(room: int, inputs: list[str], copied: bool) -> None:
-    plan = embed_constants(tied(), {"table": 7, "scale": 8}, graph_bytes=room)
+    plan = embed_constants(tie(), {"table": 7, "scale": 8}, graph_bytes=room)
     assert [name for name in plan.inputs if name != "ids"] == inputs
-    assert (plan.content["operators"] != tied().content["operators"]) == copied
+    assert (plan.content["operators"] != tie().content["operators"]) == copied
 
 
 def test_values_on_the_host_lie_beside_the_plan() -> None:
     array = HostArray.of([[1.0] * 16] * 5, "float32")
-    plan = embed_constants(tied(), {"table": array, "scale": 8})
+    plan = embed_constants(tie(), {"table": array, "scale": 8})
     assert plan.beside == (array.data,)
     places = [(each.get("tensor"), each.get("beside")) for each in plan.content["constants"]]
     assert places == [(None, 0), (8, None), (None, 0)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.backends.fake_webnn import FakeWebNN
-from tests.unit.compiler.legalising import built, chromium_limits, legalise
+from tests.unit.compiler.legalising import build_graph, chromium_limits, legalise
 from webnnm.backends.reference import evaluate
 from webnnm.backends.webnn import WebNNBackend
 from webnnm.compiler.four_bits import storage_type
@@ -38,13 +38,13 @@ def table(b: GraphBuilder, dtype: Any) -> Operand:
     return b.constant([ENDS[dtype], ENDS[dtype][::-1]], dtype)
 
 
-def dequantized(b: GraphBuilder, x: Operand) -> Operand:
+def dequantize(b: GraphBuilder, x: Operand) -> Operand:
     ones = [1] * x.rank
     scale, zero_point = b.constant([0.5], shape=ones), b.constant([1], x.dtype, ones)
     return b.dequantize_linear(x, scale, zero_point)
 
 
-def quantized(b: GraphBuilder, dtype: Any) -> Operand:
+def quantize(b: GraphBuilder, dtype: Any) -> Operand:
     x = b.input("f", "float32", [6])
     return b.quantize_linear(x, b.constant([0.3]), b.constant([2], dtype))
 
@@ -73,9 +73,9 @@ CASES: dict[str, Callable[[GraphBuilder, Any], Operand | dict[str, Operand]]] = 
     "scalar input": lambda b, t: b.input("s", t, []) + 1,
     "comparison": lambda b, t: b.greater(ends(b, t), 2),
     "place of the largest": lambda b, t: b.arg_max(ends(b, t), axis=0),
-    "quantised": quantized,
-    "quantised and back": lambda b, t: dequantized(b, quantized(b, t)),
-    "dequantised input": lambda b, t: dequantized(b, ends(b, t)),
+    "quantised": quantize,
+    "quantised and back": lambda b, t: dequantize(b, quantize(b, t)),
+    "dequantised input": lambda b, t: dequantize(b, ends(b, t)),
     "two outputs": lambda b, t: {"y": ends(b, t) + 1, "z": b.neg(b.cast(ends(b, t, "w"), "int32"))},
 }
 
@@ -83,7 +83,7 @@ CASES: dict[str, Callable[[GraphBuilder, Any], Operand | dict[str, Operand]]] = 
 @pytest.mark.parametrize("dtype", ENDS)
 @pytest.mark.parametrize("make", CASES.values(), ids=CASES)
 def test_numbers_are_the_same(make: Any, dtype: str, limits: dict[str, Any]) -> None:
-    graph = built(lambda b: make(b, dtype))
+    graph = build_graph(lambda b: make(b, dtype))
     fitted, rewrites = legalise(graph, limits)
     known = Limits(limits)
     for node in fitted.nodes():
@@ -112,30 +112,30 @@ def test_numbers_are_the_same(make: Any, dtype: str, limits: dict[str, Any]) -> 
 
 
 def test_weights_of_four_bits_stay_where_they_are_dequantised(limits: dict[str, Any]) -> None:
-    graph = built(lambda b: dequantized(b, table(b, "int4")))
+    graph = build_graph(lambda b: dequantize(b, table(b, "int4")))
     assert legalise(graph, limits) == (graph, [])
 
 
 def test_constants_that_stay_are_those_that_nothing_else_reads(limits: dict[str, Any]) -> None:
     def make(b: GraphBuilder) -> dict[str, Operand]:
         rows = b.gather(table(b, "int4"), b.constant([1], "int32"))
-        return {"y": dequantized(b, rows), "z": dequantized(b, b.constant([[1, 2]], "int4"))}
+        return {"y": dequantize(b, rows), "z": dequantize(b, b.constant([[1, 2]], "int4"))}
 
-    fitted, _ = legalise(built(make), limits)
+    fitted, _ = legalise(build_graph(make), limits)
     found = [n.types[0] for n in fitted.nodes() if isinstance(n, ConstantNode)]
     assert TensorType("int8", (2, 5)) in found
     assert TensorType("int4", (1, 2)) in found
 
 
 def test_an_input_that_will_be_a_constant_stays(limits: dict[str, Any]) -> None:
-    graph = built(lambda b: dequantized(b, ends(b, "int4")))
+    graph = build_graph(lambda b: dequantize(b, ends(b, "int4")))
     assert legalise(graph, limits, fixed=["x"]) == (graph, [])
     fitted, _ = legalise(graph, limits)
     assert [n.types[0] for n in fitted.nodes() if isinstance(n, InputNode)] == [("uint8", (3,))]
 
 
 def test_a_backend_that_computes_four_bits_is_left_alone() -> None:
-    graph = built(lambda b: ends(b, "int4") + 1)
+    graph = build_graph(lambda b: ends(b, "int4") + 1)
     assert legalise(graph, {"add": {}, "cast": {}}) == (graph, [])
     assert storage_type(Limits({"cast": {}}), TensorType("int4", (3,))) == ("int4", (3,))
     assert storage_type(Limits({"add": {}}), TensorType("int4", (3,))) == ("uint8", (2,))
@@ -144,7 +144,7 @@ def test_a_backend_that_computes_four_bits_is_left_alone() -> None:
 async def test_tensors_are_bytes_and_graphs_are_told_apart(limits: dict[str, Any]) -> None:
     bridge = FakeWebNN(limits=limits)
     backend = await WebNNBackend.open(bridge=bridge)  # type: ignore[arg-type]
-    executable = await backend.compile(built(lambda b: ends(b, "int4") + 1))
+    executable = await backend.compile(build_graph(lambda b: ends(b, "int4") + 1))
     assert executable.inputs == {"x": ("int4", (5,))}
     assert executable.outputs == {"y": ("int4", (5,))}
     assert bridge.built[-1].inputs == {"x": ("uint8", (3,))}
@@ -160,8 +160,8 @@ async def test_tensors_that_become_constants_are_weights_where_they_fit(
 ) -> None:
     backend = await WebNNBackend.open(bridge=(bridge := FakeWebNN(limits=limits)))  # type: ignore[arg-type]
     backend.unpacks = False
-    graph = built(
-        lambda b: {"y": dequantized(b, b.input("w", "int4", [32])), "z": ends(b, "uint8") * 1}
+    graph = build_graph(
+        lambda b: {"y": dequantize(b, b.input("w", "int4", [32])), "z": ends(b, "uint8") * 1}
     )
     weights = await backend.tensor(TensorType("int4", (32,)), HostArray.of([3] * 32, "int4"))
     backend.max_constant_bytes = room

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.compiler.legalising import Make, built, chromium_limits, legalise
+from tests.unit.compiler.legalising import Make, build_graph, chromium_limits, legalise
 from tests.unit.ops.cases import CASES, build
 from webnnm import ops
 from webnnm.backends.reference import evaluate
@@ -49,7 +49,7 @@ def values_for(graph: Graph) -> dict[str, Any]:
 
 def check(make: Make, limits: dict[str, Any]) -> tuple[Graph, list[str]]:
     """Legalise a graph; the result fits, and computes what the graph computed."""
-    graph = built(make)
+    graph = build_graph(make)
     fitted, rewrites = legalise(graph, limits)
     # These alone may be put up twice, and then their views be views of views.
     reasons = [trap.reason for trap in (*traps.GUARDS, *traps.views.TRAPS)]
@@ -103,7 +103,7 @@ FITTING: dict[str, Make] = {
 
 @pytest.mark.parametrize("make", FITTING.values(), ids=FITTING)
 def test_a_graph_that_fits_comes_back_as_it_is(make: Make, limits: dict[str, Any]) -> None:
-    graph = built(make)
+    graph = build_graph(make)
     fitted, rewrites = legalise(graph, limits)
     assert fitted is graph
     assert rewrites == []
@@ -215,7 +215,7 @@ def test_a_graph_that_does_not_fit_is_rewritten(
 
 def test_a_large_constant_is_put_together_from_parts() -> None:
     table = [[float(3 * row + column) for column in range(3)] for row in range(9)]
-    graph = built(lambda b: b.input("x", "float32", [9, 3]) + b.constant(table))
+    graph = build_graph(lambda b: b.input("x", "float32", [9, 3]) + b.constant(table))
     split = rewrite(graph, lambda b, node: split_constant(b, node, max_bytes=40))
     assert [constant["length"] for constant in lower(split).content["constants"]] == [40, 40, 28]
     feeds = {"x": np.zeros((9, 3))}
@@ -294,11 +294,11 @@ def test_what_nothing_can_stand_in_for_is_refused(
 def test_an_operator_that_the_browser_lacks_is_refused(limits: dict[str, Any]) -> None:
     fewer = {name: entry for name, entry in limits.items() if name != "tanh"}
     with pytest.raises(BackendError, match=r"NNM505: tanh: .* no such operator"):
-        legalise(built(lambda b: b.tanh(b.input("x", "float32", [2]))), fewer)
+        legalise(build_graph(lambda b: b.tanh(b.input("x", "float32", [2]))), fewer)
 
 
 def test_too_many_constants_are_refused_before_the_browser_dies() -> None:
-    graph = built(lambda b: b.input("x", "float32", [4]) + b.constant([1.0] * 4))
+    graph = build_graph(lambda b: b.input("x", "float32", [4]) + b.constant([1.0] * 4))
     check_constants(graph, max_bytes=16)
     with pytest.raises(BackendError, match="NNM409: the graph has 16 bytes of constants"):
         check_constants(graph, max_bytes=15)
@@ -318,13 +318,13 @@ def test_an_input_of_a_type_that_the_browser_does_not_hold_is_refused(
     without = copy.deepcopy(limits)
     without["input"]["dataTypes"].remove("float16")
     with pytest.raises(BackendError, match=r'NNM505: the input "x" is float16\[2\]; .* holds'):
-        legalise(built(lambda b: b.input("x", "float16", [2]) * 2), without)
+        legalise(build_graph(lambda b: b.input("x", "float16", [2]) * 2), without)
 
 
 def test_no_way_through_a_type_that_cannot_be_cast(limits: dict[str, Any]) -> None:
     without = copy.deepcopy(limits)
     without["cast"]["input"]["dataTypes"].remove("uint8")
-    graph = built(lambda b: b.input("x", "uint8", [3]) + 1)
+    graph = build_graph(lambda b: b.input("x", "uint8", [3]) + 1)
     with pytest.raises(BackendError, match=r"add: .* does not support uint8"):
         legalise(graph, without)
 

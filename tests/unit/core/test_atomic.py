@@ -49,7 +49,7 @@ def test_what_cannot_be_written_says_why(tmp_path: Path) -> None:
     assert isinstance(caught.value.__cause__, OSError)
 
 
-def left_over(path: Path, mark: str, seconds: float = 90) -> Path:
+def find_left_over(path: Path, mark: str, seconds: float = 90) -> Path:
     """Make a file as a process leaves it that was killed so many seconds ago."""
     found = path.with_name(f"{path.name}.tmp-{mark}")
     found.write_bytes(b"half of it")
@@ -60,12 +60,12 @@ def left_over(path: Path, mark: str, seconds: float = 90) -> Path:
 
 def test_what_killed_processes_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
-    left_over(path, "0123456789abcdef")
+    find_left_over(path, "0123456789abcdef")
     # As earlier versions called them, by processes whose number is another one's by now.
-    left_over(path, f"{os.getpid()}-1234567")
-    left_over(path, f"{os.getppid()}-0")
-    young = left_over(path, "00000000000000ff", 0)
-    other = left_over(tmp_path / "b.bin", "0123456789abcdef")
+    find_left_over(path, f"{os.getpid()}-1234567")
+    find_left_over(path, f"{os.getppid()}-0")
+    young = find_left_over(path, "00000000000000ff", 0)
+    other = find_left_over(tmp_path / "b.bin", "0123456789abcdef")
     alike = tmp_path / "a.bin.tmp-notes"
     alike.write_bytes(b"")
     write_atomically(path, [b"x"])
@@ -290,7 +290,7 @@ def test_a_file_that_is_being_written_here_is_left_alone(tmp_path: Path) -> None
     assert path.read_bytes() == b"slowest"
 
 
-def killed_at_every_moment(folder: str) -> tuple[int, list[int], list[int]]:
+def kill_at_every_moment(folder: str) -> tuple[int, list[int], list[int]]:
     """Kill processes that write a file; return their number, and what they left."""
     path = Path(folder) / "a.bin"
     size, pieces = 40_000, 8
@@ -319,7 +319,7 @@ def killed_at_every_moment(folder: str) -> tuple[int, list[int], list[int]]:
 
 @pytest.mark.skipif(sys.platform in ("emscripten", "win32"), reason="no processes to kill here")
 def test_a_process_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
-    every, seen, left = in_new_process(killed_at_every_moment, str(tmp_path))
+    every, seen, left = in_new_process(kill_at_every_moment, str(tmp_path))
     print(f"{every} moments; files not finished had {left} bytes")
     assert every > 100
     assert seen == [0, 1, 2]

@@ -13,7 +13,7 @@ from urllib.response import addinfourl
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, sharded, write
+from tests.unit.transformers.folders import CONFIG, write, write_shards
 from webnnm import DataError
 from webnnm.data.files.addresses import may_redirect
 
@@ -43,8 +43,8 @@ class Hub:
         return found
 
 
-async def loaded(folder: Path, monkeypatch: pytest.MonkeyPatch, store: str) -> Hub:
-    folder = write(folder, CONFIG, sharded())
+async def load(folder: Path, monkeypatch: pytest.MonkeyPatch, store: str) -> Hub:
+    folder = write(folder, CONFIG, write_shards())
     hub = Hub({path.name: path.read_bytes() for path in folder.iterdir()}, store)
     for handler, name in (("HTTPSHandler", "https_open"), ("HTTPHandler", "http_open")):
         monkeypatch.setattr(getattr(urllib.request, handler), name, lambda *each: hub.answer(*each))
@@ -70,7 +70,7 @@ async def loaded(folder: Path, monkeypatch: pytest.MonkeyPatch, store: str) -> H
 async def test_shards_come_from_the_store_of_a_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, reached: bool
 ) -> None:
-    hub = await loaded(tmp_path, monkeypatch, store)
+    hub = await load(tmp_path, monkeypatch, store)
     shards = [each for each in hub.asked if each.startswith(f"{store}model-0000")]
     assert len(shards) == (2 if reached else 0)
     assert f"{HUB}model-00001-of-00002.safetensors" in hub.asked

@@ -11,7 +11,7 @@ from webnnm.core.random import Stream
 from webnnm.data import Dataset, Field
 
 
-def numbered(rows: int = 10, **options: Any) -> Dataset:
+def number_rows(rows: int = 10, **options: Any) -> Dataset:
     """Rows [n, -n] with the output n + ½, in the order of their numbers."""
     return Dataset(
         {"x": [[n, -n] for n in range(rows)]},
@@ -25,7 +25,7 @@ def first_column(values: Any) -> list[int]:
 
 
 def test_sizes_of_subsets() -> None:
-    data = numbered(split=(0.6, 0.1, 0.3))
+    data = number_rows(split=(0.6, 0.1, 0.3))
     sizes = {subset: data.size(subset) for subset in ("training", "validation", "testing", "full")}
     assert sizes == {"training": 6, "validation": 1, "testing": 3, "full": 10}
     assert [data.num_batches(subset) for subset in sizes] == [2, 1, 1, 3]
@@ -33,7 +33,7 @@ def test_sizes_of_subsets() -> None:
 
 
 def test_fields() -> None:
-    data = numbered()
+    data = number_rows()
     assert data.inputs == {"x": Field((2,), "float32")}
     assert data.outputs == {"y": Field((), "float32")}
 
@@ -46,7 +46,7 @@ def test_single_arrays_are_called_model() -> None:
 @pytest.mark.parametrize("subset", ["training", "testing", "full"])
 @pytest.mark.parametrize("batch_size", [1, 3, 4, 7, 50])
 def test_batches_hold_every_row_once_and_zeros_behind(subset: str, batch_size: int) -> None:
-    data = numbered(batch_size=batch_size)
+    data = number_rows(batch_size=batch_size)
     batches = list(data.batches(subset, epoch=3))
     assert len(batches) == data.num_batches(subset)
     rows: list[int] = []
@@ -76,7 +76,7 @@ def test_padding_keeps_the_type(dtype: Any) -> None:
 
 
 def test_a_resident_trainer_sees_the_rows_of_the_batches() -> None:
-    data = numbered(23, method="random", seed=9)
+    data = number_rows(23, method="random", seed=9)
     inputs, outputs = data.arrays("training")
     assert first_column(inputs["x"]) == list(data.rows("training"))
     for epoch in range(3):
@@ -90,14 +90,14 @@ def test_a_resident_trainer_sees_the_rows_of_the_batches() -> None:
 
 
 def test_the_order_is_that_of_the_stream() -> None:
-    data = numbered(20)
+    data = number_rows(20)
     assert data.order("training", 6, seed=3) == Stream(3, 2, 6).permutation(14)
 
     assert data.order("training", 6, shuffle=False) == list(range(14))
 
 
 def test_the_order_depends_on_seed_and_epoch_alone() -> None:
-    data = numbered(20)
+    data = number_rows(20)
     expected = data.order("training", 2, seed=1)
     for epoch in range(5):
         list(data.batches("training", epoch))
@@ -109,18 +109,18 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 @pytest.mark.parametrize("subset", ["validation", "testing"])
 @pytest.mark.parametrize("shuffle", [None, True, False])
 def test_validation_and_testing_are_never_shuffled(subset: str, shuffle: bool | None) -> None:
-    data = numbered(20, split=(0, 0.5, 0.5))
+    data = number_rows(20, split=(0, 0.5, 0.5))
     assert data.order(subset, 1, shuffle) == list(range(10))
 
 
 def test_the_whole_is_shuffled_on_request() -> None:
-    data = numbered(20)
+    data = number_rows(20)
     assert data.order("full", 1) == list(range(20))
     assert data.order("full", 1, shuffle=True) == Stream(0, 2, 1).permutation(20)
 
 
 def test_batches_have_cursors_of_their_own() -> None:
-    data = numbered(split=(0.6, 0.4, 0))
+    data = number_rows(split=(0.6, 0.4, 0))
     training = data.batches("training", shuffle=False)
     assert next(training).indices == [0, 1, 2, 3]
     assert [batch.indices for batch in data.batches("validation")] == [[6, 7, 8, 9]]
@@ -130,7 +130,7 @@ def test_batches_have_cursors_of_their_own() -> None:
 
 @pytest.mark.parametrize("subset", ["validaton", "", "Training"])
 def test_unknown_subsets_are_refused(subset: str) -> None:
-    data = numbered()
+    data = number_rows()
     for call in (data.size, data.arrays, data.batches, data.num_batches, data.order):
         with pytest.raises(DataError, match=f'unknown subset "{subset}"') as caught:
             call(subset)
@@ -138,7 +138,7 @@ def test_unknown_subsets_are_refused(subset: str) -> None:
 
 
 def test_empty_subsets_are_refused_where_rows_are_wanted() -> None:
-    data = numbered(name="numbers")
+    data = number_rows(name="numbers")
     assert (data.size("validation"), data.num_batches("validation")) == (0, 0)
     for call in (data.arrays, data.batches, data.statistics):
         with pytest.raises(DataError, match='"validation" of numbers has no rows') as caught:
@@ -147,7 +147,7 @@ def test_empty_subsets_are_refused_where_rows_are_wanted() -> None:
 
 
 def test_the_batch_size_is_at_least_1() -> None:
-    data = numbered()
+    data = number_rows()
     data.set_batch_size(5)
     assert (data.batch_size, data.num_batches("training")) == (5, 2)
     data.batch_size = 7
@@ -160,11 +160,11 @@ def test_the_batch_size_is_at_least_1() -> None:
 
 
 def test_sample_is_one_row_of_the_whole() -> None:
-    inputs, outputs = numbered().sample(3)
+    inputs, outputs = number_rows().sample(3)
     assert (inputs["x"].shape, inputs["x"].tolist()) == ((2,), [3, -3])
     assert (outputs["y"].shape, outputs["y"].tolist()) == ((), 3.5)
     with pytest.raises(DataError, match="of 10 do not exist"):
-        numbered().sample(10)
+        number_rows().sample(10)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_labels() -> None:
 
 
 def test_map_renames_fields() -> None:
-    data = numbered(standardize=True)
+    data = number_rows(standardize=True)
     other = data.map(to_model={"x": "pixels", "y": "digit"})
     assert (list(other.inputs), list(other.outputs)) == (["pixels"], ["digit"])
     assert list(other.standardization) == ["pixels"]
@@ -251,7 +251,7 @@ def test_map_renames_fields() -> None:
 
 def test_map_refuses_unknown_and_equal_names() -> None:
     with pytest.raises(DataError, match='no field "w"') as caught:
-        numbered().map(to_model={"w": "model"})
+        number_rows().map(to_model={"w": "model"})
     assert caught.value.code == "NNM710"
     data = Dataset({"left": [1.0], "right": [2.0]}, [0.5])
     with pytest.raises(DataError, match="one name"):
@@ -268,7 +268,7 @@ def test_javascript_spellings() -> None:
 
 
 def test_javascript_cursors_are_one_per_subset() -> None:
-    data = numbered(split=(0.6, 0.4, 0), batch_size=3)
+    data = number_rows(split=(0.6, 0.4, 0), batch_size=3)
     data.prepareBatches("training")
     first = data.getNextBatch("training")
     validation = data.getNextBatch("validation")
@@ -286,5 +286,5 @@ def test_javascript_cursors_are_one_per_subset() -> None:
 @pytest.mark.parametrize("batch_size", [0, -1, 2.0, None, 2**31, 10**30])
 def test_batches_have_a_number_of_rows_that_devices_count(batch_size: Any) -> None:
     with pytest.raises(DataError) as caught:
-        numbered(batch_size=batch_size)
+        number_rows(batch_size=batch_size)
     assert caught.value.code == "NNM704"

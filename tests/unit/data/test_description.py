@@ -9,25 +9,25 @@ import pytest
 from webnnm import DataError, TableDataset, describe_table, read_csv, suggest_model
 
 
-def described(cells: list[Any]) -> Any:
+def describe(cells: list[Any]) -> Any:
     (found,) = describe_table({"c": cells})
     return found
 
 
 def test_numbers_have_bounds_and_missing_cells() -> None:
-    found = described(["1.5", "", "?", "-3", "2e2"])
+    found = describe(["1.5", "", "?", "-3", "2e2"])
     assert (found.content, found.low, found.high, found.missing) == ("number", -3, 200, 2)
     assert str(found) == "c: number, -3 … 200, 2 missing"
     assert not found.problem
 
 
 def test_words_that_repeat_are_categories_and_others_texts() -> None:
-    found = described(["red", "blue", "red", "red", ""])
+    found = describe(["red", "blue", "red", "red", ""])
     assert (found.content, found.missing) == ("category", 1)
     assert found.values == (("red", 3), ("blue", 1))
-    assert described([f"name {k}" for k in range(10)]).content == "text"
-    assert described([f"street {k % 60}" for k in range(600)]).content == "text"
-    assert described([True, False, False, True]).content == "number"
+    assert describe([f"name {k}" for k in range(10)]).content == "text"
+    assert describe([f"street {k % 60}" for k in range(600)]).content == "text"
+    assert describe([True, False, False, True]).content == "number"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_words_that_repeat_are_categories_and_others_texts() -> None:
     ],
 )
 def test_what_is_wrong_with_a_column_is_told(cells: list[str], content: str, problem: str) -> None:
-    found = described(cells)
+    found = describe(cells)
     assert found.content == content
     assert problem in found.problem
     assert problem in str(found)
@@ -80,21 +80,21 @@ def test_rows_of_unequal_length_are_told_with_their_line() -> None:
         read_csv("a;b;c\n1;2;3\n4;5\n", delimiter="auto")
 
 
-def suggested(rows: int, label: list[Any], **options: Any) -> str:
+def suggest(rows: int, label: list[Any], **options: Any) -> str:
     table = {"x": [float(k) for k in range(rows)], "colour": ["red", "blue"] * (rows // 2)}
     return suggest_model(TableDataset({**table, "label": label}, split=(1, 0, 0), **options))
 
 
 def test_the_model_suits_the_target_and_grows_with_the_rows() -> None:
-    classes = suggested(40, ["a", "b", "c", "a"] * 10)
+    classes = suggest(40, ["a", "b", "c", "a"] * 10)
     assert "input shape=[3]" in classes
     assert "output shape=[3]" in classes
     assert "dense(shape=[8], activation=relu),\n  dense(shape=[3], activation=softmax)" in classes
-    numbers = suggested(40, ["a", "b"] * 20, sparse=True)
+    numbers = suggest(40, ["a", "b"] * 20, sparse=True)
     assert "output shape=[2]" in numbers
-    quantity = suggested(400, [k / 7 for k in range(400)])
+    quantity = suggest(400, [k / 7 for k in range(400)])
     assert "dense(shape=[64], activation=relu),\n  matmul(w),\n  add(b);" in quantity
-    assert suggested(2000, [k / 7 for k in range(2000)]).count("activation=relu") == 2
+    assert suggest(2000, [k / 7 for k in range(2000)]).count("activation=relu") == 2
 
 
 @pytest.mark.alike

@@ -18,7 +18,7 @@ ROWS = [[float(n), float(n % 4)] for n in range(12)]
 NUMBERS = [n % 3 for n in range(12)]
 
 
-def refused(labels: Any, text: str = TEXT, **options: Any) -> DataError:
+def catch_error(labels: Any, text: str = TEXT, **options: Any) -> DataError:
     """Return the error that a review of these labels ends in."""
     with pytest.raises(DataError) as caught:
         review(text, Dataset(ROWS, labels, **options))
@@ -38,7 +38,7 @@ def refused(labels: Any, text: str = TEXT, **options: Any) -> DataError:
     ],
 )
 def test_labels_are_told_apart(labels: Any, message: str, hint: str) -> None:
-    error = refused(labels)
+    error = catch_error(labels)
     assert message in error.message
     assert hint in error.hint
 
@@ -46,7 +46,7 @@ def test_labels_are_told_apart(labels: Any, message: str, hint: str) -> None:
 @pytest.mark.parametrize("column", [[0.0, 1.0], [[0.0], [1.0]]])
 def test_yes_and_no_are_not_two_classes_by_themselves(column: Any) -> None:
     two = TEXT.replace("[3]", "[2]")
-    error = refused(column * 6, two)
+    error = catch_error(column * 6, two)
     assert "0 and 1 as float32, which means yes and no, not 2 classes" in error.message
     assert "shape=[1]" in error.hint
     assert review(two, Dataset(ROWS, column * 6, kinds={"model": "classes"}))

@@ -14,19 +14,19 @@ SHAPES = ("moons", "circles", "spirals", "xor")
 every_shape = pytest.mark.parametrize("shape", SHAPES)
 
 
-def made(shape: str, *given: Any, **options: Any) -> Any:
+def make(shape: str, *given: Any, **options: Any) -> Any:
     return getattr(webnnm, f"make_{shape}")(*given, **options)
 
 
 @every_shape
 def test_the_same_seed_gives_the_same_points(shape: str) -> None:
-    assert made(shape, 50, seed=3) == made(shape, 50, seed=3)
-    assert made(shape, 50, seed=3) != made(shape, 50, seed=4)
+    assert make(shape, 50, seed=3) == make(shape, 50, seed=3)
+    assert make(shape, 50, seed=3) != make(shape, 50, seed=4)
 
 
 @every_shape
 def test_classes_are_of_one_size_and_lie_around_the_middle(shape: str) -> None:
-    points, classes = made(shape, 201, noise=0)
+    points, classes = make(shape, 201, noise=0)
     assert len(points) == len(classes) == 201
     assert classes.count(0) - classes.count(1) == 1
     assert all(abs(value) <= 1 for point in points for value in point)
@@ -36,18 +36,18 @@ def test_classes_are_of_one_size_and_lie_around_the_middle(shape: str) -> None:
 
 @every_shape
 def test_noise_moves_points_by_its_deviation(shape: str) -> None:
-    still, _ = made(shape, 2000, noise=0)
-    moved, _ = made(shape, 2000, noise=0.1)
+    still, _ = make(shape, 2000, noise=0)
+    moved, _ = make(shape, 2000, noise=0.1)
     away = [b - a for p, q in zip(still, moved, strict=True) for a, b in zip(p, q, strict=True)]
     assert math.sqrt(sum(d * d for d in away) / len(away)) == pytest.approx(0.1, rel=0.05)
     with pytest.raises(DataError, match="noise=-1"):
-        made(shape, noise=-1)
+        make(shape, noise=-1)
     with pytest.raises(DataError, match="rows=1"):
-        made(shape, 1)
+        make(shape, 1)
 
 
 def nearest_of_another_class(shape: str) -> float:
-    points, classes = made(shape, 400, noise=0)
+    points, classes = make(shape, 400, noise=0)
     one = [p for p, c in zip(points, classes, strict=True) if c]
     other = [p for p, c in zip(points, classes, strict=True) if not c]
     return min(math.dist(p, q) for p in one for q in other)
@@ -80,4 +80,4 @@ def test_counts_and_noise_that_are_no_such_numbers_are_refused(
     shape: str, options: dict[str, Any]
 ) -> None:
     with pytest.raises(DataError, match="NNM704"):
-        made(shape, **options)
+        make(shape, **options)

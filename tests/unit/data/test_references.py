@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, sharded, write
+from tests.unit.transformers.folders import CONFIG, write, write_shards
 from webnnm import DataError, ModelError, NNModel
 from webnnm.core.arrays import HostArray
 from webnnm.data.files.references import read_path, read_reference, refer
@@ -279,7 +279,7 @@ async def test_weights_and_shards_below_are_loaded(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None, "references": tmp_path}
     model = await NNModel.create(path=str(tmp_path / "far" / "net.nnm"), **settings)
     model.close()
-    files = {name.replace("model-", "w/model-"): data for name, data in sharded().items()}
+    files = {name.replace("model-", "w/model-"): data for name, data in write_shards().items()}
     index = "model.safetensors.index.json"
     files[index] = files[index].replace(b"model-0", b"w/model-0")
     pretrained = await webnnm.from_pretrained(

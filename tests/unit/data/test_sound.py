@@ -65,12 +65,12 @@ def test_without_soundfile_an_error_says_what_to_do(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(not ON_DESKTOP, reason="pages have microphones")
 def test_there_are_no_microphones_on_desktops() -> None:
-    async def opened() -> None:
+    async def open_model() -> None:
         async with Microphone():
             pass
 
     with pytest.raises(BackendError, match="microphones can only be opened in pages"):
-        asyncio.run(opened())
+        asyncio.run(open_model())
 
 
 @pytest.mark.parametrize("rate", [8000, 11_025, 44_100, 48_000])
@@ -80,14 +80,14 @@ def test_sound_at_another_rate_is_the_same_sound(rate: int) -> None:
     def wave(hertz: float, rate: int, count: int) -> list[float]:
         return [math.sin(2 * math.pi * hertz * place / rate) for place in range(count)]
 
-    async def changed(hertz: float) -> list[float]:
+    async def change(hertz: float) -> list[float]:
         device = await backend("numpy")
         given = HostArray.of(wave(hertz, rate, rate // 10))
         return (await resample(given, rate, 16_000, device)).tolist()
 
-    found = asyncio.run(changed(1234))
+    found = asyncio.run(change(1234))
     assert len(found) == math.ceil(rate // 10 * 16_000 / rate)
     wanted = wave(1234, 16_000, len(found))
     assert found[200:-200] == pytest.approx(wanted[200:-200], abs=2e-5)
     if rate > 30_000:
-        assert max(map(abs, asyncio.run(changed(12_000))[200:-200])) < 1e-4
+        assert max(map(abs, asyncio.run(change(12_000))[200:-200])) < 1e-4

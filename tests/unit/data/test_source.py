@@ -79,10 +79,10 @@ async def test_a_page_fetches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         async def bytes(self) -> bytes:
             return self.url.encode()
 
-    async def fetched(url: str, *, guarded: bool = False) -> Answer:
+    async def fetch(url: str, *, guarded: bool = False) -> Answer:
         return Answer(url)
 
-    monkeypatch.setattr(pyodide_host, "fetch_url", fetched)
+    monkeypatch.setattr(pyodide_host, "fetch_url", fetch)
     monkeypatch.setattr(sys, "platform", "emscripten")
     assert await read_text("data/flowers.csv") == "fetched data/flowers.csv"
     assert await read_text("https://host/a.csv") == "fetched https://host/a.csv"

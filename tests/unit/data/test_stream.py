@@ -54,7 +54,7 @@ def declared(source: Any = numbers, **options: Any) -> StreamDataset:
     return StreamDataset(source, **given | options)
 
 
-async def drained(stream: StreamDataset, rows: int | None = None, epoch: int = 0) -> list[Any]:
+async def drain(stream: StreamDataset, rows: int | None = None, epoch: int = 0) -> list[Any]:
     return [both async for both in stream.blocks("training", epoch, rows)]
 
 
@@ -64,7 +64,7 @@ async def test_blocks_have_the_rows_asked_for(source: Any, rows: int) -> None:
     items: Any = "blocks" if source is in_blocks else "rows"
     stream = await StreamDataset.create(source, rows={"training": 7}, items=items)
     assert (stream.inputs, stream.outputs) == (PAIR, NUMBER)
-    found = await drained(stream, rows, epoch=3)
+    found = await drain(stream, rows, epoch=3)
     sizes = [len(x["x"]) for x, _ in found]
     assert sizes[:-1] == [rows] * (len(sizes) - 1)
     assert sum(sizes) == 7
@@ -84,7 +84,7 @@ async def test_what_it_tells_of_itself() -> None:
     ]
     assert (stream.num_batches("training"), stream.batchSize) == (3, 3)
     assert repr(stream) == "StreamDataset(counting: training 7, testing 2)"
-    assert [len(x["x"]) for x, _ in await drained(stream)] == [3, 3, 1]
+    assert [len(x["x"]) for x, _ in await drain(stream)] == [3, 3, 1]
     assert stream.labels() is None
     assert stream.decode("y", [0.5]) == [0.5]
     whole = await stream.collect("training")
@@ -94,7 +94,7 @@ async def test_what_it_tells_of_itself() -> None:
 async def test_renaming() -> None:
     stream = declared().map(to_model={"x": "model", "y": "answer"})
     assert (list(stream.inputs), list(stream.outputs)) == (["model"], ["answer"])
-    inputs, outputs = (await drained(stream, 7))[0]
+    inputs, outputs = (await drain(stream, 7))[0]
     assert (inputs["model"].shape, outputs["answer"].shape) == ((7, 2), (7,))
     with pytest.raises(DataError, match='no field "z"'):
         stream.map(to_model={"z": "model"})
@@ -109,7 +109,7 @@ async def test_classes_and_labels() -> None:
     assert stream.outputs["model"] == Field((), "int32", kind="classes", classes=3)
     assert stream.labels() == ["a", "b", "c"]
     assert stream.mapOutputToLabels(None, [2, 0]) == ["c", "a"]
-    assert (await drained(stream, 4))[0][1]["model"].tolist() == [0, 1, 2, 0]
+    assert (await drain(stream, 4))[0][1]["model"].tolist() == [0, 1, 2, 0]
 
 
 async def test_sequences_always_bring_their_masks() -> None:
@@ -120,7 +120,7 @@ async def test_sequences_always_bring_their_masks() -> None:
     stream = await StreamDataset.create(
         source, rows={"training": 4}, length=3, kinds={"y": "classes"}
     )
-    found = await drained(stream, 2)
+    found = await drain(stream, 2)
     assert all(isinstance(x["x"], Sequences) for x, _ in found)
     assert found[0][0]["x"].mask().tolist() == [[1, 1, 1], [1, 1, 1]]
     assert found[1][0]["x"].lengths == (1, 2)
@@ -135,7 +135,7 @@ async def test_arrays_keep_their_type() -> None:
 
     stream = await StreamDataset.create(source, rows={"training": 3})
     assert stream.inputs["model"] == Field((2,), "uint8")
-    assert (await drained(stream, 3))[0][0]["model"].dtype == "uint8"
+    assert (await drain(stream, 3))[0][0]["model"].dtype == "uint8"
 
 
 def rows_of(*rows: Any) -> Any:
@@ -160,7 +160,7 @@ GOOD = ({"x": [1, 2]}, {"y": 0.5})
 )
 async def test_bad_rows_have_their_number(bad: Any, code: str, text: str) -> None:
     with pytest.raises(DataError, match=text) as caught:
-        await drained(declared(rows_of(GOOD, bad), rows={"training": 2}))
+        await drain(declared(rows_of(GOOD, bad), rows={"training": 2}))
     assert caught.value.code == code
 
 
@@ -177,7 +177,7 @@ async def test_bad_rows_have_their_number(bad: Any, code: str, text: str) -> Non
 async def test_bad_weights_have_their_row(bad: Any, code: str, text: str) -> None:
     source = rows_of((*GOOD, 2), bad)
     with pytest.raises(DataError, match=text) as caught:
-        await drained(declared(source, rows={"training": 2}, weighted=True))
+        await drain(declared(source, rows={"training": 2}, weighted=True))
     assert caught.value.code == code
 
 
@@ -208,7 +208,7 @@ async def test_weights_follow_their_rows() -> None:
 async def test_bad_classes(field: Field, values: Any, text: str) -> None:
     source = rows_of(*[({"x": [1, 2]}, {"y": value}) for value in values])
     with pytest.raises(DataError, match=text) as caught:
-        await drained(declared(source, rows={"training": 2}, outputs={"y": field}))
+        await drain(declared(source, rows={"training": 2}, outputs={"y": field}))
     assert caught.value.code == "NNM706"
 
 
@@ -217,14 +217,14 @@ async def test_bad_classes(field: Field, values: Any, text: str) -> None:
 )
 async def test_as_many_rows_as_declared(count: int, text: str) -> None:
     with pytest.raises(DataError, match=text) as caught:
-        await drained(declared(rows={"training": count}), 4)
+        await drain(declared(rows={"training": count}), 4)
     assert caught.value.code == "NNM702"
 
 
 async def test_blocks_of_unequal_rows() -> None:
     source = rows_of(({"x": [[1, 2]]}, {"y": [0.5, 1.5]}))
     with pytest.raises(DataError, match="from row 0 on has unequal rows"):
-        await drained(declared(source, items="blocks"))
+        await drain(declared(source, items="blocks"))
 
 
 async def test_options_that_make_no_sense() -> None:
@@ -272,7 +272,7 @@ async def test_other_tasks_run_between_blocks() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(tick())
-    await drained(declared(), 1)
+    await drain(declared(), 1)
     task.cancel()
     assert ticks >= 6
 

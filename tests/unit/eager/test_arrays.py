@@ -19,11 +19,11 @@ def grid() -> xp.Array:
     return xp.reshape(xp.arange(24), (2, 3, 4))
 
 
-def nested(shape: tuple[int, ...], start: int = 0) -> Any:
+def nest(shape: tuple[int, ...], start: int = 0) -> Any:
     if not shape:
         return start
     stride = math.prod(shape[1:])
-    return [nested(shape[1:], start + place * stride) for place in range(shape[0])]
+    return [nest(shape[1:], start + place * stride) for place in range(shape[0])]
 
 
 def test_values_are_those_that_were_given() -> None:
@@ -96,7 +96,7 @@ def plain(values: Any, key: Any) -> Any:
 
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_keys_take_what_they_name(key: Any) -> None:
-    wanted = plain(nested((2, 3, 4)), key)
+    wanted = plain(nest((2, 3, 4)), key)
     found = grid()[key]
     assert found.shape == wanted.shape
     assert found.tolist() == wanted.tolist()
@@ -105,13 +105,13 @@ def test_keys_take_what_they_name(key: Any) -> None:
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_keys_put_where_they_name(key: Any) -> None:
     numpy = pytest.importorskip("numpy")
-    wanted = numpy.asarray(nested((2, 3, 4)))
+    wanted = numpy.asarray(nest((2, 3, 4)))
     wanted[key] = -7
     found = grid()
     before = found + 0
     found[key] = -7
     assert found.tolist() == wanted.tolist()
-    assert before.tolist() == nested((2, 3, 4))
+    assert before.tolist() == nest((2, 3, 4))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_keys_put_where_they_name(key: Any) -> None:
 def test_arrays_of_integers_are_keys(key: Any) -> None:
     numpy = pytest.importorskip("numpy")
     arrays = tuple(xp.asarray(each) if isinstance(each, list) else each for each in key)
-    wanted = numpy.asarray(nested((2, 3, 4)))
+    wanted = numpy.asarray(nest((2, 3, 4)))
     assert grid()[arrays].tolist() == wanted[key].tolist()
     found = grid()
     found[arrays] = xp.reshape(xp.arange(100, 100 + wanted[key].size), wanted[key].shape)

@@ -28,7 +28,7 @@ def no_new_operators() -> Iterator[None]:
         ops.unregister(name)
 
 
-async def opened(text: str) -> NNModel:
+async def open_model(text: str) -> NNModel:
     return await NNModel.create(source=text, backend="numpy", log=lambda _: None)
 
 
@@ -89,7 +89,7 @@ async def test_batches_of_models_with_such_a_layer() -> None:
     def cube(x: xp.Array) -> xp.Array:
         return x**3
 
-    async with await opened(TEXT.format("cube()")) as model:
+    async with await open_model(TEXT.format("cube()")) as model:
         params, x = model.param_arrays(), xp.asarray(ROWS)
         together = model.apply(params, x)
         alone = vmap(lambda row: model.apply(params, row[None, :])[0, :])(x)
@@ -105,7 +105,7 @@ def test_signatures_and_declarations_are_read_as_ever() -> None:
         return (x if b is None else x + b), x * 2
 
     @composite("joined", arrays=True)
-    def joined(*xs: xp.Array) -> xp.Array:
+    def concatenate(*xs: xp.Array) -> xp.Array:
         return xp.concat(xs, axis=-1)
 
     @composite("negative", arrays=True, result="uint8")
@@ -136,7 +136,7 @@ async def test_errors_name_the_line_of_the_function(function: Any, code: str, me
     with pytest.raises(OperatorError, match=rf"{code}: .*{place}.*{message}"):
         b.wrong(b.input("x", "float32", [2, 3]))
     with pytest.raises(ModelError, match=rf"{code} line 1, column \d+: .*{place}"):
-        await opened(TEXT.replace("(w)", "(w, shape=[2])").format("wrong()"))
+        await open_model(TEXT.replace("(w)", "(w, shape=[2])").format("wrong()"))
 
 
 def test_names_are_checked_as_ever() -> None:

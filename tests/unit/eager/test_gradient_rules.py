@@ -16,7 +16,7 @@ from webnnm.eager.scopes import plain_graph
 
 
 @custom_gradient
-def halved(x: xp.Array, factor: xp.Array) -> Any:
+def halve(x: xp.Array, factor: xp.Array) -> Any:
     """x · factor, with half the gradient of x and none of the factor."""
     return x * factor, lambda g: (g * factor / 2, None)
 
@@ -30,15 +30,15 @@ def x() -> xp.Array:
 
 def test_the_gradient_is_the_one_that_the_function_gives() -> None:
     def loss(a: xp.Array, factor: xp.Array) -> xp.Array:
-        return xp.sum(halved(a, factor) ** 2)
+        return xp.sum(halve(a, factor) ** 2)
 
     factor = xp.asarray(FACTOR)
     wanted = [[2 * FACTOR * each * FACTOR / 2 for each in X], 0.0]
     for run in (grad(loss, (0, 1)), jit(grad(loss, (0, 1))), grad(jit(loss), (0, 1))):
         assert [each.tolist() for each in run(x(), factor)] == wanted
-    assert halved(x(), factor).tolist() == [4.0, 8.0]
-    assert jvp(lambda a: halved(a, factor), [x()], [x()])[1].tolist() == [2.0, 4.0]
-    alone = vmap(grad(lambda a, f: halved(a, f), (0, 1)), (0, None))(x(), factor)
+    assert halve(x(), factor).tolist() == [4.0, 8.0]
+    assert jvp(lambda a: halve(a, factor), [x()], [x()])[1].tolist() == [2.0, 4.0]
+    alone = vmap(grad(lambda a, f: halve(a, f), (0, 1)), (0, None))(x(), factor)
     assert [each.tolist() for each in alone] == [[2.0, 2.0], [0.0, 0.0]]
 
 
@@ -135,13 +135,13 @@ def test_an_array_that_is_two_arguments_gets_both_gradients() -> None:
 def test_intermediate_results_are_not_kept_but_computed_again() -> None:
     w, a = arguments()
 
-    def compiled(loss: Any) -> Plan:
+    def compile_graph(loss: Any) -> Plan:
         step = jit(grad(loss))
         step(w, a)
         (traced,) = step._traces.values()
         return lower(simplify(plain_graph(traced.graph)))
 
-    plain, again = compiled(network(lambda f: f)), compiled(network(recompute))
+    plain, again = compile_graph(network(lambda f: f)), compile_graph(network(recompute))
 
     def count(plan: Plan, name: str) -> int:
         return sum(call["op"] == name for call in plan.content["operators"])
@@ -160,7 +160,7 @@ def test_a_loop_compiles_nothing_after_its_first_passes() -> None:
         for _ in range(4):
             gradient = grad(network(recompute))(w, a)
             w = w - 0.1 * gradient
-            float(xp.sum(vmap(halved, (0, None))(w, xp.asarray(2.0))))
+            float(xp.sum(vmap(halve, (0, None))(w, xp.asarray(2.0))))
             built.append(device.builds)
         assert built[-1] == built[1]
     finally:

@@ -31,7 +31,7 @@ def values(model: NNModel) -> dict[str, Any]:
     return {p.name: p.value.tolist() for p in model.params()}
 
 
-def drawn(model: NNModel, rows: int = 5, length: int = 6) -> dict[str, Any]:
+def draw(model: NNModel, rows: int = 5, length: int = 6) -> dict[str, Any]:
     draw = np.random.default_rng(3)
     found: dict[str, Any] = {}
     for vertex in model.state.network.inputs:
@@ -48,7 +48,7 @@ def drawn(model: NNModel, rows: int = 5, length: int = 6) -> dict[str, Any]:
 async def check(source: str, at: str) -> tuple[NNModel, NNModel, NNModel]:
     """Check the parts of a model, and return it with them."""
     model = await create(source, seed=7)
-    inputs = drawn(model)
+    inputs = draw(model)
     return model, *(await check_parts(model, at, inputs, await model.predict(inputs)))
 
 
@@ -92,7 +92,7 @@ async def test_every_example_wherever_it_can_be_split() -> None:
             continue
         text, length = path.read_text(), facts.get("sequence") or None
         model = await create(text, seed=7, sequence_length=length)
-        inputs = drawn(model)
+        inputs = draw(model)
         expected = await model.predict(inputs)
         for at in places(model):
             try:
@@ -206,7 +206,7 @@ async def test_parts_are_files_of_their_own(tmp_path: Path) -> None:
     files = [await part.save(tmp_path / f"{k}.st") for k, part in enumerate((trunk, head))]
     loaded = [await NNModel.load(path, backend="numpy", log=lambda _: None) for path in files]
     whole = await join_models(*loaded)
-    inputs = drawn(model)
+    inputs = draw(model)
     expected = await model.predict(inputs)
     np.testing.assert_array_equal((await whole.predict(inputs))["m"], expected["m"])
 
@@ -227,8 +227,8 @@ async def test_the_head_alone_is_replaced(tmp_path: Path) -> None:
     assert taken == ["w2", "b2", "w3", "b3"]
     for name, value in values(model).items():
         assert value == (wanted if name in taken else before)[name]
-    expected = await (await join_models(trunk, new)).predict(drawn(model))
-    np.testing.assert_array_equal((await model.predict(drawn(model)))["m"], expected["m"])
+    expected = await (await join_models(trunk, new)).predict(draw(model))
+    np.testing.assert_array_equal((await model.predict(draw(model)))["m"], expected["m"])
     strange = await create(MLP.replace("tanh", "sin"))
     with pytest.raises(ModelError) as caught:
         replace_head(strange, head)
@@ -281,7 +281,7 @@ kind:layers matmul(w, shape=[3]), add(b), softmax();
 """
 
 
-async def joined(trunk: str, head: str, **settings: Any) -> tuple[NNModel, NNModel, NNModel]:
+async def concatenate(trunk: str, head: str, **settings: Any) -> tuple[NNModel, NNModel, NNModel]:
     parts = await create(trunk, seed=1), await create(head, seed=2)
     return *parts, await join_models(*parts, **settings)
 
@@ -313,8 +313,8 @@ async def joined(trunk: str, head: str, **settings: Any) -> tuple[NNModel, NNMod
     ],
 )
 async def test_parts_written_apart(trunk: str, head: str) -> None:
-    first, second, whole = await joined(trunk, head)
-    inputs = drawn(first)
+    first, second, whole = await concatenate(trunk, head)
+    inputs = draw(first)
     (between,) = (await first.predict(inputs)).values()
     expected = await second.predict({second.inputs()[0]: between})
     found = await whole.predict(inputs)
@@ -327,8 +327,8 @@ async def test_parts_written_apart(trunk: str, head: str) -> None:
 async def test_a_declared_type_of_the_trunk_is_kept() -> None:
     trunk = TRUNK.replace("base:input", "base:input float16").replace("matmul(w), ", "")
     trunk = trunk.replace("shape=[6]", "float32 shape=[4]")
-    first, second, whole = await joined(trunk, HEAD.replace("shape=[6]", "shape=[4]"))
-    inputs = drawn(first)
+    first, second, whole = await concatenate(trunk, HEAD.replace("shape=[6]", "shape=[4]"))
+    inputs = draw(first)
     (between,) = (await first.predict(inputs)).values()
     np.testing.assert_array_equal(
         (await whole.predict(inputs))["kind"], await second.predict(between)
@@ -382,13 +382,13 @@ async def test_parts_that_do_not_fit(trunk: str, head: str, code: str, words: st
 
 
 async def test_the_output_of_the_trunk_may_stay() -> None:
-    first, _, whole = await joined(TRUNK, HEAD, keep_output=True)
-    inputs = drawn(first)
+    first, _, whole = await concatenate(TRUNK, HEAD, keep_output=True)
+    inputs = draw(first)
     found = await whole.predict(inputs)
     assert found.keys() == {"base", "kind"}
     np.testing.assert_array_equal(found["base"], (await first.predict(inputs))["base"])
     with pytest.raises(DataError) as caught:
-        await joined(TRUNK, HEAD.replace("kind", "base"), keep_output=True)
+        await concatenate(TRUNK, HEAD.replace("kind", "base"), keep_output=True)
     assert caught.value.code == "NNM704"
 
 

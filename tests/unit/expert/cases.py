@@ -59,7 +59,7 @@ def facts(text: str = IRIS, settings: Mapping[str, Any] | None = None, **known: 
     return Facts(network=network, settings=written, **known)
 
 
-def repeated(words: str, times: int) -> str:
+def repeat(words: str, times: int) -> str:
     """Return layers that follow each other many times."""
     return ", ".join([words.replace("#", str(number)) for number in range(times)])
 
@@ -121,9 +121,9 @@ def device(**known: Any) -> DeviceFacts:
 HALF = model(IRIS, kind="float16")
 TANH = "matmul(w#, shape=[4]), tanh()"
 RELU = "matmul(w#, shape=[4]), relu()"
-DEEP = f"{repeated(RELU, 9)}, matmul(v)"
-NORMAL = f"{repeated(RELU, 9)}, layerNormalization(), matmul(v)"
-RESIDUAL = f"{repeated(RELU + ', residual(skip=2)', 9)}, matmul(v)"
+DEEP = f"{repeat(RELU, 9)}, matmul(v)"
+NORMAL = f"{repeat(RELU, 9)}, layerNormalization(), matmul(v)"
+RESIDUAL = f"{repeat(RELU + ', residual(skip=2)', 9)}, matmul(v)"
 RECURRENT = model("lstm(w, r, hiddenSize=4, returnSequence=true), matmul(v)", sequence=True)
 TWO = (
     "m:input {kind} shape=[4]; m:layers matmul(w, shape=[3]), relu(); "

@@ -32,7 +32,7 @@ def classes(rows: Table, noise: float = 0.8) -> list[int]:
     return [int(row[0] - row[1] + draw.gauss(0, noise) > 0) for row in rows]
 
 
-def joined(rows: Table, column: Sequence[float]) -> Table:
+def concatenate(rows: Table, column: Sequence[float]) -> Table:
     """Return rows with one more column."""
     return [[*row, value] for row, value in zip(rows, column, strict=True)]
 
@@ -45,14 +45,14 @@ SOUND = Dataset(X, Y, standardize=True)
 def far(value: float, every: int = 12) -> Dataset:
     """Return rows of which some have a value far off in one column."""
     column = [value if n % every == 0 else row[3] for n, row in enumerate(X)]
-    return Dataset(joined(X, column), Y, standardize=True)
+    return Dataset(concatenate(X, column), Y, standardize=True)
 
 
 def telling(wrong: int, rows: int = ROWS) -> Dataset:
     """Return rows with a bill, written after the diagnosis, and wrong for so many."""
     draw = Random(2)
     bills = [3000 * (y ^ (n < wrong)) + draw.gauss(500, 60) for n, y in enumerate(Y)]
-    return Dataset(joined(X, bills)[:rows], Y[:rows], standardize=True)
+    return Dataset(concatenate(X, bills)[:rows], Y[:rows], standardize=True)
 
 
 def bills(
@@ -73,24 +73,24 @@ def degrees(noise: float) -> Dataset:
     draw = Random(3)
     targets = [row[0] + row[1] for row in X]
     column = [32 + 1.8 * target + draw.gauss(0, noise) for target in targets]
-    return Dataset(joined(X, column), targets, standardize=True)
+    return Dataset(concatenate(X, column), targets, standardize=True)
 
 
 def pressure(low: float) -> Dataset:
     """Return rows with a blood pressure, which some lack."""
     draw = Random(4)
     column = [low if n % 9 == 0 else draw.gauss(70, 12) for n in range(ROWS)]
-    return Dataset(joined(X, column), Y, standardize=True)
+    return Dataset(concatenate(X, column), Y, standardize=True)
 
 
 def combined(noise: float) -> Dataset:
     """Return rows of which one column is a sum of two others."""
     draw = Random(5)
     column = [2 * row[0] - row[3] + draw.gauss(0, noise) for row in X]
-    return Dataset(joined(X, column), Y, standardize=True)
+    return Dataset(concatenate(X, column), Y, standardize=True)
 
 
-def copied(noise: float) -> Dataset:
+def copy_value(noise: float) -> Dataset:
     """Return rows that were copied four times with noise before they were divided."""
     draw = Random(6)
     rows = [[v + draw.gauss(0, noise) for v in row] for row in X[:80] for _ in range(4)]
@@ -144,7 +144,9 @@ def rates(over: str = "all", *, quantity: bool = False, rows: int = ROWS) -> Dat
         groups.setdefault(codes[n], []).append(values[n])
     means = [sum(own) / len(own) if (own := groups.get(code)) else 0.5 for code in codes]
     labels = targets if quantity else Y
-    return Dataset(joined(X, means), labels, standardize=True, seed=3, standardize_targets=quantity)
+    return Dataset(
+        concatenate(X, means), labels, standardize=True, seed=3, standardize_targets=quantity
+    )
 
 
 def flowers() -> Dataset:
@@ -261,7 +263,7 @@ def ways(change: Change | None = None, kinds: str = "sideways", *, told: bool = 
     if change is None:
         return data
 
-    def augmented(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
+    def augment(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
         rows, classes = inputs["model"].tolist(), outputs["model"].tolist()
         other = [u < 0.5 for u in stream.uniform(len(rows))]
         changed = [
@@ -271,15 +273,15 @@ def ways(change: Change | None = None, kinds: str = "sideways", *, told: bool = 
             classes = [1 - y if yes else y for y, yes in zip(classes, other, strict=True)]
         return {"model": changed}, {"model": classes}
 
-    return data.augment(augmented)
+    return data.augment(augment)
 
 
-def mirrored(lines: Lines, draw: Random) -> Lines:
+def mirror(lines: Lines, draw: Random) -> Lines:
     """Return a picture in a mirror."""
     return [line[::-1] for line in lines]
 
 
-def shifted(lines: Lines, draw: Random) -> Lines:
+def shift(lines: Lines, draw: Random) -> Lines:
     """Return a picture a line further down."""
     return [*lines[1:], lines[0]]
 
@@ -293,7 +295,7 @@ def clock(start: float) -> Dataset:
     """Return rows with a time in seconds."""
     draw = Random(10)
     seconds = [start + draw.uniform(0, 600) for _ in range(ROWS)]
-    return Dataset(joined(X, seconds), Y)
+    return Dataset(concatenate(X, seconds), Y)
 
 
 def regions(ordered: bool) -> Dataset:
@@ -301,7 +303,7 @@ def regions(ordered: bool) -> Dataset:
     draw = Random(11)
     numbers = [draw.randrange(10) for _ in range(ROWS)]
     some = (5, 6, 7, 8, 9) if ordered else (0, 3, 4, 7, 9)
-    return Dataset(joined(X, numbers), [int(n in some) for n in numbers], standardize=True)
+    return Dataset(concatenate(X, numbers), [int(n in some) for n in numbers], standardize=True)
 
 
 def powers(different: int = 120, prefix: str = "") -> Dataset:
@@ -322,30 +324,30 @@ def soils(kinds: int = 0) -> Dataset:
     numbers = [draw.randrange(12) for _ in range(ROWS)]
     harvest = [good[n] / 3 + draw.gauss(0, 0.4) for n in numbers]
     targets = [min(kinds - 1, max(0, int(h * kinds / 4))) for h in harvest] if kinds else harvest
-    return Dataset(joined(X, numbers), targets, standardize=True)
+    return Dataset(concatenate(X, numbers), targets, standardize=True)
 
 
-def shuffled() -> Dataset:
+def shuffle() -> Dataset:
     """Return rows whose labels are of other rows."""
     return Dataset(X, Random(12).sample(Y, ROWS), standardize=True)
 
 
-def sorted_rows(**options: Any) -> Dataset:
+def sort_rows(**options: Any) -> Dataset:
     """Return sorted rows with their numbers."""
     order = sorted(range(ROWS), key=Y.__getitem__)
-    rows = joined([X[n] for n in order], range(ROWS))
+    rows = concatenate([X[n] for n in order], range(ROWS))
     return Dataset(rows, [Y[n] for n in order], standardize=True, **options)
 
 
 def patients(name: str) -> Dataset:
     """Return rows with the number of a patient, who comes ten times."""
-    rows = joined(X, [n % 30 for n in range(ROWS)])
+    rows = concatenate(X, [n % 30 for n in range(ROWS)])
     return Dataset(rows, Y, standardize=True, features=["a", "b", "c", "d", name])
 
 
-def doubled() -> Dataset:
+def double() -> Dataset:
     """Return rows in which a column comes twice."""
-    return Dataset(joined(X, [1.8 * row[2] + 32 for row in X]), Y)
+    return Dataset(concatenate(X, [1.8 * row[2] + 32 for row in X]), Y)
 
 
 def photos(
@@ -545,11 +547,11 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E615", lambda: rates("training"), "is the mean of the class over training rows with"),
     ("E615", lambda: rates(quantity=True), "column 4 is the mean of the target over all rows"),
     ("E615", letters, "column 4 is 0 or not, and that alone predicts the class in 90% of the rows"),
-    ("E616", sorted_rows, "column 4 numbers the rows, from 0 to 299"),
+    ("E616", sort_rows, "column 4 numbers the rows, from 0 to 299"),
     ("E616", lambda: patients("patient_id"), "patient_id: 90 of 90 testing rows"),
     ("E617", lambda: combined(0), "column 4 is a combination of column 0, column 3"),
-    ("E617", doubled, "column 4 is the same as column 2"),
-    ("E619", lambda: copied(0.01), "training rows that are much nearer than all others"),
+    ("E617", double, "column 4 is the same as column 2"),
+    ("E619", lambda: copy_value(0.01), "training rows that are much nearer than all others"),
     (
         "E619",
         lambda: rare(0.01),
@@ -611,10 +613,10 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E634", lambda: calendar("yyyymm"), "when has dates as numbers, yyyymm"),
     (
         "E635",
-        lambda: ways(mirrored),
+        lambda: ways(mirror),
         "augmented rows look like another class, 0 of them as they are",
     ),
-    ("E627", shuffled, "the nearest training rows predict the class in"),
+    ("E627", shuffle, "the nearest training rows predict the class in"),
 ]
 
 SILENT: list[tuple[str, Callable[[], Dataset]]] = [
@@ -632,10 +634,10 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E615", lambda: letters(seldom=False)),
     ("E615", lambda: letters(better=False)),
     ("E615", flowers),
-    ("E616", lambda: sorted_rows(method="sequential")),
+    ("E616", lambda: sort_rows(method="sequential")),
     ("E616", lambda: patients("grid")),
     ("E617", lambda: combined(0.5)),
-    ("E619", lambda: copied(1)),
+    ("E619", lambda: copy_value(1)),
     ("E619", curve),
     ("E619", lambda: rare(1)),
     ("E619", lambda: visits("visit")),
@@ -694,10 +696,10 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E633", lambda: phones(0.1, labels=0.8)),
     ("E633", lambda: SOUND),
     ("E635", lambda: ways()),
-    ("E635", lambda: ways(shifted)),
+    ("E635", lambda: ways(shift)),
     ("E635", lambda: ways(noisy)),
-    ("E635", lambda: ways(mirrored, told=True)),
-    ("E635", lambda: ways(mirrored, kinds="upright")),
+    ("E635", lambda: ways(mirror, told=True)),
+    ("E635", lambda: ways(mirror, kinds="upright")),
     ("E634", lambda: calendar("year")),
     ("E634", lambda: calendar("days")),
     ("E634", lambda: calendar("people")),
@@ -728,13 +730,13 @@ def test_sound_rows_are_not_suspicious() -> None:
 
 
 def test_one_fact_is_told_once() -> None:
-    assert {"E616"} == examine(sorted_rows()).keys() - {"E622", *MEASURES}
+    assert {"E616"} == examine(sort_rows()).keys() - {"E622", *MEASURES}
 
 
 def test_a_number_of_the_row_hides_no_leak() -> None:
     draw = Random(2)
     bills = [3000 * y + draw.gauss(500, 60) for y in Y]
-    rows = joined(joined(X, bills), range(ROWS))
+    rows = concatenate(concatenate(X, bills), range(ROWS))
     found = examine(Dataset(rows, Y, standardize=True))
     assert found["E616"].message.startswith("column 5 numbers the rows")
     assert found["E615"].message == "column 4 alone predicts the class of 100.0% of the rows"
@@ -771,7 +773,7 @@ def test_testing_rows_that_were_not_scaled_are_told_as_such(by_hand: bool) -> No
     assert remedy.startswith("Scale testing rows") if by_hand else not remedy
 
 
-def numbered(kinds: int, *, graded: bool, scaled: bool = False) -> Dataset:
+def number_rows(kinds: int, *, graded: bool, scaled: bool = False) -> Dataset:
     """Return rows of kinds with numbers, whose middles lie in their order or anywhere."""
     draw = Random(29)
     middles = [[draw.gauss(0, 2) for _ in range(4)] for _ in range(kinds)]
@@ -791,10 +793,10 @@ def test_numbers_of_kinds_are_told_from_grades() -> None:
     def severity(dataset: Dataset) -> str:
         return review(text, dataset).finding("E115").severity
 
-    assert severity(numbered(6, graded=False)) == "advice"
-    assert severity(numbered(6, graded=False, scaled=True)) == "advice"
-    assert severity(numbered(6, graded=True)) == "info"
-    assert severity(numbered(3, graded=False)) == "info"  # nobody can tell
+    assert severity(number_rows(6, graded=False)) == "advice"
+    assert severity(number_rows(6, graded=False, scaled=True)) == "advice"
+    assert severity(number_rows(6, graded=True)) == "info"
+    assert severity(number_rows(3, graded=False)) == "info"  # nobody can tell
 
 
 def test_words_that_tell_the_class_in_any_order_are_told_from_those_whose_order_counts() -> None:
@@ -847,7 +849,7 @@ def test_numbers_of_words_tell_nothing_by_their_neighbours() -> None:
     found = examine(sentences("words"))
     assert found["E903"].evidence == {"size": 60}
     assert found["E627"].remedy.startswith("If these are ids of words or categories")
-    assert examine(shuffled())["E627"].remedy == ""
+    assert examine(shuffle())["E627"].remedy == ""
     for kind in ("counts", "pixels", "grades"):
         assert "E903" not in examine(sentences(kind))
 
@@ -961,7 +963,7 @@ def test_many_columns_that_lack_a_few_cells_are_filled_in() -> None:
     assert review(text, phones()).finding("E633").severity == "warning"
 
 
-def weighed(rare: float, every: int = 20) -> Dataset:
+def weigh(rare: float, every: int = 20) -> Dataset:
     """Return rows of which one in twenty is of the rare class, with a weight of its own."""
     labels = [int(n % every == 0) for n in range(ROWS)]
     weights = [rare if y else 1.0 for y in labels]
@@ -982,5 +984,5 @@ def test_rows_that_weigh_more_lift_their_class(
     rare: float, every: int, id: str, speaks: bool
 ) -> None:
     text = "m:input shape=[4]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
-    found = {one.id for one in review(text, weighed(rare, every)).findings}
+    found = {one.id for one in review(text, weigh(rare, every)).findings}
     assert (id in found) is speaks

@@ -36,12 +36,12 @@ ONE_DIMENSION = (
 )
 
 
-def hidden(before: str = "", after: str = "", last: str = "") -> Facts:
+def make_hidden_facts(before: str = "", after: str = "", last: str = "") -> Facts:
     """Return facts on a model with a hidden layer of relu, with options of its products."""
     return facts(f"matmul(w, shape=[8]{before}){after}, relu(), matmul(v{last}), softmax()")
 
 
-def biased(value: float, activation: str = "relu") -> Facts:
+def make_biased_facts(value: float, activation: str = "relu") -> Facts:
     """Return facts on a hidden layer whose biases start at a number."""
     return facts(
         f"m:input shape=[4]; m:output shape=[3]; m:param low shape=[8] init=constant({value}); "
@@ -54,7 +54,7 @@ def picture(*layers: str) -> Facts:
     return facts(f"{PICTURE}{', '.join(layers)}, matmul(w), softmax();")
 
 
-def classified(layers: str, features: int = 8, classes: int = 8) -> Facts:
+def make_classifier_facts(layers: str, features: int = 8, classes: int = 8) -> Facts:
     """Return facts on a model whose classes are trained for."""
     text = f"m:input shape=[{features}]; m:output shape=[{classes}]; m:layers {layers};"
     known = OutputFacts(name="m", activation="softmax", loss="CCE")
@@ -76,20 +76,35 @@ def quantity(layers: str, low: float, high: float, mean: float = 0.0, std: float
 CASES = [
     Case(
         "E313",
-        hidden(", init=zeros", last=", init=zeros"),
+        make_hidden_facts(", init=zeros", last=", init=zeros"),
         "all weights of matmul1 start at 0: its units stay equal",
-        hidden(),
+        make_hidden_facts(),
     ),
-    Case("E313", hidden(", init=zeros"), "start at 0", hidden(", init=normal(0.1)")),
     Case(
         "E313",
-        hidden(", init=constant(0.5)", last=", init=ones"),
-        "start at 0.5",
-        hidden(", init=constant(0.5)"),
+        make_hidden_facts(", init=zeros"),
+        "start at 0",
+        make_hidden_facts(", init=normal(0.1)"),
     ),
-    Case("E314", hidden(", init=normal(20)"), "multiplies values by 40", hidden()),
-    Case("E314", hidden(", init=uniform(-1e-6, 1e-6)"), "w1 starts as", hidden(", init=he")),
-    Case("E315", biased(-10), "low starts at -10 before relu1", biased(0)),
+    Case(
+        "E313",
+        make_hidden_facts(", init=constant(0.5)", last=", init=ones"),
+        "start at 0.5",
+        make_hidden_facts(", init=constant(0.5)"),
+    ),
+    Case(
+        "E314",
+        make_hidden_facts(", init=normal(20)"),
+        "multiplies values by 40",
+        make_hidden_facts(),
+    ),
+    Case(
+        "E314",
+        make_hidden_facts(", init=uniform(-1e-6, 1e-6)"),
+        "w1 starts as",
+        make_hidden_facts(", init=he"),
+    ),
+    Case("E315", make_biased_facts(-10), "low starts at -10 before relu1", make_biased_facts(0)),
     Case(
         "E316",
         facts("matmul(w, shape=[8]), sign(), matmul(v), softmax()"),
@@ -196,9 +211,13 @@ CASES = [
     ),
     Case(
         "E408",
-        classified("matmul(w, shape=[32]), relu(), matmul(u, shape=[1]), matmul(v), softmax()"),
+        make_classifier_facts(
+            "matmul(w, shape=[32]), relu(), matmul(u, shape=[1]), matmul(v), softmax()"
+        ),
         "matmul2 passes 1 of 32 numbers on to 8 classes",
-        classified("matmul(w, shape=[32]), relu(), matmul(u, shape=[8]), matmul(v), softmax()"),
+        make_classifier_facts(
+            "matmul(w, shape=[32]), relu(), matmul(u, shape=[8]), matmul(v), softmax()"
+        ),
     ),
     Case(
         "E409",
@@ -208,7 +227,7 @@ CASES = [
     ),
     Case(
         "E410",
-        hidden(", trainable=false"),
+        make_hidden_facts(", trainable=false"),
         "w1 keep their random initial values",
         facts(
             "matmul(w, shape=[8], trainable=false), relu(), matmul(v), softmax()",
@@ -261,10 +280,10 @@ CASES = [
 
 QUIET = [
     # A last layer of zeros gives every class the same chance, and learns.
-    ("E313", hidden(last=", init=zeros")),
-    ("E314", hidden(", init=normal(0.02)")),
+    ("E313", make_hidden_facts(last=", init=zeros")),
+    ("E314", make_hidden_facts(", init=normal(0.02)")),
     # Gates of highways start closed.
-    ("E315", biased(-10, "sigmoid")),
+    ("E315", make_biased_facts(-10, "sigmoid")),
     ("E316", facts("sign(), matmul(w), softmax()")),
     ("E317", feature(0, 1)),
     # What a quantity is multiplied with at the end is its unit.
@@ -310,12 +329,12 @@ QUIET = [
     # A way around it, as in squeeze and excitation.
     (
         "E408",
-        classified(
+        make_classifier_facts(
             "matmul(w, shape=[32]), relu(name=seen), matmul(u, shape=[1]), matmul(x, shape=[32]), "
             "sigmoid(name=gate), mul([seen, gate]), matmul(v), softmax()"
         ),
     ),
-    ("E410", hidden()),
+    ("E410", make_hidden_facts()),
     ("E411", facts("dropout(0.1), matmul(w), softmax()")),
     ("E411", facts(model("dropout(0.5), matmul(w), softmax()", features="64"))),
     ("E412", facts(f"{SERIES}tanh(), reduceMean(axes=[sequence]), matmul(w), softmax();")),
@@ -399,7 +418,7 @@ def test_attention_without_order_is_a_note_where_words_tell_the_class_in_any() -
 
 
 def test_a_code_of_measurements_may_be_narrow() -> None:
-    narrow = classified("matmul(w, shape=[1]), matmul(v), sigmoid()")
+    narrow = make_classifier_facts("matmul(w, shape=[1]), matmul(v), sigmoid()")
     measured = [replace(o, labels=LabelFacts(kind="continuous")) for o in narrow.outputs]
     assert RULES["E408"].test(narrow) is not None
     assert RULES["E408"].test(replace(narrow, outputs=measured)) is None

@@ -38,7 +38,7 @@ def focal(words: str) -> Facts:
     return facts(text, outputs=[one])
 
 
-def weighted(**weights: float) -> Facts:
+def make_weighted_facts(**weights: float) -> Facts:
     """Return facts on classes with these weights, of which "no" has 90 rows and "yes" 10."""
     labels = LabelFacts(kind="classes", classes=2, class_counts=(90, 10))
     one = OutputFacts(name="m", activation="softmax", loss="CCE", labels=labels)
@@ -51,9 +51,9 @@ CASES = [
     Case("E119", robust("m:delta 1e-6;"), "δ 1e-06, its targets a deviation of 1.48", robust("")),
     Case("E119", robust("m:delta 30;", outliers=True), "and outliers", robust("m:delta 30;")),
     Case("E120", focal("m:gamma 60;"), "rows with p = 0.5 count", focal("m:gamma 2;")),
-    Case("E121", weighted(yes=1000.0), "0.9% … 99.1%", weighted(yes=9.0)),
-    Case("E121", weighted(no=0.0), "0.0% … 100.0%", weighted()),
-    Case("E121", weighted(no=10.0), "classes 1 … 0", weighted(no=1.0)),
+    Case("E121", make_weighted_facts(yes=1000.0), "0.9% … 99.1%", make_weighted_facts(yes=9.0)),
+    Case("E121", make_weighted_facts(no=0.0), "0.0% … 100.0%", make_weighted_facts()),
+    Case("E121", make_weighted_facts(no=10.0), "classes 1 … 0", make_weighted_facts(no=1.0)),
     Case("E121", focal("m:alpha [1, 500];"), "of the loss", focal("m:alpha [1, 9];")),
 ]
 
@@ -68,7 +68,7 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
 
 
 def test_uneven_classes_that_weights_leave_less_uneven_are_not_a_mistake() -> None:
-    assert RULES["E121"].test(weighted(yes=0.9)) is None
+    assert RULES["E121"].test(make_weighted_facts(yes=0.9)) is None
 
 
 ATTEND = "positionalEncoding(), attend(q, k, v, o{}), matmul(w), softmax();"

@@ -19,7 +19,7 @@ from tests.unit.expert.cases import (
     facts,
     model,
     output,
-    repeated,
+    repeat,
 )
 
 IMAGE = (
@@ -75,9 +75,9 @@ def test_attention_and_recurrence_are_counted() -> None:
 @pytest.mark.parametrize(
     ("layers", "length"),
     [
-        (repeated(TANH, 6), 6),
-        (f"{repeated(TANH, 3)}, matmul(a, shape=[4]), relu(), {repeated('tanh()', 2)}", 3),
-        (f"{repeated(TANH, 3)}, layerNormalization(), {repeated('sigmoid()', 2)}", 3),
+        (repeat(TANH, 6), 6),
+        (f"{repeat(TANH, 3)}, matmul(a, shape=[4]), relu(), {repeat('tanh()', 2)}", 3),
+        (f"{repeat(TANH, 3)}, layerNormalization(), {repeat('sigmoid()', 2)}", 3),
         (RESIDUAL.removesuffix(", matmul(v)"), 0),
     ],
 )

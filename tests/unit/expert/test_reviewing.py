@@ -199,11 +199,11 @@ async def test_what_is_made_for_the_edge_asks_for_the_npu(
     pytest.importorskip("numpy")
     asked: list[str | None] = []
 
-    async def opened(_: str, *, device: str | None, **__: Any) -> Any:
+    async def open_model(_: str, *, device: str | None, **__: Any) -> Any:
         asked.append(device)
         return await backend("numpy")
 
-    monkeypatch.setattr("webnnm.model.nnmodel.open_backend", opened)
+    monkeypatch.setattr("webnnm.model.nnmodel.open_backend", open_model)
     iris = await IrisDataset.create()
     given: dict[str, Any] = {"source": TEXT, "dataset": iris, "log": lambda _: None}
     model = await NNModel.create(optimizeFor=word, **given)

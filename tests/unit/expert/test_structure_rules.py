@@ -24,7 +24,7 @@ from tests.unit.expert.cases import (
     device,
     facts,
     model,
-    repeated,
+    repeat,
 )
 from webnnm.expert.facts.facts import Unsupported
 from webnnm.expert.rules.registry import RULES
@@ -93,20 +93,20 @@ CASES = [
         "gru: decomposed (2 times)",
         facts(device=device()),
     ),
-    Case("E301", facts(repeated(RELU, 3) + ", matmul(v)"), "4 heavy operators", facts(IRIS)),
+    Case("E301", facts(repeat(RELU, 3) + ", matmul(v)"), "4 heavy operators", facts(IRIS)),
     Case("E301", facts(RECURRENT), "recurrent layers", facts(IRIS)),
     Case("E302", facts(DEEP), "depth 20 without normalisation", facts(NORMAL)),
     Case(
         "E303",
-        facts(repeated(TANH, 6) + ", matmul(v)"),
+        facts(repeat(TANH, 6) + ", matmul(v)"),
         "6 saturating layers in a row: tanh1, tanh2, tanh3, tanh4, tanh5 and 1 more",
-        facts(repeated(RELU, 6) + ", matmul(v)"),
+        facts(repeat(RELU, 6) + ", matmul(v)"),
     ),
     Case(
         "E303",
-        facts(repeated(TANH, 6) + ", matmul(v)"),
+        facts(repeat(TANH, 6) + ", matmul(v)"),
         "6 saturating layers",
-        facts(repeated(TANH + ", residual(skip=2)", 6) + ", matmul(v)"),
+        facts(repeat(TANH + ", residual(skip=2)", 6) + ", matmul(v)"),
     ),
     Case("E304", facts(DEEP), "depth 20", facts(RESIDUAL)),
     Case(
@@ -278,8 +278,8 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
 QUIET = [
     ("E301", facts(DEEP)),
     ("E304", facts(NORMAL)),
-    ("E303", facts(repeated(TANH, 4) + ", matmul(v)")),
-    ("E303", facts(repeated(f"{TANH}, layerNormalization()", 6) + ", matmul(v)")),
+    ("E303", facts(repeat(TANH, 4) + ", matmul(v)")),
+    ("E303", facts(repeat(f"{TANH}, layerNormalization()", 6) + ", matmul(v)")),
     ("E306", facts(RECURRENT, CLIPPED, data=LONG)),
     ("E308", facts("matmul(w, shape=[5]), sigmoid(), matmul(v)")),
     # Attention written by hand: the weights meet values, not parameters.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeated
+from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeat
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.expert.facts.course import chance, doubt, skill
 from webnnm.expert.facts.facts import (
@@ -553,7 +553,7 @@ def test_heavy_momentum_is_what_makes_losses_leap() -> None:
 
 
 def test_saturated_layers_have_names_in_the_text() -> None:
-    text = f"{repeated(TANH, 2)}, matmul(v)"
+    text = f"{repeat(TANH, 2)}, matmul(v)"
     (found,) = hindsight(after(saturated={"tanh2": 0.99}, layers=text))
     assert found.nodes == ("tanh2",) and found.places
 

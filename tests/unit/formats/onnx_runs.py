@@ -18,7 +18,7 @@ onnx = pytest.importorskip("onnx", reason="checks ONNX models")
 runtime = pytest.importorskip("onnxruntime", reason="runs ONNX models")
 
 
-def checked(model: ModelProto) -> bytes:
+def check(model: ModelProto) -> bytes:
     """Return the bytes of a model that ONNX's own checker accepts, shapes included."""
     data = serialize(model)
     onnx.checker.check_model(onnx.load_from_string(data), full_check=True)
@@ -45,7 +45,7 @@ def arrays(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Any]:
 
 def agrees(graph: Graph, feeds: Mapping[str, Any], tolerance: float = 1e-5) -> None:
     """Check that ONNX Runtime computes a graph as the reference backend does."""
-    data = checked(graph_model([graph]))
+    data = check(graph_model([graph]))
     given = arrays(graph, feeds)
     expected = evaluate(graph, given)
     found = run(data, given)

@@ -129,7 +129,7 @@ def step_settings(found: Network, chosen: Mapping[str, OutputLoss], **given: Any
     )
 
 
-def trained(source: str, batch: int | None, **given: Any) -> str:
+def train(source: str, batch: int | None, **given: Any) -> str:
     """Return the module of a step of a network without sequences."""
     found = network(source)
     return train_text(found, step_settings(found, losses(found, {}), **given), batch)
@@ -138,7 +138,7 @@ def trained(source: str, batch: int | None, **given: Any) -> str:
 GOLDEN: Mapping[str, Callable[[], str]] = {
     "iris_inference": lambda: inference_text(network(IRIS), 5),
     "iris_loss": lambda: loss_text(network(IRIS), losses(network(IRIS), {})),
-    "iris_train": lambda: trained(
+    "iris_train": lambda: train(
         IRIS, 5, optimizer="rlion", gradient_scaling="on", gradient_clipping="global"
     ),
     "digits_inference": lambda: inference_text(network(CNN)),

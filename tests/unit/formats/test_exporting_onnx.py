@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.formats.onnx_runs import checked, np, onnx, run
+from tests.unit.formats.onnx_runs import check, np, onnx, run
 from tests.unit.formats.stablehlo_cases import (
     CNN,
     IRIS,
@@ -60,7 +60,7 @@ def test_one_file_runs_for_every_size(source: str, batch: int, length: int) -> N
     net = network(source)
     exported = inference_graph(net, None, {})
     names = exported.names
-    data = checked(graph_model(exported.graphs, names=names))
+    data = check(graph_model(exported.graphs, names=names))
     graph = lower_network(net, batch=batch, sequence={"words": length}).graph()
     rng = np.random.default_rng(5)
     given = {n: rng.normal(size=o.shape).astype(o.dtype) for n, o in graph.inputs.items()}
@@ -76,7 +76,7 @@ def test_ten_steps_of_training_are_those_of_the_reference(source: str, optimizer
     settings = step_settings(net, losses(net, {}), optimizer=optimizer)
     exported = train_graph(net, settings, 6, {})
     graph, names = exported.graphs[0], exported.names
-    data = checked(graph_model(exported.graphs, names=names))
+    data = check(graph_model(exported.graphs, names=names))
     rng = np.random.default_rng(3)
     given: dict[str, Any] = {}
     for name, o in graph.inputs.items():

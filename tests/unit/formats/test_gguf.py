@@ -83,7 +83,7 @@ def key(code: int, value: bytes, name: bytes = b"k") -> bytes:
     return struct.pack("<Q", len(name)) + name + struct.pack("<I", code) + value
 
 
-def listed(code: int, number: int) -> bytes:
+def list_items(code: int, number: int) -> bytes:
     return struct.pack("<IQ", code, number)
 
 
@@ -101,8 +101,8 @@ OVERLAPPING = PAIR.replace(struct.pack("<IQ", 0, 32), struct.pack("<IQ", 0, 0))
         (counts(tensors=2**60), "NNM801", "the file ends within its list of tensors"),
         (counts(pairs=1) + key(99, b""), "NNM802", "unknown type 99"),
         (counts(pairs=1) + key(8, struct.pack("<Q", 2**62)), "NNM801", 'ends within "k"'),
-        (counts(pairs=1) + key(9, listed(4, 2**62)), "NNM801", 'ends within "k"'),
-        (counts(pairs=1) + key(9, listed(9, 1) * 9), "NNM802", "nested too deeply"),
+        (counts(pairs=1) + key(9, list_items(4, 2**62)), "NNM801", 'ends within "k"'),
+        (counts(pairs=1) + key(9, list_items(9, 1) * 9), "NNM802", "nested too deeply"),
         (counts(pairs=1) + key(8, struct.pack("<Q", 1) + b"\xff"), "NNM802", "is not UTF-8"),
         (counts(pairs=2) + key(7, b"\1") * 2, "NNM802", "twice"),
         (WHOLE[:-40], "NNM801", 'the file ends within tensor "half"'),

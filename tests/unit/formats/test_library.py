@@ -21,13 +21,13 @@ m:layers matmul(w, shape=[4]), add(b), batchNormalization(), relu(), matmul(w), 
 TYPES = ["float32", "float16", "int64", "uint64", "int32", "uint32", "int8", "uint8"]
 
 
-def drawn(dtype: str, shape: tuple[int, ...]) -> Any:
+def draw(dtype: str, shape: tuple[int, ...]) -> Any:
     return np.random.default_rng(3).integers(0, 100, shape).astype(dtype)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3, 5), (2, 0), (2, 1, 3)])
 def test_their_files_open_here(shape: tuple[int, ...], tmp_path: Path) -> None:
-    given = {dtype: drawn(dtype, shape) for dtype in TYPES}
+    given = {dtype: draw(dtype, shape) for dtype in TYPES}
     path = tmp_path / "theirs.safetensors"
     library.save_file(given, path, metadata={"made by": "sie"})
     file = read(path.read_bytes())
@@ -40,7 +40,7 @@ def test_their_files_open_here(shape: tuple[int, ...], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shape", [(), (1,), (3, 5), (2, 0), (2, 1, 3)])
 def test_our_files_open_there(shape: tuple[int, ...], tmp_path: Path) -> None:
-    given = {dtype: drawn(dtype, shape) for dtype in TYPES}
+    given = {dtype: draw(dtype, shape) for dtype in TYPES}
     arrays = {dtype: HostArray(dtype, shape, a.tobytes()) for dtype, a in given.items()}  # type: ignore[arg-type]
     path = tmp_path / "ours.safetensors"
     path.write_bytes(b"".join(chunks(arrays, {"made by": "us"})))

@@ -69,7 +69,7 @@ def rows(count: int = 48) -> tuple[Any, Any]:
     return data, labels.astype("int32")
 
 
-async def created(text: str = TEXT, **settings: Any) -> NNModel:
+async def create_model(text: str = TEXT, **settings: Any) -> NNModel:
     settings = {"files": {"net.onnx": FILE}, "backend": "numpy", **settings}
     return await NNModel.create(source=text, log=lambda line: None, **settings)
 
@@ -94,7 +94,7 @@ def features(data: Any) -> Any:
 async def test_a_graph_is_a_block_and_its_weights_are_parameters() -> None:
     data, _ = rows(5)
     text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[40]; m:layers net();"
-    async with await created(text + 'net:source "net.onnx" at=pooled;') as found:
+    async with await create_model(text + 'net:source "net.onnx" at=pooled;') as found:
         assert [p.name for p in found.params()] == [f"net.{name}" for name in WEIGHTS]
         assert not any(p.trainable for p in found.params())
         assert {p.init for p in found.params()} == {"file"}
@@ -113,7 +113,7 @@ async def test_layers_take_a_graph_whose_rank_is_another() -> None:
     nodes = [node("y = Reshape(x, s)")]
     shape = constant("s", [-1, 8, 8], "int64")
     of = graph(nodes, [info("x", 1, 1, 8, 8)], ["y"], shape)
-    async with await created(text, files={"net.onnx": serialize(model(of))}) as found:
+    async with await create_model(text, files={"net.onnx": serialize(model(of))}) as found:
         data, _ = rows(3)
         (weights,) = (np.asarray(p.value) for p in found.params())
         wanted = data[:, 0].mean(2) @ weights
@@ -122,7 +122,7 @@ async def test_layers_take_a_graph_whose_rank_is_another() -> None:
 
 @pytest.mark.parametrize("batch", [1, 7, "batch", None])
 async def test_the_first_dimension_of_the_file_is_the_batch(batch: Any) -> None:
-    async with await created(files={"net.onnx": serialize(network(batch))}) as found:
+    async with await create_model(files={"net.onnx": serialize(network(batch))}) as found:
         assert np.asarray(await found.predict(rows(6)[0])).shape == (6, 3)
 
 
@@ -142,7 +142,7 @@ async def test_the_first_dimension_of_the_file_is_the_batch(batch: Any) -> None:
 async def test_weights_are_trained_where_the_call_says_so(call: str, learning: Any) -> None:
     text = TEXT.replace("backbone()", call) + "trunk:layers backbone();" * call.startswith("trunk")
     data, labels = rows()
-    async with await created(text, dataset=Dataset(data, labels, split=(1, 0, 0))) as found:
+    async with await create_model(text, dataset=Dataset(data, labels, split=(1, 0, 0))) as found:
         before = {p.name: p.value.copy() for p in found.params()}
         history = await found.train(epochs=8, seeds=2)
         changed = [p.name for p in found.params() if (p.value != before[p.name]).any()]
@@ -159,17 +159,17 @@ async def test_calls_share_parameters_and_take_different_values() -> None:
             concat([low, high], axis=0);
         net:source "net.onnx" at=pooled;
     """
-    async with await created(text) as found:
+    async with await create_model(text) as found:
         outputs = np.asarray(await found.predict(rows(4)[0]))
         assert len(found.params()) == len(WEIGHTS)
         assert np.array_equal(outputs[:, :40], outputs[:, 40:])
     with pytest.raises(ModelError, match="share their parameters"):
-        await created(text.replace("at=pooled, name=high", "lrm=0.5, name=high"))
+        await create_model(text.replace("at=pooled, name=high", "lrm=0.5, name=high"))
 
 
 async def test_named_dimensions_go_through() -> None:
     text = TEXT.replace("backbone()", "backbone(at=active), globalAveragePool()")
-    async with await created(text) as found:
+    async with await create_model(text) as found:
         (layer, *_) = found.state.network.layers
         assert layer.features[0].names == ("channels", "height", "width")
         assert layer.features[0].sizes() == (40, 8, 8)
@@ -177,7 +177,7 @@ async def test_named_dimensions_go_through() -> None:
 
 async def test_a_review_gives_no_false_advice() -> None:
     data, labels = rows(240)
-    async with await created(dataset=Dataset(data, labels)) as found:
+    async with await create_model(dataset=Dataset(data, labels)) as found:
         wrong = [f for f in found.review(epochs=20) if f.severity != "info"]
         assert [f.id for f in wrong if f.id not in ("E701",)] == []
 
@@ -186,7 +186,7 @@ async def test_a_review_gives_no_false_advice() -> None:
 async def test_a_snapshot_holds_the_graph(dtype: Any) -> None:
     data, labels = rows()
     text = TEXT.replace("backbone()", "backbone(trainable=true)")
-    async with await created(text, dataset=Dataset(data, labels)) as found:
+    async with await create_model(text, dataset=Dataset(data, labels)) as found:
         await found.train(epochs=2)
         expected = np.asarray(await found.predict(data))
         saved = await found.save(dtype=dtype)
@@ -208,7 +208,7 @@ async def test_large_weights_lie_in_a_snapshot_once() -> None:
     net = graph([node("y = Conv(x, conv.weight)")], [info("x", 1, 1, 8, 8)], ["y"], wide)
     text = """m:input shape={channels:1, height:8, width:8}; m:output shape=[256, 4, 4];
         m:layers net(); net:source "net.onnx";"""
-    async with await created(text, files={"net.onnx": serialize(model(net))}) as found:
+    async with await create_model(text, files={"net.onnx": serialize(model(net))}) as found:
         saved = await found.save()
         assert len(saved) < 256 * 25 * 4 + 3000
         async with await NNModel.load(saved, backend="numpy", log=lambda line: None) as again:
@@ -221,7 +221,7 @@ async def test_damaged_files_in_snapshots_are_refused() -> None:
     from webnnm.snapshots.safetensors import read
     from webnnm.snapshots.snapshot import text_and_files
 
-    async with await created() as found:
+    async with await create_model() as found:
         saved = bytes(await found.save())
     file = read(saved)
     place = saved.index(bytes(file.tensors["file/net.onnx"].data))
@@ -239,7 +239,7 @@ async def test_damaged_files_in_snapshots_are_refused() -> None:
 
 async def test_parts_and_exports(tmp_path: Path) -> None:
     data, _ = rows(6)
-    async with await created() as found:
+    async with await create_model() as found:
         expected = np.asarray(await found.predict(data))
         trunk, head = await split_model(found, "matmul")
         assert 'source "net.onnx"' in trunk.serialize()

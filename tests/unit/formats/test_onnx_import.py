@@ -37,7 +37,7 @@ def operators(found: Imported) -> list[str]:
     return [each.operator.name for each in nodes if isinstance(each, OperatorNode)]
 
 
-def refused(given: ModelProto, *options: Any, **more: Any) -> str:
+def catch_error(given: ModelProto, *options: Any, **more: Any) -> str:
     with pytest.raises(DataError) as caught:
         import_model(given, *options, **more)
     return str(caught.value)
@@ -63,7 +63,7 @@ def test_sizes_come_by_name_or_for_a_whole_input() -> None:
     ],
 )
 def test_sizes_that_do_not_fit(shapes: dict[str, Any], message: str) -> None:
-    text = refused(model(RELU), shapes)
+    text = catch_error(model(RELU), shapes)
     assert "NNM813" in text
     assert message in text
 
@@ -164,16 +164,16 @@ def test_functions_are_expanded_with_their_attributes() -> None:
 )
 def test_nodes_that_cannot_be_imported(text: str, code: str, message: str) -> None:
     attributes = {"perm": [0, 7]} if "Transpose" in text else {}
-    found = refused(model(graph([node(text, **attributes)], [info("x", 2, 3)], ["y"])))
+    found = catch_error(model(graph([node(text, **attributes)], [info("x", 2, 3)], ["y"])))
     assert code in found
     assert message in found
 
 
 def test_types_that_webnn_lacks_are_named() -> None:
     of = graph([node("y = Relu(x)")], [info("x", 2, code=STRING)], ["y"])
-    assert 'NNM814: input "x" is of type string' in refused(model(of))
+    assert 'NNM814: input "x" is of type string' in catch_error(model(of))
     empty = graph([node("y = Relu(x)")], [info("x", 2, 0)], ["y"])
-    assert "NNM814" in refused(model(empty))
+    assert "NNM814" in catch_error(model(empty))
 
 
 def text(name: str) -> TensorProto:
@@ -186,8 +186,8 @@ def test_texts_that_nothing_uses_do_not_matter() -> None:
     of = graph([*nodes, node("y = Relu(x)")], given, ["y"], text("s"))
     assert operators(import_model(model(of))) == ["relu"]
     used = graph([*nodes, node("y = Relu(x)")], given, ["y", "u"], text("s"))
-    assert "NNM814" in refused(model(used))
-    assert "string" in refused(model(used))
+    assert "NNM814" in catch_error(model(used))
+    assert "string" in catch_error(model(used))
 
 
 def test_nodes_that_no_output_depends_on_are_left_out() -> None:
@@ -234,7 +234,7 @@ def test_integers_of_16_bits_are_moved_and_not_computed_with() -> None:
     (result,) = [each for each in found.graph.nodes() if isinstance(each, ConstantNode)]
     assert result.array.tolist() == [[65535.0], [1.0]]
     adding = [node("t = Identity(k)"), node("u = Add(t, t)"), node("y = Cast(u)", to=FLOAT)]
-    message = refused(model(graph(adding, [], ["y"], short)))
+    message = catch_error(model(graph(adding, [], ["y"], short)))
     assert 'NNM814: Add "u" computes with "t" of type uint16' in message
     nodes = [node("y = Cast(x)", to=5)]
     wrapped = import_model(model(graph(nodes, [], ["y"], constant("x", [40000, -3], "int32"))))
@@ -259,7 +259,7 @@ def test_known_indices_beyond_an_axis_are_refused(text: str, indices: Any) -> No
     given = constant("i", indices)
     updates = [constant("u", [[0.5, 0.5]], "float32"), constant("v", [[0.5, 0.5]], "float32")]
     of = graph([node(text)], [info("x", 3, 2)], ["y"], given, *updates)
-    assert "there is no element" in refused(model(of))
+    assert "there is no element" in catch_error(model(of))
 
 
 def test_an_index_beyond_the_depth_of_one_hot_hits_nothing() -> None:
@@ -286,14 +286,14 @@ def test_bounds_of_slices_beyond_an_axis(
 
 def test_values_are_made_once() -> None:
     of = graph([node("y = Relu(x)"), node("y = Neg(x)")], [info("x", 2)], ["y"])
-    assert "two nodes compute" in refused(model(of))
+    assert "two nodes compute" in catch_error(model(of))
 
 
 def test_a_small_file_cannot_ask_for_much() -> None:
-    assert "NNM815" in refused(loop(10**9))
+    assert "NNM815" in catch_error(loop(10**9))
     again = FunctionProto("Again", ["a"], ["b"], [], [node("b = own.Again(a)")], domain="own")
     of = graph([node("y = own.Again(x)")], [info("x", 2)], ["y"])
-    assert "NNM815" in refused(model(of, again))
+    assert "NNM815" in catch_error(model(of, again))
     twice = [
         FunctionProto(
             f"F{k}",
@@ -307,10 +307,10 @@ def test_a_small_file_cannot_ask_for_much() -> None:
     ]
     last = FunctionProto("F30", ["a"], ["c"], [], [node("c = Identity(a)")], domain="own")
     of = graph([node("y = own.F0(x)")], [info("x", 2)], ["y"])
-    assert "NNM815" in refused(model(of, *twice, last))
+    assert "NNM815" in catch_error(model(of, *twice, last))
     nodes = [node("r = Range(zero, n, one)"), node("y = Cast(r)", to=FLOAT)]
     numbers = [constant("zero", 0), constant("n", 2**40), constant("one", 1)]
-    assert "NNM815" in refused(model(graph(nodes, [info("x", 2)], ["y"], *numbers)))
+    assert "NNM815" in catch_error(model(graph(nodes, [info("x", 2)], ["y"], *numbers)))
 
 
 def test_tensors_have_as_many_dimensions_as_arrays_may_have() -> None:
@@ -319,7 +319,7 @@ def test_tensors_have_as_many_dimensions_as_arrays_may_have() -> None:
         graph(many, [info("x", 2)], ["y"], constant("s", [1] * 5000 + [2])),
         graph([node("y = Relu(x)")], [info("x", *[1] * 5000)], ["y"]),
     ):
-        assert "NNM815: the rank of" in refused(model(of))
+        assert "NNM815: the rank of" in catch_error(model(of))
 
 
 def trees(**more: Any) -> ModelProto:
@@ -352,10 +352,10 @@ def trees(**more: Any) -> ModelProto:
 )
 def test_numbers_in_trees_do_not_count_from_the_end(name: str, value: Any) -> None:
     assert import_model(trees()).graph.outputs
-    assert "NNM811" in refused(trees(**{name: value}))
+    assert "NNM811" in catch_error(trees(**{name: value}))
 
 
 @pytest.mark.parametrize(("number", "name"), [(3, "SOFTMAX_ZERO"), (4, "PROBIT")])
 def test_transforms_of_trees_have_the_numbers_of_onnx(number: int, name: str) -> None:
-    assert "NNM812: ai.onnx.ml.TreeEnsemble" in (text := refused(trees(post_transform=number)))
+    assert "NNM812: ai.onnx.ml.TreeEnsemble" in (text := catch_error(trees(post_transform=number)))
     assert f"the transform {name}" in text

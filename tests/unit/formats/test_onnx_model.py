@@ -60,10 +60,10 @@ async def test_weights_that_are_too_large_for_constants_are_put_on_the_device_on
     numpy = await webnnm.backend("numpy")
     compile = numpy.compile
 
-    async def compiled(graph: Any, **_: Any) -> Any:
+    async def compile_graph(graph: Any, **_: Any) -> Any:
         return await compile(graph)
 
-    numpy.compile = compiled  # type: ignore[method-assign]
+    numpy.compile = compile_graph  # type: ignore[method-assign]
     async with await webnnm.load_onnx(serialize(linear()), backend=numpy) as net:
         for rows in (1, 2):
             found = await net.predict({"x": [[1.0, 1.0]] * rows})

@@ -167,12 +167,12 @@ def test_an_operator_of_ones_own_needs_a_decomposition() -> None:
     tanh = ops.registry()["tanh"]
     assert isinstance(tanh, Operator)
 
-    def applied(**changes: Any) -> Graph:
+    def apply_operator(**changes: Any) -> Graph:
         b = GraphBuilder()
         x = b.input("x", "float32", [2])
         return b.build({"y": b.apply(replace(tanh, name="mine", **changes), [x], {})})
 
     with pytest.raises(ModelError, match='"mine" cannot be written in ONNX') as caught:
-        graph_model([applied()])
+        graph_model([apply_operator()])
     assert caught.value.code == "NNM901"
-    agrees(applied(decompose=lambda b, x: b.tanh(x)), {"x": [1, -2]})
+    agrees(apply_operator(decompose=lambda b, x: b.tanh(x)), {"x": [1, -2]})

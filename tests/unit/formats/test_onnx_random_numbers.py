@@ -17,7 +17,7 @@ from webnnm.graph.node import ConstantNode
 AMOUNT = 4000
 
 
-def drawn(*nodes: NodeProto) -> list[HostArray]:
+def draw(*nodes: NodeProto) -> list[HostArray]:
     """Return the constants that the outputs of nodes without other operands are."""
     names = [name for each in nodes for name in each.output]
     of = graph(list(nodes), [], names, constant("x", [[0.0] * 50] * 80, "float32"))
@@ -33,7 +33,7 @@ def drawn(*nodes: NodeProto) -> list[HostArray]:
 @pytest.mark.parametrize("text", ["y = RandomNormal()", "y = RandomNormalLike(x)"])
 def test_normal_numbers(text: str) -> None:
     shape: dict[str, Any] = {} if "x" in text else {"shape": [80, 50]}
-    (y,) = drawn(node(text, mean=2.0, scale=3.0, **shape))
+    (y,) = draw(node(text, mean=2.0, scale=3.0, **shape))
     assert (y.dtype, y.shape) == ("float32", (80, 50))
     values = [*y.values()]
     assert abs(fmean(values) - 2) < 0.2
@@ -44,7 +44,7 @@ def test_normal_numbers(text: str) -> None:
 @pytest.mark.parametrize("text", ["y = RandomUniform()", "y = RandomUniformLike(x)"])
 def test_uniform_numbers(text: str) -> None:
     shape: dict[str, Any] = {} if "x" in text else {"shape": [80, 50]}
-    (y,) = drawn(node(text, low=-1.0, high=3.0, dtype=10, **shape))
+    (y,) = draw(node(text, low=-1.0, high=3.0, dtype=10, **shape))
     values = [*y.values()]
     assert y.dtype == "float16"
     assert -1 <= min(values) < -0.9
@@ -55,10 +55,10 @@ def test_uniform_numbers(text: str) -> None:
 def test_a_seed_decides_and_nodes_without_one_differ() -> None:
     seeded = [node(f"{name} = RandomNormal()", shape=[8], seed=5.0) for name in "ab"]
     free = [node(f"{name} = RandomNormal()", shape=[8]) for name in "cd"]
-    a, b, c, d = (array.tolist() for array in drawn(*seeded, *free))
+    a, b, c, d = (array.tolist() for array in draw(*seeded, *free))
     assert a == b
     assert len({str(row) for row in (a, c, d)}) == 3
-    assert [array.tolist() for array in drawn(*free)] == [c, d]
+    assert [array.tolist() for array in draw(*free)] == [c, d]
 
 
 def test_iterations_of_a_loop_draw_other_numbers() -> None:

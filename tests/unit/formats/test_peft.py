@@ -31,7 +31,7 @@ def pair(module: str, a: HostArray, b: HostArray) -> dict[str, HostArray]:
     return {f"{lead}.lora_A.weight": a, f"{lead}.lora_B.weight": b}
 
 
-def refused(tensors: dict[str, HostArray], **config: Any) -> str:
+def catch_error(tensors: dict[str, HostArray], **config: Any) -> str:
     with pytest.raises(DataError) as caught:
         peft.read_adapter(file(tensors), json.dumps({**CONFIG, **config}))
     return str(caught.value)
@@ -91,17 +91,17 @@ def test_what_is_not_a_matrix_of_a_layer_has_no_place() -> None:
 def test_files_that_cannot_be_taken_are_named() -> None:
     whole = pair("q", matrix(2, 3), matrix(3, 2))
     one = dict([next(iter(whole.items()))])
-    assert 'for "q" the file has only lora_A' in refused(one)
-    assert 'tensor "q.lora_magnitude" is not a factor' in refused(
+    assert 'for "q" the file has only lora_A' in catch_error(one)
+    assert 'tensor "q.lora_magnitude" is not a factor' in catch_error(
         {"q.lora_magnitude": matrix(1, 1)}
     )
-    assert "lora_A is [2, 3], lora_B [3, 4]" in refused(pair("q", matrix(2, 3), matrix(3, 4)))
-    assert '"q": the rank is 3 in the config, but lora_A is [2, 3]' in refused(whole, r=3)
-    assert "the file has no tensors" in refused({})
-    assert '"use_dora" is true' in refused(whole, use_dora=True)
-    assert '"modules_to_save" is ["lm_head"]' in refused(whole, modules_to_save=["lm_head"])
-    assert '"(a+)+$"' in refused(whole, rank_pattern={"(a+)+$": 2})
-    assert "NNM802" in refused(whole, r="two")
+    assert "lora_A is [2, 3], lora_B [3, 4]" in catch_error(pair("q", matrix(2, 3), matrix(3, 4)))
+    assert '"q": the rank is 3 in the config, but lora_A is [2, 3]' in catch_error(whole, r=3)
+    assert "the file has no tensors" in catch_error({})
+    assert '"use_dora" is true' in catch_error(whole, use_dora=True)
+    assert '"modules_to_save" is ["lm_head"]' in catch_error(whole, modules_to_save=["lm_head"])
+    assert '"(a+)+$"' in catch_error(whole, rank_pattern={"(a+)+$": 2})
+    assert "NNM802" in catch_error(whole, r="two")
     with pytest.raises(DataError, match=r"there is no adapter_config\.json"):
         peft.read_adapter(file(whole), None)
     place = peft.MatrixSlice("q", 0, 5, transposed=True)

@@ -20,8 +20,8 @@ from tests.unit.formats.stablehlo_cases import (
     losses,
     network,
     step_settings,
+    train,
     train_text,
-    trained,
 )
 from webnnm import DataError, GraphBuilder, ModelError, WebNNMError
 from webnnm.formats.stablehlo.check import check_stablehlo
@@ -105,7 +105,7 @@ def test_arguments_and_results_of_a_loss() -> None:
 
 
 def test_arguments_and_results_of_a_step() -> None:
-    given, found = signature(trained(CNN, None, optimizer="adam", gradient_clipping="global"))
+    given, found = signature(train(CNN, None, optimizer="adam", gradient_clipping="global"))
     names = [name for name, _ in given]
     assert names[:3] == ["digits", "target/digits", "valid_count"]
     assert names[-2:] == ["lr", "1/S"]
@@ -120,7 +120,7 @@ def test_arguments_and_results_of_a_step() -> None:
 
 
 def test_a_step_with_scaling_and_accumulation_has_their_states() -> None:
-    given, found = signature(trained(IRIS, 4, gradient_scaling="on", accumulate=2))
+    given, found = signature(train(IRIS, 4, gradient_scaling="on", accumulate=2))
     names = [name for name, _ in given]
     assert names[-3:] == ["lr", "due", "1/S"]
     assert {"scale/value", "scale/clean", "scale/streak", "sum/rows", "sum/w1"} <= {*names}

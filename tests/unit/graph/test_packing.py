@@ -122,11 +122,13 @@ async def test_weights_that_are_constants_are_unpacked_once(
     if not fits:  # as backends do with constants that are too large
         compile = numpy.compile
 
-        async def compiled(graph: Any, *, constants: Any = None, recompute: bool = False) -> Any:
+        async def compile_graph(
+            graph: Any, *, constants: Any = None, recompute: bool = False
+        ) -> Any:
             large = any(name.startswith("unpacked/") for name in constants or {})
             return await compile(graph, constants={} if large else constants)
 
-        monkeypatch.setattr(numpy, "compile", compiled)
+        monkeypatch.setattr(numpy, "compile", compile_graph)
     executable = await numpy.compile(graph, constants=tensors or given)
     assert [*executable.inputs] == ["x"]
     assert (await executable.run({"x": [[1.0] * 64]}))["y"].tolist() == [[96.0, 96.0]]

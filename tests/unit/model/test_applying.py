@@ -34,12 +34,12 @@ def far(found: xp.Array, wanted: Any) -> float:
     return float(xp.max(xp.abs(found - xp.asarray(wanted))))
 
 
-async def opened(text: str, **settings: Any) -> NNModel:
+async def open_model(text: str, **settings: Any) -> NNModel:
     return await NNModel.create(source=text, backend="numpy", log=lambda _: None, **settings)
 
 
 async def test_a_model_is_a_function_of_arrays() -> None:
-    async with await opened(NORMALISED) as net:
+    async with await open_model(NORMALISED) as net:
         params, x = net.param_arrays(), xp.asarray(ROWS)
         wanted = await net.predict(ROWS, raw=True)
         assert far(net.apply(params, x), wanted) <= 1e-6
@@ -85,7 +85,7 @@ async def test_a_loop_by_hand_takes_the_steps_of_a_training() -> None:
 
 
 async def test_dropout_draws_from_the_key() -> None:
-    async with await opened(DROPPED) as net:
+    async with await open_model(DROPPED) as net:
         x, key = xp.ones((5, 400)), random.key(3)
         assert net.apply({}, x).tolist() == x.tolist()
         found, updates = net.apply({}, x, training=True, key=key)
@@ -101,7 +101,7 @@ async def test_dropout_draws_from_the_key() -> None:
 
 
 async def test_several_inputs_and_outputs_have_names() -> None:
-    async with await opened(SEVERAL, sequence_length=2) as net:
+    async with await open_model(SEVERAL, sequence_length=2) as net:
         params, plain = net.param_arrays(), xp.zeros((2, 3))
         for words in ([[1, 2], [3, 4]], [[1, 2, 3], [4, 5, 6]]):
             found = net.apply(params, {"words": xp.asarray(words), "plain": plain})
@@ -113,7 +113,7 @@ async def test_several_inputs_and_outputs_have_names() -> None:
 
 
 async def test_wrong_calls_say_what_is_wrong() -> None:
-    async with await opened(NORMALISED) as net:
+    async with await open_model(NORMALISED) as net:
         params, x = net.param_arrays(), xp.asarray(ROWS)
         with pytest.raises(DataError, match='NNM710: params has no "w1"'):
             net.apply({}, x)
@@ -151,7 +151,7 @@ async def test_a_model_of_onnx_is_a_function_of_its_weights() -> None:
 
 @pytest.mark.parametrize("ids", [[[0, -1]], [[7, 0]]])
 async def test_ids_without_a_row_in_the_table_are_refused(ids: list[list[int]]) -> None:
-    async with await opened(SEVERAL) as net:
+    async with await open_model(SEVERAL) as net:
         params, plain = net.param_arrays(), xp.asarray([[1.0, 2.0, 3.0]])
         with pytest.raises(DataError, match=r'NNM702: input "words": row 0.*has 7 rows'):
             net.apply(params, {"words": xp.asarray(ids), "plain": plain})

@@ -26,7 +26,7 @@ MODELS = {
 }
 
 
-def checked(text: str, dataset: Any = None, **settings: Any) -> ModelGradients:
+def check(text: str, dataset: Any = None, **settings: Any) -> ModelGradients:
     async def main() -> ModelGradients:
         async with await NNModel.create(
             source=text, backend="numpy", dataset=dataset, log=lambda _: None
@@ -38,7 +38,7 @@ def checked(text: str, dataset: Any = None, **settings: Any) -> ModelGradients:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_gradients_of_models_agree(name: str) -> None:
-    found = checked(MODELS[name])
+    found = check(MODELS[name])
     assert found.ok, str(found)
     assert found.parameters.worst is not None
     assert found.parameters.worst.error < 1e-5
@@ -48,7 +48,7 @@ def test_rows_of_data_are_taken() -> None:
     rows = [[k / 4, -k / 3, k % 2, 1.0] for k in range(12)]
     labels = [[float(k % 3 == at) for at in range(3)] for k in range(12)]
     data = Dataset(rows, labels, split=[1, 0, 0])
-    assert checked(MODELS["classes"], data, rows=5, elements=3).ok
+    assert check(MODELS["classes"], data, rows=5, elements=3).ok
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def wrong_tanh() -> Iterator[None]:
 
 @pytest.mark.usefixtures("wrong_tanh")
 def test_a_wrong_rule_is_named_with_its_place_in_the_text() -> None:
-    found = checked(MODELS["classes"])
+    found = check(MODELS["classes"])
     assert not found.ok
     assert {each.place for each in found.operators.faults} == {"tanh1 (line 2, column 48) by input"}
     assert {each.place for each in found.parameters.faults} == {"w1", "b1"}
@@ -73,4 +73,4 @@ def test_a_wrong_rule_is_named_with_its_place_in_the_text() -> None:
 
 def test_models_without_trainable_parameters_are_refused() -> None:
     with pytest.raises(DataError, match="no trainable parameters"):
-        checked("m:input shape=[4]; m:output shape=[4]; m:layers softmax();")
+        check("m:input shape=[4]; m:output shape=[4]; m:layers softmax();")

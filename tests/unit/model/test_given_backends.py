@@ -75,11 +75,11 @@ async def test_a_given_backend_computes_what_its_own_does(given: Counting) -> No
         assert given.dispatches == before + 1
         history = await model.train(epochs=3, seeds=0, batch_size=16)
         assert given.dispatches >= before + 4
-        assert history.losses == (await _trained()).losses
+        assert history.losses == (await _train()).losses
         assert model.memory().kinds["parameters"] == own.memory().kinds["parameters"]
 
 
-async def _trained() -> Any:
+async def _train() -> Any:
     async with await create("numpy", dataset=data()) as model:
         return await model.train(epochs=3, seeds=0, batch_size=16)
 

@@ -43,7 +43,7 @@ def values(model: NNModel) -> dict[str, Any]:
     return {p.name: p.value.tolist() for p in model.params()}
 
 
-async def refused(code: str, awaitable: Any) -> str:
+async def catch_error(code: str, awaitable: Any) -> str:
     with pytest.raises((DataError, ModelError, BackendError)) as caught:
         await awaitable
     assert caught.value.code == code
@@ -58,7 +58,7 @@ async def refused(code: str, awaitable: Any) -> str:
     [{}, {"source": IRIS, "url": "x"}, {"source": IRIS, "path": "x"}, {"url": "x", "path": "y"}],
 )
 async def test_exactly_one_place_of_the_text(places: dict[str, str]) -> None:
-    await refused("NNM715", NNModel.create(**places, log=quiet))
+    await catch_error("NNM715", NNModel.create(**places, log=quiet))
 
 
 async def test_text_from_a_file(tmp_path: Any) -> None:
@@ -66,7 +66,7 @@ async def test_text_from_a_file(tmp_path: Any) -> None:
     path.write_text(IRIS, encoding="utf-8")
     model = await NNModel.create(path=path, log=quiet)
     assert model.source == IRIS
-    await refused("NNM715", NNModel.create(path=tmp_path / "nothing.nnm", log=quiet))
+    await catch_error("NNM715", NNModel.create(path=tmp_path / "nothing.nnm", log=quiet))
 
 
 async def test_settings_as_a_dict_and_in_camel_case() -> None:
@@ -74,12 +74,12 @@ async def test_settings_as_a_dict_and_in_camel_case() -> None:
         {"source": IRIS, "batchSize": 7, "powerPreference": "low-power"}, backend="numpy", log=quiet
     )
     assert model.name == "iris"
-    await refused("NNM703", create(batchSize=7, batch_size=7))
-    assert '"seed"' in await refused("NNM703", create(sed=7))
+    await catch_error("NNM703", create(batchSize=7, batch_size=7))
+    assert '"seed"' in await catch_error("NNM703", create(sed=7))
 
 
 async def test_unknown_backend() -> None:
-    text = await refused("NNM709", NNModel.create(source=IRIS, backend="nmpy", log=quiet))
+    text = await catch_error("NNM709", NNModel.create(source=IRIS, backend="nmpy", log=quiet))
     assert '"numpy"' in text
 
 
@@ -89,7 +89,7 @@ async def test_warnings_are_logged_or_with_strict_raised() -> None:
     model = await create(text, log=said.append)
     assert any(line.startswith("warning NNM001") for line in said)
     assert [warning.code for warning in model.warnings] == ["NNM001"]
-    await refused("NNM001", create(text, strict=True))
+    await catch_error("NNM001", create(text, strict=True))
     await create(strict=True)
 
 
@@ -352,7 +352,7 @@ async def test_one_training_at_a_time() -> None:
     first = model.train(epochs=50)
     with pytest.raises(DataError, match="NNM712"):
         model.train(epochs=1)
-    await refused("NNM712", model.test())
+    await catch_error("NNM712", model.test())
     assert len((await first).epochs) == 50
     await model.test()
 
@@ -408,7 +408,7 @@ async def test_divergence() -> None:
         dataset=Dataset([[1.0, 50.0]] * 4, [[0.5]] * 4, split=(1, 0, 0)),
     )
     before = model.memory()
-    text = await refused("NNM708", model.train(epochs=50, optimizer="sgdm", lr=1e6))
+    text = await catch_error("NNM708", model.train(epochs=50, optimizer="sgdm", lr=1e6))
     assert "epoch" in text and "lower lr" in text
     assert model.memory() == before
 
@@ -418,19 +418,19 @@ async def test_no_dataset() -> None:
     with pytest.raises(DataError) as caught:
         model.train()
     assert caught.value.code == "NNM714"
-    await refused("NNM714", model.test())
+    await catch_error("NNM714", model.test())
     model.set_dataset(await IrisDataset.create())
     await model.test()
 
 
 async def test_dataset_that_does_not_fit() -> None:
     four = Dataset([[1.0, 2.0]] * 4, [[0.0, 1.0, 0.0]] * 4)
-    await refused("NNM702", create(dataset=four))
+    await catch_error("NNM702", create(dataset=four))
 
 
 @pytest.mark.parametrize("subset", ["validation", "tasting"])
 async def test_subsets_without_rows(subset: str) -> None:
-    await refused("NNM705", (await iris()).test(subset))
+    await catch_error("NNM705", (await iris()).test(subset))
 
 
 async def test_hyperparameters_as_a_dict() -> None:

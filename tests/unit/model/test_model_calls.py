@@ -66,12 +66,12 @@ def backends(monkeypatch: pytest.MonkeyPatch) -> tuple[list[Backend], list[Backe
         opened.append(self)
         begin(self)
 
-    def ended(self: ReferenceBackend) -> None:
+    def end(self: ReferenceBackend) -> None:
         closed.append(self)
         close(self)
 
     monkeypatch.setattr(ReferenceBackend, "__init__", begun)
-    monkeypatch.setattr(ReferenceBackend, "close", ended)
+    monkeypatch.setattr(ReferenceBackend, "close", end)
     return opened, closed
 
 

@@ -21,7 +21,7 @@ TEXT += "matmul(w, shape=[$width]), relu(), matmul(v), add(b), softmax();"
 SPACE: dict[str, Any] = {"width": (1, 30), "lr": [1e-6, 0.02], "optimizer": ["adam", "adamw"]}
 
 
-async def searched(**more: Any) -> Search:
+async def run_search(**more: Any) -> Search:
     """Return a small search."""
     options: dict[str, Any] = {"trials": 9, "epochs": 18, "backend": "numpy", "progress": "off"}
     options |= {"log": lambda _: None, **more}
@@ -30,7 +30,7 @@ async def searched(**more: Any) -> Search:
 
 @pytest.mark.alike
 async def test_the_best_trials_are_trained_longer() -> None:
-    found = await searched()
+    found = await run_search()
     assert found.rounds == [(9, 2), (3, 6), (1, 18)]
     assert sorted(len(trial.losses) for trial in found.trials) == [1] * 6 + [2] * 2 + [3]
     assert found.best.settings["lr"] == 0.02
@@ -50,14 +50,14 @@ async def test_a_damaged_file_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "search.json"
     path.write_text(text)
     with pytest.raises(DataError, match="NNM704") as caught:
-        await searched(path=path)
+        await run_search(path=path)
     assert "path" in caught.value.hint
     assert path.read_text() == text, "it is left as it is"
 
 
 @pytest.mark.alike  # tests/browser/test_searching.py interrupts one in a page
 async def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
-    whole = await searched()
+    whole = await run_search()
     path, seen = tmp_path / "search.json", list[int]()
 
     class Interrupted(Exception):
@@ -69,15 +69,15 @@ async def test_an_interrupted_search_goes_on(tmp_path: Path) -> None:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        await searched(path=path, on_trial=interrupt)
+        await run_search(path=path, on_trial=interrupt)
     begun = json.loads(path.read_text())
     assert seen == list(range(1, 11))
-    again = await searched(path=path, on_trial=lambda found: seen.append(0))
+    again = await run_search(path=path, on_trial=lambda found: seen.append(0))
     assert len(seen) == 13  # the other three of thirteen trainings
     assert again == whole
-    assert await searched(known=begun) == whole
+    assert await run_search(known=begun) == whole
     with pytest.raises(DataError, match="another text, space, seed or number of epochs"):
-        await searched(path=path, epochs=36)
+        await run_search(path=path, epochs=36)
 
 
 async def test_a_training_that_diverges_is_the_last() -> None:

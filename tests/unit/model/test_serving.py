@@ -13,7 +13,7 @@ from webnnm.model.serving import answer, signature
 ALL: dict[str, Any] = {"split": (1, 0, 0)}
 
 
-async def opened(source: str, dataset: Any = None, *, again: bool = False) -> NNModel:
+async def open_model(source: str, dataset: Any = None, *, again: bool = False) -> NNModel:
     settings: dict[str, Any] = {"backend": "numpy", "seed": 0, "log": lambda _: None}
     model = await NNModel.create(source=source, dataset=dataset, **settings)
     if not again:
@@ -36,7 +36,7 @@ TABLE = "m:input shape=[4]; m:output shape=[2]; m:layers matmul(w), add(b), soft
 
 @pytest.mark.parametrize(("scale", "area"), [("standard", 67.5), ("minmax", 75)])
 async def test_columns_have_their_words_and_usual_numbers(scale: str, area: float) -> None:
-    model = await opened(TABLE, table(missing="mean", scale=scale), again=True)
+    model = await open_model(TABLE, table(missing="mean", scale=scale), again=True)
     assert json.loads(signature(model)) == {
         "m": {
             "kind": "columns",
@@ -50,7 +50,7 @@ async def test_columns_have_their_words_and_usual_numbers(scale: str, area: floa
 
 
 async def test_rows_of_a_table_get_a_class_with_all_probabilities() -> None:
-    model = await opened(TABLE, table(missing="mean"), again=True)
+    model = await open_model(TABLE, table(missing="mean"), again=True)
     row = {"city": "Ulm", "area": 40, "rooms": 2}
     said = json.loads(await answer(model, row))["m"]
     found = await model.predict(row)
@@ -60,7 +60,7 @@ async def test_rows_of_a_table_get_a_class_with_all_probabilities() -> None:
 
 async def test_one_score_for_yes_speaks_of_no_too() -> None:
     source = "m:input shape=[1]; m:output shape=[1]; m:layers add(-3), sigmoid();"
-    model = await opened(source, Dataset([[0.0], [9.0]], [0, 1], labels=["no", "yes"], **ALL))
+    model = await open_model(source, Dataset([[0.0], [9.0]], [0, 1], labels=["no", "yes"], **ALL))
     said = json.loads(await answer(model, [9]))["m"]
     assert said["label"] == "yes" and said["labels"] == ["no", "yes"]
     assert sum(said["probabilities"]) == pytest.approx(1) and said["probabilities"][1] > 0.9
@@ -71,21 +71,21 @@ async def test_several_answers_of_yes_are_listed() -> None:
     data = Dataset(
         [[0.0, 9, 9], [9.0, 0, 9]], [[0, 1, 1], [1, 0, 1]], labels=["a", "b", "c"], **ALL
     )
-    said = json.loads(await answer(await opened(source, data), [9, 0, 9]))["m"]
+    said = json.loads(await answer(await open_model(source, data), [9, 0, 9]))["m"]
     assert said["label"] == ["a", "c"] and len(said["probabilities"]) == 3
 
 
 async def test_pictures_have_a_size() -> None:
     source = "m:input shape=[2, 3]; m:output shape=[2]; m:layers flatten(), matmul(w), softmax();"
     pictures = ImageDataset(bytes(6) + b"\xff" * 6, ["dark", "light"], shape=(2, 3), **ALL)
-    model = await opened(source, pictures, again=True)
+    model = await open_model(source, pictures, again=True)
     assert json.loads(signature(model)) == {"m": {"kind": "picture", "width": 3, "height": 2}}
 
 
 async def test_texts_get_a_class_for_each_letter() -> None:
     source = """m:input int32 shape=[] sequence=letters; m:output shape=[3] sequence=letters;
         m:layers embedding(e, size=3, shape=[3]), softmax();"""
-    model = await opened(source, TextDataset("abcabcabcabc", 3, **ALL), again=True)
+    model = await open_model(source, TextDataset("abcabcabcabc", 3, **ALL), again=True)
     assert json.loads(signature(model)) == {"m": {"kind": "text"}}
     said = json.loads(await answer(model, "abca"))["m"]
     assert len(said["values"]) == 4 and {*said["values"]} <= {*"abc"}
@@ -94,7 +94,7 @@ async def test_texts_get_a_class_for_each_letter() -> None:
 async def test_models_without_data_take_and_give_numbers() -> None:
     source = """a:input shape=[2]; b:input shape=[3] sequence=time; sum:output shape=[2];
         gap:output shape=[3] sequence=time; sum:layers add([a, a]); gap:layers sub([b, b]);"""
-    model = await opened(source)
+    model = await open_model(source)
     assert json.loads(signature(model)) == {
         "a": {"kind": "numbers", "shape": [2]},
         "b": {"kind": "numbers", "shape": [None, 3]},
@@ -106,5 +106,5 @@ async def test_models_without_data_take_and_give_numbers() -> None:
 async def test_measurements_come_in_the_units_of_the_data() -> None:
     source = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w, init=constant(0));"
     data = Dataset([[1.0], [2.0]], [[100.0], [300.0]], standardize_targets=True, **ALL)
-    said = json.loads(await answer(await opened(source, data, again=True), [1]))
+    said = json.loads(await answer(await open_model(source, data, again=True), [1]))
     assert said["m"]["values"] == pytest.approx([200])

@@ -43,7 +43,7 @@ def functional(builder: GraphBuilder, results: Sequence[Operand], seed: int) -> 
     return total
 
 
-def measured(
+def measure(
     run: Callable[[Any], float], at: Any, seed: int = 0, most: int = MOST_ELEMENTS
 ) -> tuple[Any, list[int]]:
     """Return central differences with one Richardson step, and the flat indices they stand at."""
@@ -53,13 +53,13 @@ def measured(
         rng = np.random.default_rng([seed, 2])
         indices = sorted(rng.choice(flat.size, most, replace=False).tolist())
 
-    def shifted(index: int, by: float) -> float:
+    def shift(index: int, by: float) -> float:
         moved = flat.copy()
         moved[index] += by
         return run(np.reshape(moved, np.shape(at)))
 
     def difference(index: int, h: float) -> float:
-        return (shifted(index, h) - shifted(index, -h)) / (2 * h)
+        return (shift(index, h) - shift(index, -h)) / (2 * h)
 
     found = []
     for index in indices:
@@ -93,7 +93,7 @@ def check_gradients(
             return forward({**feeds, name: value})
 
         assert found[f"g{i}"].shape == x.shape
-        numeric, indices = measured(run, feeds[name], seed, most)
+        numeric, indices = measure(run, feeds[name], seed, most)
         reached = error(np.reshape(found[f"g{i}"], (-1,))[indices], numeric)
         assert reached <= LIMIT, f"gradient for {name}: relative error {reached:.2e}"
 
@@ -115,6 +115,6 @@ def check_direction(
     analytic = gradients(loss, xs)
     found = evaluate(builder.build({f"g{i}": g for i, g in enumerate(analytic)}), feeds, wide=True)
     slope = sum(float(np.sum(found[f"g{i}"] * direction[n])) for i, n in enumerate(names))
-    ((numeric,), _) = measured(run, np.zeros(1), seed)
+    ((numeric,), _) = measure(run, np.zeros(1), seed)
     apart = abs(slope - numeric) / (abs(slope) + abs(numeric) + 1e-6)
     assert apart <= LIMIT, f"slope {slope}, measured {numeric}: relative error {apart:.2e}"

@@ -32,7 +32,7 @@ class Outcome:
         self.masks = {name: values[f"mask/{name}"] for name in lowered.masks}
 
 
-def drawn(name: str, shape: Sequence[int]) -> Any:
+def draw(name: str, shape: Sequence[int]) -> Any:
     """Return numbers that depend on a name: parameters are the same however they are fed."""
     found = np.random.default_rng(zlib.crc32(name.encode())).uniform(-1, 1, tuple(shape))
     return np.abs(found) + 0.5 if name.startswith("variance") else found
@@ -57,7 +57,7 @@ def rows_of(net: Network, lengths: Lengths) -> list[dict[str, Any]]:
     return rows
 
 
-def padded(row: Any, length: int) -> Any:
+def pad(row: Any, length: int) -> Any:
     """Return a row of a length, garbage behind what is valid."""
     fill = GARBAGE if row.dtype.kind == "f" else 2
     return np.concat([row, np.full((length - len(row), *row.shape[1:]), fill, row.dtype)])
@@ -98,7 +98,7 @@ def outcome(
     if total is not None:
         found = gradients(total, list(leaves.values()))
         results |= dict(zip(leaves, found, strict=True))
-    given = {f"param/{n}": drawn(n, x.shape) for n, x in lowered.parameters.items()}
+    given = {f"param/{n}": draw(n, x.shape) for n, x in lowered.parameters.items()}
     given |= {f"mask/{n}": m for n, m in masks.items()} | dict(feeds)
     return Outcome(lowered, evaluate(b.build(results), given, wide=True))
 
@@ -134,7 +134,7 @@ def compare(
     for vertex in net.inputs:
         name = vertex.features[0].sequence
         made = [
-            row[vertex.block] if name is None else padded(row[vertex.block], sequence[name])
+            row[vertex.block] if name is None else pad(row[vertex.block], sequence[name])
             for row in rows
         ]
         feeds[vertex.block] = np.stack([*made, np.zeros_like(made[0])])

@@ -11,7 +11,7 @@ from webnnm.backends.reference import evaluate
 STEPS, BATCH, FEATURES, HIDDEN = 4, 3, 2, 5
 
 
-def drawn(seed: int, *shape: int) -> Any:
+def draw(seed: int, *shape: int) -> Any:
     return np.random.default_rng(seed).uniform(-1, 1, shape)
 
 
@@ -19,7 +19,7 @@ def sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
-def built(name: str, arrays: dict[str, Any], **options: Any) -> tuple[Any, dict[str, Any]]:
+def build(name: str, arrays: dict[str, Any], **options: Any) -> tuple[Any, dict[str, Any]]:
     """Return the graph of an operator, the first arrays as operands, and the values to run it."""
     b = GraphBuilder()
     xs = {key: b.input(key, "float32", array.shape) for key, array in arrays.items()}
@@ -31,33 +31,33 @@ def built(name: str, arrays: dict[str, Any], **options: Any) -> tuple[Any, dict[
     return b.build({f"y{i}": y for i, y in enumerate(results)}), arrays
 
 
-def applied(name: str, arrays: dict[str, Any], **options: Any) -> list[Any]:
-    return list(evaluate(*built(name, arrays, **options), wide=True).values())
+def apply_operator(name: str, arrays: dict[str, Any], **options: Any) -> list[Any]:
+    return list(evaluate(*build(name, arrays, **options), wide=True).values())
 
 
 def lstm_arrays(directions: int = 1) -> dict[str, Any]:
     rows = 4 * HIDDEN
     return {
-        "input": drawn(0, STEPS, BATCH, FEATURES),
-        "weight": drawn(1, directions, rows, FEATURES),
-        "recurrent_weight": drawn(2, directions, rows, HIDDEN),
-        "bias": drawn(3, directions, rows),
-        "recurrent_bias": drawn(4, directions, rows),
-        "peephole_weight": drawn(5, directions, 3 * HIDDEN),
-        "initial_hidden_state": drawn(6, directions, BATCH, HIDDEN),
-        "initial_cell_state": drawn(7, directions, BATCH, HIDDEN),
+        "input": draw(0, STEPS, BATCH, FEATURES),
+        "weight": draw(1, directions, rows, FEATURES),
+        "recurrent_weight": draw(2, directions, rows, HIDDEN),
+        "bias": draw(3, directions, rows),
+        "recurrent_bias": draw(4, directions, rows),
+        "peephole_weight": draw(5, directions, 3 * HIDDEN),
+        "initial_hidden_state": draw(6, directions, BATCH, HIDDEN),
+        "initial_cell_state": draw(7, directions, BATCH, HIDDEN),
     }
 
 
 def gru_arrays(directions: int = 1) -> dict[str, Any]:
     rows = 3 * HIDDEN
     return {
-        "input": drawn(0, STEPS, BATCH, FEATURES),
-        "weight": drawn(1, directions, rows, FEATURES),
-        "recurrent_weight": drawn(2, directions, rows, HIDDEN),
-        "bias": drawn(3, directions, rows),
-        "recurrent_bias": drawn(4, directions, rows),
-        "initial_hidden_state": drawn(6, directions, BATCH, HIDDEN),
+        "input": draw(0, STEPS, BATCH, FEATURES),
+        "weight": draw(1, directions, rows, FEATURES),
+        "recurrent_weight": draw(2, directions, rows, HIDDEN),
+        "bias": draw(3, directions, rows),
+        "recurrent_bias": draw(4, directions, rows),
+        "initial_hidden_state": draw(6, directions, BATCH, HIDDEN),
     }
 
 

@@ -32,11 +32,11 @@ def formula(q: Any, k: Any, v: Any, heads: int = 1, shared: int = 0, addend: Any
     return np.concatenate(parts, -1)
 
 
-def drawn(*shapes: tuple[int, ...]) -> list[Any]:
+def draw(*shapes: tuple[int, ...]) -> list[Any]:
     return [rng.uniform(-2, 2, shape).astype("float32") for shape in shapes]
 
 
-def attended(*tensors: Any, wide: bool = True, **options: Any) -> Any:
+def attend(*tensors: Any, wide: bool = True, **options: Any) -> Any:
     b = GraphBuilder()
     xs = [b.input(f"x{i}", t.dtype.name, t.shape) for i, t in enumerate(tensors)]
     graph = b.build({"y": b.attend(*xs, **options)})
@@ -46,40 +46,40 @@ def attended(*tensors: Any, wide: bool = True, **options: Any) -> Any:
 @pytest.mark.parametrize(("heads", "shared"), [(1, 1), (2, 2), (4, 2), (4, 1)])
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
 def test_heads_and_shared_heads(heads: int, shared: int, lead: tuple[int, ...]) -> None:
-    q, k, v = drawn((*lead, 3, heads * 2), (*lead, 5, shared * 2), (*lead, 5, shared * 2))
-    found = attended(q, k, v, heads=heads, kv_heads=shared)
+    q, k, v = draw((*lead, 3, heads * 2), (*lead, 5, shared * 2), (*lead, 5, shared * 2))
+    found = attend(q, k, v, heads=heads, kv_heads=shared)
     np.testing.assert_allclose(found, formula(q, k, v, heads, shared), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(4, 4), (2, 5), (1, 3), (4, 3)])
 def test_causal_queries_see_no_later_keys(queries: int, keys: int) -> None:
-    q, k, v = drawn((queries, 4), (keys, 4), (keys, 4))
+    q, k, v = draw((queries, 4), (keys, 4), (keys, 4))
     i, j = np.arange(queries)[:, None], np.arange(keys)[None, :]
     addend = np.where(j > i + keys - queries, -1e9, 0)
-    found = attended(q, k, v, heads=2, causal=True)
+    found = attend(q, k, v, heads=2, causal=True)
     np.testing.assert_allclose(found, formula(q, k, v, 2, addend=addend), rtol=1e-6, atol=1e-6)
 
 
 def test_integer_masks_hide_and_float_masks_are_added() -> None:
-    q, k, v = drawn((2, 3, 4), (2, 3, 4), (2, 3, 4))
+    q, k, v = draw((2, 3, 4), (2, 3, 4), (2, 3, 4))
     per_pair = np.asarray([[1, 0, 1], [0, 1, 1], [1, 1, 0]], "uint8")
     hidden = np.where(per_pair == 0, -1e9, 0)
     expected = formula(q, k, v, 2, addend=hidden)
-    np.testing.assert_allclose(attended(q, k, v, per_pair, heads=2), expected, atol=1e-6)
-    (bias,) = drawn((3, 3))
+    np.testing.assert_allclose(attend(q, k, v, per_pair, heads=2), expected, atol=1e-6)
+    (bias,) = draw((3, 3))
     expected = formula(q, k, v, 2, addend=bias)
-    np.testing.assert_allclose(attended(q, k, v, bias, heads=2), expected, atol=1e-6)
+    np.testing.assert_allclose(attend(q, k, v, bias, heads=2), expected, atol=1e-6)
 
 
 def test_halves_stay_finite_where_everything_is_hidden() -> None:
-    q, k, v = (x.astype("float16") for x in drawn((2, 4), (3, 4), (3, 4)))
-    found = attended(q * 30, k * 30, v, np.zeros(3, "uint8"), wide=False)
+    q, k, v = (x.astype("float16") for x in draw((2, 4), (3, 4), (3, 4)))
+    found = attend(q * 30, k * 30, v, np.zeros(3, "uint8"), wide=False)
     assert found.dtype == np.float16
     assert np.isfinite(found).all()
 
 
 def test_rotated_products_depend_on_the_distance_alone() -> None:
-    (x,) = drawn((1, 6))
+    (x,) = draw((1, 6))
     b = GraphBuilder()
     turned = b.rotary_embedding(b.expand(b.input("x", "float32", (1, 6)), new_shape=(5, 6)))
     rows = evaluate(b.build({"y": turned}), {"x": x}, wide=True)["y"]
@@ -92,15 +92,15 @@ def test_rotated_products_depend_on_the_distance_alone() -> None:
 
 
 def test_rates_of_all_pairs_stand_in_place_of_a_base() -> None:
-    q, k, v = drawn((3, 8), (3, 8), (3, 8))
+    q, k, v = draw((3, 8), (3, 8), (3, 8))
     rates = [100 ** (-2 * pair / 8) for pair in range(4)]
-    assert np.array_equal(attended(q, k, v, rope=rates), attended(q, k, v, rope=100.0))
+    assert np.array_equal(attend(q, k, v, rope=rates), attend(q, k, v, rope=100.0))
 
 
 def test_later_queries_are_rotated_where_they_stand() -> None:
-    q, k, v = drawn((4, 2), (4, 2), (4, 2))
-    whole = attended(q, k, v, rope=True, causal=True)
-    last = attended(q[2:], k, v, rope=True, causal=True)
+    q, k, v = draw((4, 2), (4, 2), (4, 2))
+    whole = attend(q, k, v, rope=True, causal=True)
+    last = attend(q[2:], k, v, rope=True, causal=True)
     np.testing.assert_allclose(last, whole[2:], rtol=1e-6)
 
 
@@ -146,7 +146,7 @@ def test_biases_of_declared_projections_are_named_after_them() -> None:
 
 
 def test_result_follows_the_formula() -> None:
-    x, q, k, v, o = drawn((2, 3, 4), (4, 4), (4, 2), (4, 2), (4, 4))
+    x, q, k, v, o = draw((2, 3, 4), (4, 4), (4, 2), (4, 2), (4, 4))
     feeds = {"m": x, "param/q1": q, "param/k1": k, "param/v1": v, "param/o1": o}
     found = run(text("attend(q, k, v, o, heads=2, kvHeads=1)"), feeds, {"sequence": 3})
     expected = formula(x @ q, x @ k, x @ v, 2, 1) @ o
@@ -154,14 +154,14 @@ def test_result_follows_the_formula() -> None:
 
 
 def test_references_are_projected_already() -> None:
-    x, w = drawn((2, 3, 4), (4, 4))
+    x, w = draw((2, 3, 4), (4, 4))
     layers = "matmul(w, name=p, shape=[4]), tanh(), attend(p, p, input)"
     found = run(text(layers), {"m": x, "param/w1": w}, {"sequence": 3})
     np.testing.assert_allclose(found, formula(x @ w, x @ w, x), rtol=1e-4, atol=1e-5)
 
 
 def test_keys_and_values_of_another_sequence() -> None:
-    x, y, q, k, v = drawn((2, 3, 4), (2, 5, 6), (4, 4), (6, 4), (6, 4))
+    x, y, q, k, v = draw((2, 3, 4), (2, 5, 6), (4, 4), (6, 4), (6, 4))
     source = model(
         "attend(q, k, v, to=n, rope=true)",
         "n:input shape=[6] sequence=others;",
@@ -174,7 +174,7 @@ def test_keys_and_values_of_another_sequence() -> None:
 
 
 def test_tokens_along_the_last_but_one_feature() -> None:
-    x, q, k, v = drawn((2, 3, 5, 4), (4, 4), (4, 4), (4, 4))
+    x, q, k, v = draw((2, 3, 5, 4), (4, 4), (4, 4), (4, 4))
     source = model(
         "attend(q, k, v, causal=true)", input="shape=[3, 5, 4]", output="shape=[3, 5, 4]"
     )
@@ -184,7 +184,7 @@ def test_tokens_along_the_last_but_one_feature() -> None:
 
 
 def test_tokens_of_a_sequence_with_features_between() -> None:
-    x, q, k, v = drawn((2, 3, 5, 4), (4, 4), (4, 4), (4, 4))
+    x, q, k, v = draw((2, 3, 5, 4), (4, 4), (4, 4), (4, 4))
     source = model(
         "attend(q, k, v)", input="shape=[5, 4] sequence=true", output="shape=[5, 4] sequence=true"
     )
@@ -205,7 +205,7 @@ def test_tokens_of_a_sequence_with_features_between() -> None:
     ],
 )
 def test_masks_per_key_and_per_pair(declared: str, shape: Any, spread: Any) -> None:
-    x, q, k, v = drawn((2, 3, 4), (4, 4), (4, 4), (4, 4))
+    x, q, k, v = draw((2, 3, 4), (4, 4), (4, 4), (4, 4))
     feeds = {"m": x, "param/q1": q, "param/k1": k, "param/v1": v}
     if shape is None:
         mask = np.asarray([1, 0, 1, 0, 1, 1, 1, 1, 1]).reshape(3, 3)
@@ -311,17 +311,17 @@ def test_segments_and_positions_are_of_the_tokens(code: str, layer: str, says: s
 @pytest.mark.parametrize("window", [1, 2, 4, 9])
 @pytest.mark.parametrize(("queries", "keys"), [(4, 4), (2, 5), (1, 3)])
 def test_a_window_hides_what_is_farther_back(queries: int, keys: int, window: int) -> None:
-    q, k, v = drawn((queries, 4), (keys, 4), (keys, 4))
+    q, k, v = draw((queries, 4), (keys, 4), (keys, 4))
     apart = np.arange(keys)[None, :] - np.arange(queries)[:, None] - (keys - queries)
     addend = np.where((apart > 0) | (apart <= -window), -1e9, 0)
-    found = attended(q, k, v, heads=2, causal=True, window=window)
+    found = attend(q, k, v, heads=2, causal=True, window=window)
     np.testing.assert_allclose(found, formula(q, k, v, 2, addend=addend), rtol=1e-6, atol=1e-6)
 
 
 def test_scale_stands_in_place_of_the_root() -> None:
-    q, k, v = drawn((3, 4), (5, 4), (5, 4))
+    q, k, v = draw((3, 4), (5, 4), (5, 4))
     np.testing.assert_allclose(
-        attended(q, k, v, scale=1.0), formula(q * 2, k, v), rtol=1e-6, atol=1e-6
+        attend(q, k, v, scale=1.0), formula(q * 2, k, v), rtol=1e-6, atol=1e-6
     )
 
 
@@ -336,7 +336,7 @@ def test_buckets_of_distances(
     causal: bool, buckets: int, most: int, wanted: dict[int, int]
 ) -> None:
     tokens = 10
-    (table,) = drawn((buckets, 2))
+    (table,) = draw((buckets, 2))
     b = GraphBuilder()
     x = b.input("table", "float32", table.shape)
     bias = relative_bias(b, x, 2, tokens, tokens, causal, most)
@@ -349,7 +349,7 @@ def test_buckets_of_distances(
 def test_cells_of_a_grid_know_how_far_they_are_apart() -> None:
     height, width, size = 2, 3, 4
     cells = [(y, x) for y in range(height) for x in range(width)]
-    q, k, v, down, across = drawn(*[(6, size)] * 3, (3, size), (5, size))
+    q, k, v, down, across = draw(*[(6, size)] * 3, (3, size), (5, size))
     apart = [
         [q[i] @ (down[y - m + height - 1] + across[x - n + width - 1]) for m, n in cells]
         for i, (y, x) in enumerate(cells)

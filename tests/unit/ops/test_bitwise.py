@@ -15,7 +15,7 @@ from webnnm.core.dtypes import integer_range
 from webnnm.ops import bitwise
 
 
-def shifted(a: Any, z: Any, *, left: bool) -> Any:
+def shift(a: Any, z: Any, *, left: bool) -> Any:
     """Return the elements shifted as integers of Python, as many bits kept as there were."""
     bits = 8 * a.dtype.itemsize
     counts = [count if 0 <= count < bits else bits for count in z.tolist()]
@@ -28,8 +28,8 @@ BITS = {
     bitwise.bitwise_and: np.bitwise_and,
     bitwise.bitwise_or: np.bitwise_or,
     bitwise.bitwise_xor: np.bitwise_xor,
-    bitwise.bitwise_left_shift: partial(shifted, left=True),
-    bitwise.bitwise_right_shift: partial(shifted, left=False),
+    bitwise.bitwise_left_shift: partial(shift, left=True),
+    bitwise.bitwise_right_shift: partial(shift, left=False),
 }
 
 

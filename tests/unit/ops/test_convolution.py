@@ -14,11 +14,11 @@ from webnnm.ops.declare.letters import FILTER_LAYOUTS, TRANSPOSED_FILTER_LAYOUTS
 from webnnm.ops.declare.spatial import INPUT_LAYOUTS
 
 
-def drawn(seed: int, *shape: int) -> Any:
+def draw(seed: int, *shape: int) -> Any:
     return np.random.default_rng(seed).uniform(-1, 1, shape)
 
 
-def applied(name: str, *arrays: Any, **options: Any) -> Any:
+def apply_operator(name: str, *arrays: Any, **options: Any) -> Any:
     """Apply an operator to arrays, in float64."""
     b = GraphBuilder()
     xs = [b.input(f"x{i}", "float32", a.shape) for i, a in enumerate(arrays)]
@@ -52,18 +52,18 @@ STEPS = [
 @pytest.mark.parametrize("steps", STEPS, ids=str)
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_convolution_is_the_sum_over_windows(steps: dict[str, Any], groups: int) -> None:
-    x, kernel = drawn(1, 2, 4, 6, 5), drawn(2, 8, 4 // groups, 3, 2)
-    found = applied("conv2d", x, kernel, groups=groups, **steps)
+    x, kernel = draw(1, 2, 4, 6, 5), draw(2, 8, 4 // groups, 3, 2)
+    found = apply_operator("conv2d", x, kernel, groups=groups, **steps)
     np.testing.assert_allclose(found, by_definition(x, kernel, steps, groups), atol=1e-12)
 
 
 @pytest.mark.parametrize("steps", STEPS, ids=str)
 @pytest.mark.parametrize("groups", [1, 2])
 def test_transposed_convolution_is_the_adjoint(steps: dict[str, Any], groups: int) -> None:
-    x, kernel = drawn(1, 2, 4, 6, 5), drawn(2, 6, 4 // groups, 3, 2)
-    y = applied("conv2d", x, kernel, groups=groups, **steps)
-    cells = drawn(3, *y.shape)
-    back = applied(
+    x, kernel = draw(1, 2, 4, 6, 5), draw(2, 6, 4 // groups, 3, 2)
+    y = apply_operator("conv2d", x, kernel, groups=groups, **steps)
+    cells = draw(3, *y.shape)
+    back = apply_operator(
         "conv_transpose2d", cells, kernel, groups=groups, output_sizes=x.shape[2:], **steps
     )
     assert np.sum(y * cells) == pytest.approx(np.sum(x * back), rel=1e-12)
@@ -79,11 +79,11 @@ def test_transposed_convolution_is_the_adjoint(steps: dict[str, Any], groups: in
 )
 def test_layouts_only_move_numbers(name: str, letters: str, layout: str) -> None:
     own = "oihw" if name == "conv2d" else "iohw"
-    x, kernel, bias = drawn(1, 1, 4, 5, 3), drawn(2, 4, 2, 2, 3), drawn(3, 4)
+    x, kernel, bias = draw(1, 1, 4, 5, 3), draw(2, 4, 2, 2, 3), draw(3, 4)
     given = {"groups": 2 if name == "conv2d" else 1, "strides": (2, 1)}
     bias = bias[: 4 if name == "conv2d" else 2]
-    expected = applied(name, x, kernel, bias, **given)
-    found = applied(
+    expected = apply_operator(name, x, kernel, bias, **given)
+    found = apply_operator(
         name,
         np.transpose(x, order("nchw", layout)),
         np.transpose(kernel, order(own, letters)),
@@ -97,7 +97,7 @@ def test_layouts_only_move_numbers(name: str, letters: str, layout: str) -> None
 
 def test_large_padding_sees_zeros_alone() -> None:
     x, kernel = np.ones((1, 1, 1, 1)), np.ones((1, 1, 1, 1))
-    assert applied("conv2d", x, kernel, padding=(1, 1, 2, 0)).tolist() == [
+    assert apply_operator("conv2d", x, kernel, padding=(1, 1, 2, 0)).tolist() == [
         [[[0, 0, 0], [0, 0, 1], [0, 0, 0]]]
     ]
 

@@ -13,7 +13,7 @@ from webnnm.ops.declare.tensors import OperatorError
 X, K = (1, 4, 5, 6), (2, 4, 3, 3)
 
 
-def refused(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError:
+def catch_error(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError:
     b = GraphBuilder()
     types = [shape if isinstance(shape[0], str) else ("float32", shape) for shape in shapes]
     with pytest.raises(OperatorError) as caught:
@@ -125,7 +125,7 @@ def refused(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError
 def test_tensors(
     name: str, shapes: Any, options: dict[str, Any], code: str, words: tuple[str, ...]
 ) -> None:
-    error = refused(name, shapes, **options)
+    error = catch_error(name, shapes, **options)
     assert error.code == code
     for word in words:
         assert word in error.message

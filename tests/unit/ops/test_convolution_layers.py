@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.graph.texts import calls, network, parameters, run
 from tests.unit.ops.cases import np
-from tests.unit.ops.test_convolution import applied, drawn
+from tests.unit.ops.test_convolution import apply_operator, draw
 from webnnm.graph.elaboration.initialise import fans
 
 
@@ -149,21 +149,21 @@ def test_fans_of_rows() -> None:
 
 
 def test_an_image_layer_over_a_sequence_works_on_every_frame() -> None:
-    frames, kernel = drawn(1, 2, 5, 3, 8, 6), drawn(2, 4, 3, 2, 2)
+    frames, kernel = draw(1, 2, 5, 3, 8, 6), draw(2, 4, 3, 2, 2)
     written = text(
         "conv2d(f, filters=4, kernel=2)",
         "{channels:3, height:8, width:6} sequence=true",
         "[4, 7, 5] sequence=true",
     )
     found = run(written, {"m": frames, "param/f1": kernel}, {"sequence": 5})
-    each = [applied("conv2d", frames[:, k], kernel) for k in range(5)]
+    each = [apply_operator("conv2d", frames[:, k], kernel) for k in range(5)]
     np.testing.assert_allclose(found, np.stack(each, axis=1), rtol=1e-5, atol=1e-5)
 
 
 def test_rows_of_every_form_compute_the_same() -> None:
-    x, kernel = drawn(1, 2, 9, 4), drawn(2, 3, 4, 2)
+    x, kernel = draw(1, 2, 9, 4), draw(2, 3, 4, 2)
     layer = "conv1d(f, filters=3, kernel=2)"
-    expected = applied("conv1d", x, kernel, input_layout="nlc")
+    expected = apply_operator("conv1d", x, kernel, input_layout="nlc")
     feeds = {"m": x, "param/f1": kernel}
     rows = run(text(layer, "[9, 4]", "[8, 3]"), feeds)
     steps = run(text(layer, "[4] sequence=true", "[3] sequence=true"), feeds, {"sequence": 9})
@@ -181,5 +181,5 @@ def test_rows_keep_the_length_with_same_padding_whatever_it_is() -> None:
         "conv1d(f, filters=3, kernel=4, padding=same)", "[4] sequence=true", "[3] sequence=true"
     )
     for length in (1, 5, 8):
-        feeds = {"m": drawn(1, 1, length, 4), "param/f1": drawn(2, 3, 4, 4)}
+        feeds = {"m": draw(1, 1, length, 4), "param/f1": draw(2, 3, 4, 4)}
         assert np.shape(run(written, feeds, {"sequence": length})) == (1, length, 3)

@@ -77,7 +77,7 @@ m:layers matmul(w, shape=[16]), add(b), relu(), dropout(0.3), matmul(w), add(b),
 """
 
 
-async def trained(seed: int, text: str = MLP, epochs: int = 40) -> tuple[NNModel, list[float]]:
+async def train(seed: int, text: str = MLP, epochs: int = 40) -> tuple[NNModel, list[float]]:
     dataset: Dataset = await IrisDataset.create(standardize=True)
     model = await NNModel.create(
         source=text, dataset=dataset, backend="numpy", seed=seed, log=lambda _: None
@@ -88,7 +88,7 @@ async def trained(seed: int, text: str = MLP, epochs: int = 40) -> tuple[NNModel
 
 @pytest.mark.alike
 async def test_a_model_learns_with_dropout() -> None:
-    model, losses = await trained(0, epochs=80)
+    model, losses = await train(0, epochs=80)
     assert losses[-1] < 0.5 * losses[0]
     assert (await model.test()).accuracy > 0.85
     x = [[0.1, -0.2, 0.3, 0.4]]
@@ -97,10 +97,10 @@ async def test_a_model_learns_with_dropout() -> None:
 
 
 async def test_the_seed_decides_on_the_masks() -> None:
-    first, again, other = [(await trained(seed, epochs=3))[1] for seed in (3, 3, 4)]
+    first, again, other = [(await train(seed, epochs=3))[1] for seed in (3, 3, 4)]
     assert first == again
     assert first != other
-    without = (await trained(3, MLP.replace("dropout(0.3), ", ""), epochs=3))[1]
+    without = (await train(3, MLP.replace("dropout(0.3), ", ""), epochs=3))[1]
     assert first != without
 
 

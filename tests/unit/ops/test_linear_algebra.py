@@ -27,7 +27,7 @@ def results(operator: Any, *operands: Any, wide: bool = False, **options: Any) -
     return [found[name] for name in sorted(found)]
 
 
-def drawn(*shape: int) -> Any:
+def draw(*shape: int) -> Any:
     return np.random.default_rng(4).normal(size=shape).astype(np.float32)
 
 
@@ -36,7 +36,7 @@ def near(found: Any, expected: Any) -> None:
 
 
 def test_equations() -> None:
-    x, right = drawn(2, 9, 9), drawn(9, 3)
+    x, right = draw(2, 9, 9), draw(9, 3)
     (found,) = results(linear_systems.solve, x, right)
     np.testing.assert_allclose(x @ found, np.broadcast_to(right, (2, 9, 3)), atol=2e-4)
     (inverse,) = results(linear_systems.inverse, x)
@@ -44,7 +44,7 @@ def test_equations() -> None:
 
 
 def test_determinants_of_regular_and_singular_matrices() -> None:
-    x = np.stack([drawn(5, 5), np.ones((5, 5), np.float32), np.eye(5, dtype=np.float32)[::-1]])
+    x = np.stack([draw(5, 5), np.ones((5, 5), np.float32), np.eye(5, dtype=np.float32)[::-1]])
     (found,) = results(linear_systems.determinant, x)
     near(found, np.linalg.det(x))
     sign, size = results(linear_systems.slogdet, x)
@@ -55,7 +55,7 @@ def test_determinants_of_regular_and_singular_matrices() -> None:
 
 @pytest.mark.parametrize("upper", [False, True])
 def test_cholesky(upper: bool) -> None:
-    x = drawn(2, 6, 6)
+    x = draw(2, 6, 6)
     x = x @ np.matrix_transpose(x) + np.eye(6, dtype=np.float32)
     (found,) = results(linear_systems.cholesky, x, upper=upper)
     near(found, np.linalg.cholesky(x, upper=upper))
@@ -64,14 +64,14 @@ def test_cholesky(upper: bool) -> None:
 @pytest.mark.parametrize("shape", [(5, 3), (4, 4), (2, 3, 5), (1, 1)])
 @pytest.mark.parametrize("complete", [False, True])
 def test_orthogonal_and_triangular_factors(shape: Any, complete: bool) -> None:
-    x = drawn(*shape)
+    x = draw(*shape)
     expected = np.linalg.qr(x, mode="complete" if complete else "reduced")
     for found, known in zip(results(factors.qr, x, complete=complete), expected, strict=True):
         near(found, known)
 
 
 def test_eigenvalues_of_symmetric_matrices_also_of_equal_ones() -> None:
-    x = drawn(2, 7, 7)
+    x = draw(2, 7, 7)
     x = np.stack([x[0] + x[0].T, np.diag([1, 2, 2, 0, 0, -1, 1]).astype(np.float32)])
     values, vectors = results(factors.eigh, x)
     near(values, np.linalg.eigvalsh(x))
@@ -83,7 +83,7 @@ def test_eigenvalues_of_symmetric_matrices_also_of_equal_ones() -> None:
 @pytest.mark.parametrize("n", [4, 5, 7])
 def test_eigenvectors_of_values_of_equal_size_are_orthonormal(n: int, scale: float) -> None:
     """Rounding leaves two sides of the diagonal that differ, where all that is left is rounding."""
-    q = np.linalg.qr(drawn(n, n))[0]
+    q = np.linalg.qr(draw(n, n))[0]
     signs = np.where(np.arange(n) % 2, 1.0, -1.0).astype(np.float32)
     x = ((q * signs) @ q.T * scale).astype(np.float32)
     values, vectors = results(factors.eigh, x)
@@ -94,7 +94,7 @@ def test_eigenvectors_of_values_of_equal_size_are_orthonormal(n: int, scale: flo
 
 @pytest.mark.parametrize("shape", [(6, 4), (2, 3, 5), (4, 4), (1, 3)])
 def test_singular_values(shape: Any) -> None:
-    x = drawn(*shape)
+    x = draw(*shape)
     u, values, v = results(factors.svd, x)
     near(values, np.linalg.svd(x, compute_uv=False))
     near((u * values[..., None, :]) @ v, x)
@@ -110,16 +110,16 @@ def test_factors_are_orthonormal_where_each_row_is_added_up_in_an_order_of_its_o
     graph = b.build({f"y{i}": y for i, y in enumerate(made)})
     rng = np.random.default_rng(5)
 
-    def rounded_by_row(b: GraphBuilder, node: Node) -> Operand | None:
+    def round_by_row(b: GraphBuilder, node: Node) -> Operand | None:
         if not isinstance(node, OperatorNode) or node.operator.name != "reduceSum":
             return None
         y = reapply(b, node, *node.operands)
         assert isinstance(y, Operand)
         return y + b.constant(rng.choice([-1e-7, 0.0, 1e-7], y.shape).astype(np.float32))
 
-    x = np.linalg.qr(drawn(4, 4))[0]
+    x = np.linalg.qr(draw(4, 4))[0]
     x = x if operator is factors.svd else (x * [1, -1, 1, -1]) @ x.T
-    found = evaluate(rewrite(computable(graph), rounded_by_row), {"x": x.astype(np.float32)})
+    found = evaluate(rewrite(computable(graph), round_by_row), {"x": x.astype(np.float32)})
     factor = found["y2" if operator is factors.svd else "y1"]
     near(factor.T @ factor, np.eye(4))
 
@@ -128,7 +128,7 @@ def test_factors_are_orthonormal_where_each_row_is_added_up_in_an_order_of_its_o
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_singular_vectors_of_a_lower_rank_are_orthogonal(shape: Any, rank: int) -> None:
     m, n = shape
-    x = np.stack([drawn(m, rank) @ drawn(rank, n), np.outer(np.arange(m), np.ones(n)) * (rank > 0)])
+    x = np.stack([draw(m, rank) @ draw(rank, n), np.outer(np.arange(m), np.ones(n)) * (rank > 0)])
     u, values, v = results(factors.svd, x.astype(np.float32))
     ones = np.broadcast_to(np.eye(min(m, n)), (2, min(m, n), min(m, n)))
     near(np.matrix_transpose(u) @ u, ones)

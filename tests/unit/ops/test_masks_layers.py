@@ -9,7 +9,7 @@ from tests.unit.ops.cases import np
 from tests.unit.ops.padded_rows import (
     PADDING,
     compare,
-    drawn,
+    draw,
     operator_names,
     outcome,
 )
@@ -186,12 +186,12 @@ def test_batch_statistics_are_over_valid_positions(rows: list[int] | None) -> No
     counted = mask if rows is None else mask * np.asarray(rows)[:, None]
     valid = x[counted > 0]
     centre, spread = valid.mean(axis=0), valid.var(axis=0)
-    scale, bias = (drawn(name, (4,)) for name in ("g1", "b1"))
+    scale, bias = (draw(name, (4,)) for name in ("g1", "b1"))
     wanted = (x - centre) / np.sqrt(spread + 1e-5) * scale + bias
     np.testing.assert_allclose(found.outputs["m"], wanted, rtol=1e-6)
     unbiased = spread * len(valid) / (len(valid) - 1)
     for name, statistic in (("mean1", centre), ("variance1", unbiased)):
-        expected = 0.75 * drawn(name, (4,)) + 0.25 * statistic
+        expected = 0.75 * draw(name, (4,)) + 0.25 * statistic
         np.testing.assert_allclose(found.values[f"param/{name}"], expected, rtol=1e-6)
 
 

@@ -15,7 +15,7 @@ IMAGE = (1, 2, 4, 6)
 INT = "int32"
 
 
-def refused(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError:
+def catch_error(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorError:
     b = GraphBuilder()
     typed = (bool(shape) and isinstance(shape[0], str) for shape in shapes)
     types = [s if own else ("float32", s) for s, own in zip(shapes, typed, strict=True)]
@@ -120,7 +120,7 @@ PAD = {"beginning_padding": (1, 0), "ending_padding": (0, 2)}
 def test_tensors(
     name: str, shapes: Any, options: dict[str, Any], code: str, words: tuple[str, ...]
 ) -> None:
-    error = refused(name, shapes, **options)
+    error = catch_error(name, shapes, **options)
     assert error.code == code, error
     for word in words:
         assert word in error.message

@@ -13,7 +13,7 @@ ROWS = "{rows:4, cols:3}"
 IMAGE = "{channels:2, height:3, width:4}"
 
 
-def computed(
+def compute(
     layers: str, x: Any, *more: str, input: str, output: str, sequence: str = "", dtype: str = ""
 ) -> Any:
     """Return what layers make of a batch."""
@@ -70,19 +70,19 @@ X = batch(2, 4, 3)
     ids=str,
 )
 def test_boxes(layers: str, output: str, expected: Any) -> None:
-    found = computed(layers, X, input=ROWS, output=output)
+    found = compute(layers, X, input=ROWS, output=output)
     np.testing.assert_array_equal(found, expected)
 
 
 def test_a_box_of_a_transposed_flow() -> None:
     layers = "transpose(), pad({rows:1}), tile({cols:2}), slice({rows:1}), split([3, 3], axis=cols)"
-    found = computed(layers, X, input=ROWS, output="[3, 4]")
+    found = compute(layers, X, input=ROWS, output="[3, 4]")
     np.testing.assert_array_equal(found, X.transpose(0, 2, 1))
 
 
 def test_squeeze_of_all_dimensions_of_one_element() -> None:
     x = batch(1, 1, 3, 1)
-    found = computed("squeeze()", x, input="{a:1, b:3, c:1}", output="{b:3}")
+    found = compute("squeeze()", x, input="{a:1, b:3, c:1}", output="{b:3}")
     assert found.tolist() == [[0, 1, 2]]
 
 
@@ -102,7 +102,7 @@ def test_sizes_follow_backwards(layers: str, expected: dict[str, tuple[int, ...]
 
 def test_parts_of_a_sequence() -> None:
     x = batch(2, 5, 3)
-    found = computed(
+    found = compute(
         "split([2, 3], axis=sequence, name=h), identity(node=h.1)",
         x,
         input="[3]",
@@ -138,13 +138,13 @@ def nearest(x: Any, axis: int, size: int) -> Any:
 def test_images_resampled(layers: str, sizes: tuple[int, int]) -> None:
     expected = nearest(nearest(PICTURE, 2, sizes[0]), 3, sizes[1])
     output = f"[2, {sizes[0]}, {sizes[1]}]"
-    found = computed(layers, PICTURE, input=IMAGE, output=output)
+    found = compute(layers, PICTURE, input=IMAGE, output=output)
     np.testing.assert_array_equal(found, expected)
 
 
 def test_images_mixed() -> None:
     x = [[[[0.0, 1.0]], [[4.0, 8.0]]]]
-    found = computed(
+    found = compute(
         "resample2d(scales=2, mode=bilinear)",
         x,
         input="{height:2, channels:1, width:2}",
@@ -164,7 +164,7 @@ def test_images_in_a_sequence_and_among_other_features(
     shape = (2, 5, 3, 4) if not axes else (2, 5, 3, 2, 2, 4)
     x = batch(*shape)
     sizes = [1, 6] if not axes else [1, 2, 2, 6]
-    found = computed(
+    found = compute(
         f"resample2d(sizes=[1, 6]{axes})",
         x,
         input=input,
@@ -201,14 +201,14 @@ def test_images_in_a_sequence_and_among_other_features(
     ids=str,
 )  # fmt: skip
 def test_constant_indices(layers: str, output: str, expected: Any) -> None:
-    found = computed(layers, X, input=ROWS, output=output)
+    found = compute(layers, X, input=ROWS, output=output)
     np.testing.assert_array_equal(found, expected)
 
 
 def test_constant_indices_hold_for_every_step() -> None:
     x = batch(2, 5, 4, 3)
     layers = "gatherND(shape={picks:2}, coords=[cols], data=[0, 2])"
-    found = computed(layers, x, input=ROWS, output="[2, 4]", sequence="sequence=true")
+    found = compute(layers, x, input=ROWS, output="[2, 4]", sequence="sequence=true")
     np.testing.assert_array_equal(found, np.moveaxis(x[..., [0, 2]], 3, 2))
 
 
@@ -216,7 +216,7 @@ INDEX = np.asarray([[[1, 0, 2], [3, 3, -1]], [[0, 0, 0], [9, 1, 2]]])
 CLEAN = np.asarray([[[1, 0, 2], [3, 3, 3]], [[0, 0, 0], [3, 1, 2]]])
 
 
-def indexed(layers: str, index: Any, index_shape: str, output: str, **feeds: Any) -> Any:
+def index_rows(layers: str, index: Any, index_shape: str, output: str, **feeds: Any) -> Any:
     """Return what layers make of rows and an index tensor of their own for every sample."""
     blocks = "".join(
         f"{name}:input shape={list(np.shape(value)[1:])}; " for name, value in feeds.items()
@@ -229,14 +229,14 @@ def indexed(layers: str, index: Any, index_shape: str, output: str, **feeds: Any
 
 
 def test_elements_by_an_index_tensor() -> None:
-    found = indexed("gatherElements(indices=i:input, axis=rows)", INDEX, "[2, 3]", "[2, 3]")
+    found = index_rows("gatherElements(indices=i:input, axis=rows)", INDEX, "[2, 3]", "[2, 3]")
     np.testing.assert_array_equal(found, np.take_along_axis(X, CLEAN, axis=1))
 
 
 def test_elements_replaced_by_an_index_tensor() -> None:
     updates = -1 - batch(2, 2, 3)
     layers = "scatterElements(u:input, indices=i:input, axis=rows)"
-    found = indexed(layers, INDEX, "[2, 3]", "[4, 3]", u=updates)
+    found = index_rows(layers, INDEX, "[2, 3]", "[4, 3]", u=updates)
     expected = X.copy()
     np.put_along_axis(expected, CLEAN, updates, axis=1)
     np.testing.assert_array_equal(found, expected)
@@ -244,13 +244,13 @@ def test_elements_replaced_by_an_index_tensor() -> None:
 
 def test_slices_by_an_index_tensor() -> None:
     index = np.asarray([[[2, 0], [1, 3]], [[-1, 0], [0, 9]]])
-    found = indexed("gatherND(indices=i:input, coords=[cols, rows])", index, "[2, 2]", "[2]")
+    found = index_rows("gatherND(indices=i:input, coords=[cols, rows])", index, "[2, 2]", "[2]")
     assert found.tolist() == [[X[0, 0, 2], X[0, 3, 1]], [X[1, 0, 2], X[1, 3, 0]]]
 
 
 def test_slices_replaced_by_an_index_tensor() -> None:
     index, updates = np.asarray([[[1], [1]], [[0], [-1]]]), -1 - batch(2, 2, 3)
-    found = indexed("scatterND(u:input, indices=i:input)", index, "[2, 1]", "[4, 3]", u=updates)
+    found = index_rows("scatterND(u:input, indices=i:input)", index, "[2, 1]", "[4, 3]", u=updates)
     expected = X.copy()
     expected[0, 1], expected[1, 0], expected[1, 3] = updates[0, 1], updates[1, 0], updates[1, 1]
     np.testing.assert_array_equal(found, expected)
@@ -274,7 +274,7 @@ def test_the_last_of_repeated_constant_indices_wins() -> None:
 
 def test_cells_replaced_at_constant_coordinates() -> None:
     layers = "scatterND(c, shape={picks:2}, coords=[cols], data=[2, 0])"
-    found = computed(layers, X, "c [2, 4] [1,2,3,4,5,6,7,8];", input=ROWS, output="[4, 3]")
+    found = compute(layers, X, "c [2, 4] [1,2,3,4,5,6,7,8];", input=ROWS, output="[4, 3]")
     expected = X.copy()
     expected[:, :, 2], expected[:, :, 0] = [1, 2, 3, 4], [5, 6, 7, 8]
     np.testing.assert_array_equal(found, expected)
@@ -282,7 +282,7 @@ def test_cells_replaced_at_constant_coordinates() -> None:
 
 def test_a_constant_of_indices_is_one_for_all_samples() -> None:
     layers = "gatherElements(indices=i, axis=cols)"
-    found = computed(layers, X, "i int32 [4, 1] [0, 1, 2, 0];", input=ROWS, output="[4, 1]")
+    found = compute(layers, X, "i int32 [4, 1] [0, 1, 2, 0];", input=ROWS, output="[4, 1]")
     np.testing.assert_array_equal(found[..., 0], X[:, range(4), [0, 1, 2, 0]])
 
 

@@ -16,7 +16,7 @@ def result(y: Operand, **feeds: Any) -> list[Any]:
     return evaluate(y.builder.build({"y": y}), feeds)["y"].tolist()
 
 
-def differentiated(y: Operand, weights: Any, *xs: Operand, **feeds: Any) -> list[list[Any]]:
+def differentiate(y: Operand, weights: Any, *xs: Operand, **feeds: Any) -> list[list[Any]]:
     """Return the gradients of Σ weights · y."""
     b = y.builder
     dxs = gradients(b.reduce_sum(y * b.constant(np.asarray(weights, "float32"))), xs)
@@ -34,7 +34,7 @@ def test_the_last_update_wins_and_alone_has_a_gradient(constant: bool) -> None:
     x, u = b.input("x", "float32", [4]), b.input("u", "float32", [4])
     y = b.scatter_nd(x, index, u)
     assert result(y, **feeds) == [1, 30, 3, 40]
-    assert differentiated(y, [1, 2, 3, 4], x, u, **feeds) == [[1, 0, 3, 0], [0, 0, 2, 4]]
+    assert differentiate(y, [1, 2, 3, 4], x, u, **feeds) == [[1, 0, 3, 0], [0, 0, 2, 4]]
 
 
 def test_the_last_update_of_a_line_wins_and_alone_has_a_gradient() -> None:
@@ -44,7 +44,7 @@ def test_the_last_update_of_a_line_wins_and_alone_has_a_gradient() -> None:
     feeds = {"x": [[1, 2, 3], [4, 5, 6]], "u": [[10, 20, 30, 40], [50, 60, 70, 80]]}
     y = b.scatter_elements(x, index, u, axis=1)
     assert result(y, **feeds) == [[30, 40, 20], [4, 70, 80]]
-    dx, du = differentiated(y, [[1, 2, 3], [4, 5, 6]], x, u, **feeds)
+    dx, du = differentiate(y, [[1, 2, 3], [4, 5, 6]], x, u, **feeds)
     assert dx == [[0, 0, 0], [4, 0, 0]]
     assert du == [[0, 3, 1, 2], [0, 0, 5, 6]]
 
@@ -87,7 +87,7 @@ def test_gradients_of_mirrored_borders_add_up() -> None:
         ("constant", [3, 4, 5]),
     ):
         y = b.pad(x, beginning_padding=[2], ending_padding=[1], mode=mode)
-        (dx,) = differentiated(y, range(1, 7), x, x=[0, 0, 0])
+        (dx,) = differentiate(y, range(1, 7), x, x=[0, 0, 0])
         assert dx == expected, mode
 
 

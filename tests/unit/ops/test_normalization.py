@@ -18,11 +18,11 @@ from webnnm.graph.node import OperatorNode
 IMAGE = "shape={channels:3, height:4, width:5}"
 
 
-def drawn(seed: int, *shape: int) -> Any:
+def draw(seed: int, *shape: int) -> Any:
     return np.random.default_rng(seed).uniform(0.5, 2, shape)
 
 
-def applied(
+def apply_operator(
     name: str, *arrays: Any, wide: bool = True, dtype: Any = "float32", **given: Any
 ) -> Any:
     """Apply an operator to arrays, those among the options included, in float64 unless not wide."""
@@ -53,72 +53,75 @@ def near(found: Any, expected: Any) -> None:
 
 
 def test_layer_normalisation_takes_scale_and_bias_in_the_order_of_the_axes() -> None:
-    x, scale, bias = drawn(0, 2, 3, 4), drawn(1, 4, 2), drawn(2, 4, 2)
-    found = applied("layer_normalization", x, scale, bias, axes=[2, 0], epsilon=0.125)
+    x, scale, bias = draw(0, 2, 3, 4), draw(1, 4, 2), draw(2, 4, 2)
+    found = apply_operator("layer_normalization", x, scale, bias, axes=[2, 0], epsilon=0.125)
     factor, offset = (np.transpose(t)[:, None, :] for t in (scale, bias))
     near(found, unit(x, (0, 2), 0.125) * factor + offset)
 
 
 def test_layer_normalisation_is_over_all_but_the_first_axis_unless_told() -> None:
-    x = drawn(0, 2, 3, 4)
-    near(applied("layer_norm", x), unit(x, (1, 2)))
-    near(applied("layer_norm", drawn(0)), 0)
+    x = draw(0, 2, 3, 4)
+    near(apply_operator("layer_norm", x), unit(x, (1, 2)))
+    near(apply_operator("layer_norm", draw(0)), 0)
 
 
 def test_layer_normalisation_over_no_axes_leaves_the_bias() -> None:
-    x = drawn(0, 2, 3)
-    near(applied("layer_normalization", x, None, np.asarray(0.5), axes=[]), np.full((2, 3), 0.5))
+    x = draw(0, 2, 3)
+    near(
+        apply_operator("layer_normalization", x, None, np.asarray(0.5), axes=[]),
+        np.full((2, 3), 0.5),
+    )
 
 
 def test_rms_normalisation_does_not_centre() -> None:
-    x, scale = drawn(0, 2, 3), drawn(1, 3)
+    x, scale = draw(0, 2, 3), draw(1, 3)
     expected = x / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + 1e-6) * scale
-    near(applied("rms_norm", x, scale), expected)
-    near(applied("rms_norm", x, scale=scale), expected)
+    near(apply_operator("rms_norm", x, scale), expected)
+    near(apply_operator("rms_norm", x, scale=scale), expected)
 
 
 def test_batch_normalisation_takes_a_negative_axis_and_a_fused_activation() -> None:
     """As in the draft of 2022."""
-    x, mean, variance = drawn(0, 2, 4, 3), drawn(1, 3), drawn(2, 3)
+    x, mean, variance = draw(0, 2, 4, 3), draw(1, 3), draw(2, 3)
     expected = (x - mean) / np.sqrt(variance + 1e-5)
-    near(applied("batch_normalization", x, mean, variance, axis=-1), expected)
+    near(apply_operator("batch_normalization", x, mean, variance, axis=-1), expected)
     for activation in ("relu", GraphBuilder().relu()):
-        found = applied("batch_norm", x, mean, variance, axis=-1, activation=activation)
+        found = apply_operator("batch_norm", x, mean, variance, axis=-1, activation=activation)
         near(found, np.maximum(expected, 0))
 
 
 def test_the_other_normalisations_are_cases_of_mean_variance_normalisation() -> None:
-    x, mean, variance, scale, bias = drawn(0, 2, 3, 4, 5), *(drawn(k, 3) for k in range(1, 5))
+    x, mean, variance, scale, bias = draw(0, 2, 3, 4, 5), *(draw(k, 3) for k in range(1, 5))
     of_channels = {"scale": scale.reshape(3, 1, 1), "bias": bias.reshape(3, 1, 1)}
 
     def general(axes: list[int], **given: Any) -> Any:
-        return applied("mean_variance_normalization", x, axes=axes, **given)
+        return apply_operator("mean_variance_normalization", x, axes=axes, **given)
 
-    near(general([1, 2, 3]), applied("layer_normalization", x))
+    near(general([1, 2, 3]), apply_operator("layer_normalization", x))
     near(
         general([2, 3], **of_channels),
-        applied("instance_normalization", x, scale, bias),
+        apply_operator("instance_normalization", x, scale, bias),
     )
     near(
         general([0, 2, 3], mean=mean, variance=variance, **of_channels),
-        applied("batch_normalization", x, mean, variance, scale, bias),
+        apply_operator("batch_normalization", x, mean, variance, scale, bias),
     )
 
 
 def test_group_normalisation_is_mean_variance_normalisation_of_five_dimensions() -> None:
-    x, scale = drawn(0, 2, 4, 3, 3), drawn(1, 4)
+    x, scale = draw(0, 2, 4, 3, 3), draw(1, 4)
     groups, factor = x.reshape(2, 2, 2, 3, 3), scale.reshape(2, 2, 1, 1)
-    found = applied("mean_variance_normalization", groups, scale=factor, axes=[2, 3, 4])
+    found = apply_operator("mean_variance_normalization", groups, scale=factor, axes=[2, 3, 4])
     near(found, unit(groups, (2, 3, 4)) * factor)
-    near(applied("group_normalization", x, scale, groups=2), found.reshape(x.shape))
+    near(apply_operator("group_normalization", x, scale, groups=2), found.reshape(x.shape))
 
 
 def test_a_mean_alone_is_what_the_variance_is_about() -> None:
-    x, mean = drawn(0, 2, 3), drawn(1, 2, 1)
+    x, mean = draw(0, 2, 3), draw(1, 2, 1)
     variance = np.mean((x - mean) ** 2, axis=1, keepdims=True)
-    found = applied("mean_variance_normalization", x, mean=mean)
+    found = apply_operator("mean_variance_normalization", x, mean=mean)
     near(found, (x - mean) / np.sqrt(variance + 1e-5))
-    found = applied("mean_variance_normalization", x, variance=variance)
+    found = apply_operator("mean_variance_normalization", x, variance=variance)
     near(found, (x - np.mean(x, axis=1, keepdims=True)) / np.sqrt(variance + 1e-5))
 
 
@@ -134,16 +137,16 @@ def test_a_mean_alone_is_what_the_variance_is_about() -> None:
     ],
 )
 def test_squares_of_halves_do_not_overflow(name: str, options: Any) -> None:
-    x = drawn(0, 2, 3, 4, 4) * 1000 - 1250
-    found = applied(name, x, wide=False, dtype="float16", **options)
-    expected = applied(name, x.astype("float16").astype("float64"), **options)
+    x = draw(0, 2, 3, 4, 4) * 1000 - 1250
+    found = apply_operator(name, x, wide=False, dtype="float16", **options)
+    expected = apply_operator(name, x.astype("float16").astype("float64"), **options)
     assert found.dtype == np.float16
     np.testing.assert_allclose(found, expected, rtol=5e-3, atol=5e-3)
 
 
 def test_a_large_mean_does_not_blur_the_variance() -> None:
-    x = (drawn(0, 2, 64) + 1000).astype("float32")
-    found = applied("layer_normalization", x, wide=False)
+    x = (draw(0, 2, 64) + 1000).astype("float32")
+    found = apply_operator("layer_normalization", x, wide=False)
     np.testing.assert_allclose(found, unit(x.astype("float64"), (1,)), atol=2e-3)
 
 
@@ -218,7 +221,7 @@ def test_sizes_are_learnt_from_scale() -> None:
 
 
 def test_named_features_decide_the_layout_of_instance_normalisation() -> None:
-    x, scale = drawn(0, 2, 4, 3, 5), drawn(1, 3)
+    x, scale = draw(0, 2, 4, 3, 5), draw(1, 3)
     between = "shape={height:4, channels:3, width:5}"
     text = model("instanceNorm(scale=g)", input=between, output=between)
     expected = unit(x, (1, 3)) * scale[:, None]
@@ -226,7 +229,7 @@ def test_named_features_decide_the_layout_of_instance_normalisation() -> None:
 
 
 def test_channels_of_groups_stand_anywhere_beside_a_sequence() -> None:
-    x, scale = drawn(0, 2, 6, 5, 4), drawn(1, 4)
+    x, scale = draw(0, 2, 6, 5, 4), draw(1, 4)
     last = "shape={width:5, channels:4}"
     text = model("groupNorm(scale=g, groups=2)", input=f"{last} sequence=true", output=last)
     grouped = unit(x.reshape(2, 6, 5, 2, 2), (2, 4)).reshape(x.shape)
@@ -235,7 +238,7 @@ def test_channels_of_groups_stand_anywhere_beside_a_sequence() -> None:
 
 
 def test_normalisation_works_beside_and_along_a_sequence() -> None:
-    x = drawn(0, 2, 6, 3, 4, 5)
+    x = draw(0, 2, 6, 3, 4, 5)
     input = f"{IMAGE} sequence=true"
 
     def found(layer: str) -> Any:
@@ -249,7 +252,7 @@ def test_normalisation_works_beside_and_along_a_sequence() -> None:
 
 
 def test_statistics_may_come_from_elsewhere() -> None:
-    x = drawn(0, 3, 3, 4, 5)
+    x = draw(0, 3, 3, 4, 5)
     layers = (
         "reduceMean(axes=[height, width], name=centre), "
         "meanVarianceNormalization(node=input, axes=[height, width], mean=centre, variance=k)"
@@ -290,5 +293,5 @@ def test_second_gradient_is_the_difference_of_the_first(
     xs = [b.input(f"x{k}", "float32", shape) for k, shape in enumerate(shapes)]
     loss = functional(b, [getattr(b, name)(*xs, **options)], seed)
     first = gradients(loss * loss, xs)
-    feeds = {f"x{k}": drawn(seed + k, *shape) for k, shape in enumerate(shapes)}
+    feeds = {f"x{k}": draw(seed + k, *shape) for k, shape in enumerate(shapes)}
     check_gradients(functional(b, first, seed + 10), xs, feeds, seed)

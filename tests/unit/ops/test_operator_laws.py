@@ -68,8 +68,8 @@ def test_what_is_not_differentiable_still_computes(case: Case) -> None:
 @pytest.mark.parametrize("case", [c for c in CASES if c.operator.decompose], ids=str)
 def test_decomposition_gives_the_reference_result(case: Case, seed: int) -> None:
     built = build(case, seed)
-    checked = checked_options(case, built.results[0].node)
-    again = case.operator.decompose(built.builder, *padded(case, built), **checked)
+    checked = complete_options(case, built.results[0].node)
+    again = case.operator.decompose(built.builder, *pad(case, built), **checked)
     others = again if isinstance(again, tuple) else (again,)
     assert [o.type for o in others] == [y.type for y in built.results]
     outputs = {f"y{i}": y for i, y in enumerate(built.results)}
@@ -84,22 +84,22 @@ def test_decomposition_gives_the_reference_result(case: Case, seed: int) -> None
 @pytest.mark.parametrize("case", [c for c in CASES if c.operator.decompose], ids=str)
 def test_decomposition_does_not_contain_the_operator_itself(case: Case) -> None:
     built = build(case)
-    checked = checked_options(case, built.results[0].node)
-    again = case.operator.decompose(built.builder, *padded(case, built), **checked)
+    checked = complete_options(case, built.results[0].node)
+    again = case.operator.decompose(built.builder, *pad(case, built), **checked)
     others = again if isinstance(again, tuple) else (again,)
     graph = built.builder.build({f"z{i}": z for i, z in enumerate(others)})
     used = [node.operator for node in graph.nodes() if isinstance(node, OperatorNode)]
     assert case.operator not in used
 
 
-def padded(case: Case, built: Built) -> list[Any]:
+def pad(case: Case, built: Built) -> list[Any]:
     """Return the operands as rules get them: None for what is not given."""
     slots = case.operator.operands
     missing = 0 if slots and slots[0].variadic else len(slots) - len(built.given)
     return [*built.given, *[None] * missing]
 
 
-def checked_options(case: Case, node: Any) -> dict[str, Any]:
+def complete_options(case: Case, node: Any) -> dict[str, Any]:
     """Return the options of a case as rules get them: complete and canonical."""
     if isinstance(case.operator, Operator):
         return dict(node.options)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.graph.texts import calls, network, run
 from tests.unit.ops.cases import np
-from tests.unit.ops.test_convolution import applied, drawn
+from tests.unit.ops.test_convolution import apply_operator, draw
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import evaluate
 
@@ -54,19 +54,19 @@ def by_definition(name: str, x: Any, count: tuple[int, int], **options: Any) -> 
 def test_pools_reduce_the_real_cells(
     name: str, count: tuple[int, int], options: dict[str, Any]
 ) -> None:
-    x = drawn(1, 2, 2, 6, 7) - 2  # all negative: a padding of zeros would win every maximum
+    x = draw(1, 2, 2, 6, 7) - 2  # all negative: a padding of zeros would win every maximum
     given = {"padding": (0, 0, 0, 0), "strides": (1, 1), "dilations": (1, 1), **options}
     given["window_dimensions"] = (2, 2)
     expected = by_definition(name, x, count, **given)
-    np.testing.assert_allclose(applied(name, x, **given), expected, atol=1e-12)
-    turned = applied(name, np.moveaxis(x, 1, 3), layout="nhwc", **given)
+    np.testing.assert_allclose(apply_operator(name, x, **given), expected, atol=1e-12)
+    turned = apply_operator(name, np.moveaxis(x, 1, 3), layout="nhwc", **given)
     np.testing.assert_allclose(np.moveaxis(turned, 3, 1), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_the_window_is_the_whole_image_by_default(name: str) -> None:
-    x = drawn(1, 2, 3, 4, 5)
-    found = applied(name, x)
+    x = draw(1, 2, 3, 4, 5)
+    found = apply_operator(name, x)
     assert found.shape == (2, 3, 1, 1)
     assert found[1, 2, 0, 0] == pytest.approx(REDUCTIONS[name](x[1, 2]), rel=1e-12)
 
@@ -146,7 +146,7 @@ def test_gradient_goes_to_the_first_of_equal_maxima_of_windows_of_any_size(
     options: dict[str, Any],
 ) -> None:
     x = np.random.default_rng(5).integers(0, 4, (8, 9))
-    shape = applied("max_pool2d", x[None, None], **options).shape[2:]
+    shape = apply_operator("max_pool2d", x[None, None], **options).shape[2:]
     weights = np.arange(1, 1 + math.prod(shape)).reshape(shape)
     found = gradient("max_pool2d", x, weights, **options)
     assert found == to_first_maxima(x, weights, **options).tolist()
@@ -250,12 +250,12 @@ def test_the_mean_of_channels_needs_no_transpose() -> None:
 
 
 def test_pools_over_a_sequence_work_on_every_frame() -> None:
-    frames = drawn(1, 2, 5, 3, 4, 6)
+    frames = draw(1, 2, 5, 3, 4, 6)
     text = (
         "m:input shape=[3, 4, 6] sequence=true; m:output shape=[3, 2, 3] sequence=true;"
         "m:layers maxPool2d(window=2, strides=2);"
     )
     found = run(text, {"m": frames}, {"sequence": 5})
     options = {"window_dimensions": (2, 2), "strides": (2, 2)}
-    each = [applied("max_pool2d", frames[:, k], **options) for k in range(5)]
+    each = [apply_operator("max_pool2d", frames[:, k], **options) for k in range(5)]
     np.testing.assert_allclose(found, np.stack(each, axis=1), rtol=1e-6)

@@ -11,8 +11,8 @@ from tests.unit.ops.recurrences import (
     BATCH,
     HIDDEN,
     STEPS,
-    applied,
-    built,
+    apply_operator,
+    build,
     gru_arrays,
     gru_by_definition,
     lstm_arrays,
@@ -32,7 +32,7 @@ DIRECTIONS = {"forward": [False], "backward": [True], "both": [False, True]}
 def test_lstm_is_its_definition(direction: str, layout: str) -> None:
     arrays = lstm_arrays(len(DIRECTIONS[direction]))
     options = {"direction": direction, "layout": layout}
-    found = applied("lstm", arrays, return_sequence=True, **options)
+    found = apply_operator("lstm", arrays, return_sequence=True, **options)
     parts = [
         lstm_by_definition(arrays, layout, d, backward)
         for d, backward in enumerate(DIRECTIONS[direction])
@@ -41,7 +41,7 @@ def test_lstm_is_its_definition(direction: str, layout: str) -> None:
     np.testing.assert_allclose(found[0], hidden, atol=1e-12)
     np.testing.assert_allclose(found[1], cell, atol=1e-12)
     np.testing.assert_allclose(found[2], np.moveaxis(sequence, 0, 1), atol=1e-12)
-    assert len(applied("lstm", arrays, **options)) == 2
+    assert len(apply_operator("lstm", arrays, **options)) == 2
 
 
 @pytest.mark.parametrize("after", [True, False])
@@ -50,7 +50,7 @@ def test_lstm_is_its_definition(direction: str, layout: str) -> None:
 def test_gru_is_its_definition(direction: str, layout: str, after: bool) -> None:
     arrays = gru_arrays(len(DIRECTIONS[direction]))
     options: Any = {"direction": direction, "layout": layout, "reset_after": after}
-    found = applied("gru", arrays, return_sequence=True, **options)
+    found = apply_operator("gru", arrays, return_sequence=True, **options)
     parts = [
         gru_by_definition(arrays, layout, d, backward, after)
         for d, backward in enumerate(DIRECTIONS[direction])
@@ -58,25 +58,25 @@ def test_gru_is_its_definition(direction: str, layout: str, after: bool) -> None
     sequence, hidden = (np.stack(some) for some in zip(*parts, strict=True))
     np.testing.assert_allclose(found[0], hidden, atol=1e-12)
     np.testing.assert_allclose(found[1], np.moveaxis(sequence, 0, 1), atol=1e-12)
-    assert len(applied("gru", arrays, **options)) == 1
+    assert len(apply_operator("gru", arrays, **options)) == 1
 
 
 def test_cells_are_one_step() -> None:
     arrays = lstm_arrays()
     x, w, r, b, rb, p, h, c = (a[0] for a in arrays.values())
     one = arrays | {"input": arrays["input"][:1]}
-    hidden, cell = applied("lstm", one)
+    hidden, cell = apply_operator("lstm", one)
     names = ("input", "weight", "recurrent_weight", "hidden_state", "cell_state")
     given = dict(zip(names, (x, w, r, h, c), strict=True))
     given |= {"bias": b, "recurrent_bias": rb, "peephole_weight": p}
-    found = applied("lstm_cell", given)
+    found = apply_operator("lstm_cell", given)
     np.testing.assert_allclose(found, [hidden[0], cell[0]], atol=1e-12)
 
     arrays = gru_arrays()
     x, w, r, b, rb, h = (a[0] for a in arrays.values())
-    (hidden,) = applied("gru", arrays | {"input": arrays["input"][:1]})
+    (hidden,) = apply_operator("gru", arrays | {"input": arrays["input"][:1]})
     given = dict(zip(names, (x, w, r, h), strict=False)) | {"bias": b, "recurrent_bias": rb}
-    np.testing.assert_allclose(applied("gru_cell", given), hidden, atol=1e-12)
+    np.testing.assert_allclose(apply_operator("gru_cell", given), hidden, atol=1e-12)
 
 
 def test_states_start_at_zero() -> None:
@@ -84,14 +84,14 @@ def test_states_start_at_zero() -> None:
     states = ("initial_hidden_state", "initial_cell_state")
     rest = {k: v for k, v in arrays.items() if k not in states}
     zeros = arrays | {name: np.zeros((1, BATCH, HIDDEN)) for name in states}
-    np.testing.assert_array_equal(applied("lstm", rest), applied("lstm", zeros))
+    np.testing.assert_array_equal(apply_operator("lstm", rest), apply_operator("lstm", zeros))
 
 
 # WebNN's methods, and what they do not have.
 
 
 def native(name: str, arrays: dict[str, Any], **options: Any) -> set[str]:
-    nodes = built(name, arrays, **options)[0].nodes()
+    nodes = build(name, arrays, **options)[0].nodes()
     return {node.operator.native for node in nodes if isinstance(node, OperatorNode)}
 
 
@@ -102,8 +102,8 @@ def test_what_webnn_has_stays_one_operator() -> None:
 
 def test_activations_are_names_or_those_of_the_draft_of_2022() -> None:
     b, arrays = GraphBuilder(), gru_arrays()
-    by_name = applied("gru", arrays, activations=["relu", "tanh"])
-    objects = applied("gru", arrays, activations=[b.relu(), b.tanh()])
+    by_name = apply_operator("gru", arrays, activations=["relu", "tanh"])
+    objects = apply_operator("gru", arrays, activations=[b.relu(), b.tanh()])
     np.testing.assert_array_equal(by_name, objects)
     assert native("gru", arrays, activations=[b.sigmoid(), b.tanh()]) == {"gru"}
 
@@ -121,8 +121,8 @@ def test_any_other_activation_unrolls_the_steps() -> None:
     found = native("gru", arrays, activations=["sigmoid", "sin"])
     assert "gru" not in found
     assert "sin" in found
-    plain = applied("gru", arrays, activations=["sigmoid", "sin"])
-    assert not np.allclose(plain, applied("gru", arrays))
+    plain = apply_operator("gru", arrays, activations=["sigmoid", "sin"])
+    assert not np.allclose(plain, apply_operator("gru", arrays))
 
 
 def test_peepholes_with_another_layout_are_computed_by_steps() -> None:
@@ -130,13 +130,13 @@ def test_peepholes_with_another_layout_are_computed_by_steps() -> None:
     arrays = lstm_arrays()
     feeds: dict[str, Any] = {}
     for layout, decomposed in (("iofg", False), ("ifgo", True)):
-        graph, feeds = built("lstm", arrays, layout=layout)
+        graph, feeds = build("lstm", arrays, layout=layout)
         fitted = rewrite(graph, lambda b, n: trap.rule(b, n) if _is_lstm(n) else None)
         assert (fitted is not graph) == decomposed
         expected, found = (evaluate(g, feeds, wide=True) for g in (graph, fitted))
         np.testing.assert_allclose(found["y0"], expected["y0"], atol=1e-12)
     without = {k: v for k, v in arrays.items() if k != "peephole_weight"}
-    graph, _ = built("lstm", without, layout="ifgo")
+    graph, _ = build("lstm", without, layout="ifgo")
     assert rewrite(graph, lambda b, n: trap.rule(b, n) if _is_lstm(n) else None) is graph
 
 

@@ -13,8 +13,8 @@ from tests.unit.ops.recurrences import (
     BATCH,
     HIDDEN,
     STEPS,
-    applied,
-    drawn,
+    apply_operator,
+    draw,
     gru_arrays,
     lstm_arrays,
 )
@@ -98,7 +98,7 @@ WEIGHTS = {"weight": "w1", "recurrent_weight": "r1", "bias": "b1"}
 
 def test_both_directions_are_joined_forward_first() -> None:
     arrays = {k: v for k, v in lstm_arrays(2).items() if k in ("input", *WEIGHTS)}
-    hidden, cell, sequence = applied("lstm", arrays, direction="both", return_sequence=True)
+    hidden, cell, sequence = apply_operator("lstm", arrays, direction="both", return_sequence=True)
     feeds = layer_feeds(arrays, **WEIGHTS)
     layer = "lstm(w, r, bias=b, direction=both, hiddenSize=5{}{})"
 
@@ -138,10 +138,10 @@ def test_sequences_keep_their_name() -> None:
 @pytest.mark.parametrize("state", ["h", "k", "0.5"])
 def test_initial_states_are_of_features(state: str) -> None:
     arrays = {k: v for k, v in gru_arrays(2).items() if k in ("input", *WEIGHTS)}
-    values = {"h": drawn(8, BATCH, 10), "k": drawn(9, 10), "0.5": np.full(10, 0.5)}
+    values = {"h": draw(8, BATCH, 10), "k": draw(9, 10), "0.5": np.full(10, 0.5)}
     given = np.broadcast_to(values[state], (BATCH, 10))
     split = np.stack(np.split(given, 2, axis=1))
-    (hidden,) = applied("gru", arrays | {"initial_hidden_state": split}, direction="both")
+    (hidden,) = apply_operator("gru", arrays | {"initial_hidden_state": split}, direction="both")
     text = model(
         f"gru(w, r, bias=b, direction=both, initialHiddenState={state})",
         "h:input shape=[10];",
@@ -159,7 +159,7 @@ def test_cells_work_at_every_step_of_a_sequence() -> None:
     x, w, r, b, _, h = arrays.values()
     names = ("input", "weight", "recurrent_weight", "hidden_state")
     rows = dict(zip(names, (x.reshape(-1, 2), w[0], r[0], np.tile(h[0], (STEPS, 1))), strict=True))
-    (expected,) = applied("gru_cell", rows | {"bias": b[0]})
+    (expected,) = apply_operator("gru_cell", rows | {"bias": b[0]})
     text = model(
         "gruCell(w, r, h, bias=b)", "h:input shape=[5];", input=SEQUENCE, output="shape=[5]"
     )

@@ -34,7 +34,7 @@ def both(operator: Any, *operands: Any, **options: Any) -> list[Any]:
     return found
 
 
-def drawn(dtype: Any, shape: Any) -> Any:
+def draw(dtype: Any, shape: Any) -> Any:
     """Return numbers with ties, the ends of the type, and what floats have besides."""
     rng = np.random.default_rng(8)
     x = rng.integers(0, 20, shape).astype(dtype)
@@ -51,7 +51,7 @@ def drawn(dtype: Any, shape: Any) -> Any:
     [("float32", (1, MANY)), *((d, (3, 9)) for d in ("float32", "int32", "uint8", "uint32"))],
 )
 def test_order_is_stable_with_nan_last(dtype: Any, shape: Any, descending: bool) -> None:
-    x = drawn(dtype, shape)
+    x = draw(dtype, shape)
     sign = -1 if descending else 1
     order = [
         [i for *_, i in sorted((v != v, 0 if v != v else sign * v, i) for i, v in enumerate(row))]
@@ -73,7 +73,7 @@ def test_short_rows(n: int) -> None:
 
 @pytest.mark.parametrize("largest", [False, True])
 def test_top_elements_and_their_places(largest: bool) -> None:
-    x = drawn("float32", (4, 3, 5))
+    x = draw("float32", (4, 3, 5))
     kernel, decomposed = both(top_k, x, k=2, axis=1, largest=largest)
     for found, expected in zip(decomposed, kernel, strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -107,7 +107,7 @@ def test_running_results(operator: Any, running: Any, n: int, dtype: Any) -> Non
 @pytest.mark.parametrize("size", [6, 1500])
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_places_in_a_sorted_list(dtype: Any, size: int, right: bool) -> None:
-    many, x = np.sort(drawn(dtype, (size,))), drawn(dtype, (size // 2, 2))
+    many, x = np.sort(draw(dtype, (size,))), draw(dtype, (size // 2, 2))
     expected = np.searchsorted(many, x, side="right" if right else "left")
     for (found,) in both(search_sorted, many, x, right=right):
         np.testing.assert_array_equal(found, expected)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.ops.cases import CASES, Case, build, np
-from tests.unit.ops.gradient import LIMIT, error, measured
+from tests.unit.ops.gradient import LIMIT, error, measure
 from webnnm import GraphBuilder, gradients
 from webnnm.backends.reference import computable, evaluate
 from webnnm.core.errors import WebNNMError
@@ -15,7 +15,7 @@ from webnnm.graph.node import ConstantNode, Graph
 from webnnm.graph.transforms.tangents import tangents
 
 
-def left_over(graph: Graph) -> list[bytes]:
+def find_left_over(graph: Graph) -> list[bytes]:
     """Return which of the gradients that tangents do not depend on are in a graph all the same."""
     digests = [node.digest for node in graph.nodes() if isinstance(node, ConstantNode)]
     return [digest for digest in digests if digest.startswith(b"gradient ")]
@@ -31,7 +31,7 @@ def test_tangent_is_the_measured_one(case: Case) -> None:
     vs = [b.input(f"v{i}", x.dtype, x.shape) for i, x in enumerate(xs)]
     along = {f"v{i}": rng.uniform(-1, 1, x.shape) for i, x in enumerate(xs)}
     graph = b.build({f"t{i}": t for i, t in enumerate(tangents(ys, xs, vs))})
-    assert not left_over(graph)
+    assert not find_left_over(graph)
     found = evaluate(graph, {**built.feeds, **along}, wide=True)
     weights = [rng.uniform(-1, 1, y.shape) for y in ys]
     forward = computable(b.build({f"y{i}": y for i, y in enumerate(ys)}))
@@ -42,7 +42,7 @@ def test_tangent_is_the_measured_one(case: Case) -> None:
         return sum(float(np.sum(w * values[f"y{i}"])) for i, w in enumerate(weights))
 
     slope = sum(float(np.sum(w * found[f"t{i}"])) for i, w in enumerate(weights))
-    (numeric, _) = measured(at, np.zeros(1))
+    (numeric, _) = measure(at, np.zeros(1))
     assert error(np.asarray([slope]), numeric) <= LIMIT
 
 

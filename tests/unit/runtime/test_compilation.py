@@ -31,11 +31,11 @@ def inputs_of_graphs(model: NNModel) -> list[set[str]]:
     seen: list[set[str]] = []
     dispatch = model.backend.dispatch
 
-    def noted(executable: Any, inputs: Any, outputs: Any) -> None:
+    def note_call(executable: Any, inputs: Any, outputs: Any) -> None:
         seen.append(set(executable.inputs))
         dispatch(executable, inputs, outputs)
 
-    model.backend.dispatch = noted  # type: ignore[method-assign]
+    model.backend.dispatch = note_call  # type: ignore[method-assign]
     return seen
 
 

@@ -103,11 +103,11 @@ async def test_all_copies_of_few_rows_are_one_dispatch(count: int, dispatches: i
     calls: list[int] = []
     dispatch = model.state.backend.dispatch
 
-    def counted(executable: Any, inputs: Any, outputs: Any) -> Any:
+    def count_calls(executable: Any, inputs: Any, outputs: Any) -> Any:
         calls.append(1)
         return dispatch(executable, inputs, outputs)
 
-    model.state.backend.dispatch = counted  # type: ignore[method-assign]
+    model.state.backend.dispatch = count_calls  # type: ignore[method-assign]
     await permutation_importance(model, n_repeats=4)
     assert len(calls) == dispatches, "13 copies, of up to 1024 rows in all"
     model.close()

@@ -36,7 +36,7 @@ async def create(source: str = MEAN, **settings: Any) -> NNModel:
     return await NNModel.create(source=source, **given)
 
 
-def ragged(lengths: list[int], width: int = 2) -> list[Any]:
+def make_ragged(lengths: list[int], width: int = 2) -> list[Any]:
     draw = np.random.default_rng(sum(lengths))
     return [draw.normal(size=(n, width)).astype("float32").tolist() for n in lengths]
 
@@ -76,12 +76,12 @@ async def test_graph_is_compiled_once_for_all_lengths() -> None:
     compiled = 0
     compile_ = model.backend.compile
 
-    async def counted(graph: Any, **more: Any) -> Any:
+    async def count_calls(graph: Any, **more: Any) -> Any:
         nonlocal compiled
         compiled += 1
         return await compile_(graph, **more)
 
-    model.backend.compile = counted  # type: ignore[method-assign]
+    model.backend.compile = count_calls  # type: ignore[method-assign]
     context.set_data([[1, 2, 3, 4]])
     for n, expected in ((1, 1), (2, 1), (4, 1), (None, 2), (3, 3)):
         context.set_lengths({} if n is None else {"words": [n]})
@@ -135,7 +135,7 @@ async def test_lengths_need_the_length_of_the_sequence() -> None:
 @pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
 async def test_each_row_is_predicted_as_if_alone(source: str, batch_size: int) -> None:
     model = await create(source)
-    rows = ragged([3, 1, 5, 2, 2])
+    rows = make_ragged([3, 1, 5, 2, 2])
     found = await model.predict(rows, batch_size)
     assert len(found) == 5
     alone = await create(source)
@@ -148,26 +148,26 @@ async def test_each_row_is_predicted_as_if_alone(source: str, batch_size: int) -
 async def test_rows_of_one_length_are_one_array() -> None:
     model = await create(TAGS)
     for lengths in ([4, 4, 4], [2, 2]):  # no length was set: it is that of the rows
-        found = await model.predict(ragged(lengths))
+        found = await model.predict(make_ragged(lengths))
         assert found.shape == (len(lengths), lengths[0], 2)
 
 
 async def test_shorter_rows_need_no_other_graph() -> None:
     model = await create(LSTM)
-    await model.predict(ragged([3, 6]))
+    await model.predict(make_ragged([3, 6]))
     before = model.memory()
-    await model.predict(ragged([2, 4]))
+    await model.predict(make_ragged([2, 4]))
     assert model.memory() == before
     np.testing.assert_allclose(
-        (await model.predict(ragged([7, 1])))[1],
-        (await (await create(LSTM)).predict([ragged([7, 1])[1]]))[0],
+        (await model.predict(make_ragged([7, 1])))[1],
+        (await (await create(LSTM)).predict([make_ragged([7, 1])[1]]))[0],
         rtol=1e-5,
     )
 
 
 async def test_inputs_of_one_sequence_and_of_none() -> None:
     model = await create(PAIR)
-    rows = {"a": ragged([2, 3, 1]), "b": [[1, 2], [0, 3, 4], [2]], "c": [[1], [2], [3]]}
+    rows = {"a": make_ragged([2, 3, 1]), "b": [[1, 2], [0, 3, 4], [2]], "c": [[1], [2], [3]]}
     found = await model.predict(rows, batch_size=2)
     assert found["y"].shape == (3, 2)
     assert [part.shape for part in found["z"]] == [(2, 2), (3, 2), (1, 2)]
@@ -181,9 +181,17 @@ async def test_inputs_of_one_sequence_and_of_none() -> None:
 @pytest.mark.parametrize(
     ("rows", "code", "words"),
     [
-        ({"a": ragged([2, 1]), "b": [[1], [1, 2]], "c": [[1], [1]]}, "NNM702", "differ in length"),
-        ({"a": ragged([2, 1]), "b": [[1, 2], [1]], "c": [[1]]}, "NNM702", "but others have 2"),
-        ({"a": ragged([2, 1]), "b": [[1, 2], []], "c": [[1], [1]]}, "NNM702", "differ in length"),
+        (
+            {"a": make_ragged([2, 1]), "b": [[1], [1, 2]], "c": [[1], [1]]},
+            "NNM702",
+            "differ in length",
+        ),
+        ({"a": make_ragged([2, 1]), "b": [[1, 2], [1]], "c": [[1]]}, "NNM702", "but others have 2"),
+        (
+            {"a": make_ragged([2, 1]), "b": [[1, 2], []], "c": [[1], [1]]},
+            "NNM702",
+            "differ in length",
+        ),
         ({"a": [[[1, 2]], []], "b": [[1], []], "c": [[1], [1]]}, "NNM711", "row 1"),
         ({"a": [[[1, 2]], [[1], [2]]], "b": [[1], [1, 2]], "c": [[1], [1]]}, "NNM702", "row 1"),
     ],
@@ -198,16 +206,16 @@ async def test_rows_that_do_not_fit(rows: Any, code: str, words: str) -> None:
 
 async def test_sequences_of_fixed_length_bound_the_rows() -> None:
     model = await create(LSTM.replace("sequence=words", "sequence={words:4}"))
-    rows = ragged([1, 4, 2])
+    rows = make_ragged([1, 4, 2])
     found = await model.predict(rows)
     np.testing.assert_allclose(found[0], (await model.predict([rows[0], rows[1]]))[0], rtol=1e-6)
     with pytest.raises(DataError) as caught:
-        await model.predict(ragged([1, 5]))
+        await model.predict(make_ragged([1, 5]))
     assert caught.value.code == "NNM711"
 
 
 async def test_rows_are_standardised_where_they_are_valid() -> None:
-    rows = [(10 + 2 * np.array(row)).tolist() for row in ragged([3, 1, 4, 2, 2, 5])]
+    rows = [(10 + 2 * np.array(row)).tolist() for row in make_ragged([3, 1, 4, 2, 2, 5])]
     targets = np.eye(3)[[0, 1, 2, 0, 1, 2]].tolist()
     data = Dataset(rows, targets, length="max", standardize=True, split=(1, 0, 0))
     model = await create(LSTM, dataset=data)
@@ -227,11 +235,11 @@ def compilations(model: NNModel) -> list[Any]:
     seen: list[Any] = []
     compile_ = model.backend.compile
 
-    async def noted(graph: Any, **more: Any) -> Any:
+    async def note_call(graph: Any, **more: Any) -> Any:
         seen.append(graph)
         return await compile_(graph, **more)
 
-    model.backend.compile = noted  # type: ignore[method-assign]
+    model.backend.compile = note_call  # type: ignore[method-assign]
     return seen
 
 
@@ -257,11 +265,11 @@ async def test_a_batch_size_is_never_exceeded() -> None:
     seen: list[int] = []
     create_ = model._predictor._create
 
-    async def noted(size: int) -> Any:
+    async def note_call(size: int) -> Any:
         seen.append(size)
         return await create_(size)
 
-    model._predictor._create = noted
+    model._predictor._create = note_call
     for rows in (1, 2, 3, 7, 20, 8):
         await model.predict([[0.0, 1.0, 2.0]] * rows, batch_size=7)
     assert seen == [1, 4, 7]
@@ -293,7 +301,7 @@ async def test_alternating_lengths_are_compiled_once() -> None:
     compiled = compilations(model)
     for _ in range(3):
         for lengths in ([5], [7], [3, 6], [2, 2, 2, 2]):
-            await model.predict(ragged(lengths))
+            await model.predict(make_ragged(lengths))
     assert len(compiled) == 4
 
 
@@ -308,7 +316,7 @@ async def test_calls_at_the_same_time_do_not_mix() -> None:
 
 async def test_training_on_padded_rows_then_predicting_them() -> None:
     """What training computed of padded rows is what prediction computes of lists."""
-    rows = ragged([3, 1, 4, 2, 2, 5])
+    rows = make_ragged([3, 1, 4, 2, 2, 5])
     targets = np.eye(3)[[0, 1, 2, 0, 1, 2]].tolist()
     data = Dataset(rows, targets, length="max", split=(1, 0, 0), method="sequential")
     model = await create(LSTM, dataset=data)

@@ -48,7 +48,7 @@ def linear(x: Any, weights: dict[str, Any], name: str) -> Any:
     return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
 
 
-def drawn() -> dict[str, Any]:
+def draw() -> dict[str, Any]:
     draw = np.random.default_rng(0)
     sizes = {"qkv": (24, 8), "out": (8, 8), "fc1": (32, 8), "fc2": (8, 32)}
     weights: dict[str, Any] = {}
@@ -61,7 +61,7 @@ def drawn() -> dict[str, Any]:
     return weights
 
 
-def computed(x: Any, weights: dict[str, Any]) -> Any:
+def compute(x: Any, weights: dict[str, Any]) -> Any:
     """Compute the network as its own program does: linear layers y = x·Wᵀ + b, fused q, k, v."""
     from math import erf
 
@@ -81,17 +81,17 @@ def computed(x: Any, weights: dict[str, Any]) -> Any:
     return x
 
 
-def stored(weights: dict[str, Any]) -> bytes:
+def store(weights: dict[str, Any]) -> bytes:
     return b"".join(chunks({name: HostArray.of(value) for name, value in weights.items()}, {}))
 
 
-def encoded(weight: Any, kind: str) -> HostArray:
+def encode(weight: Any, kind: str) -> HostArray:
     if kind == "bfloat16":  # the upper half of float32, under the name of another type of two bytes
         return HostArray.of((weight.view("uint32") >> 16).astype("uint16"), "float16")
     return HostArray.of(weight, "float16" if kind == "float16" else "float32")
 
 
-def renamed(data: bytes) -> bytes:
+def rename(data: bytes) -> bytes:
     """Return a file whose float16 are called bfloat16."""
     length = int.from_bytes(data[:8], "little")
     header = data[8 : 8 + length].replace(b'"F16"', b'"BF16"')
@@ -107,15 +107,15 @@ def values(model: NNModel) -> dict[str, Any]:
 
 
 async def test_a_transformer_computes_what_it_did() -> None:
-    model, weights = await create(TRANSFORMER), drawn()
-    assert len(await model.load_params(stored(weights), mapping=NAMES)) == 12 * LAYERS
+    model, weights = await create(TRANSFORMER), draw()
+    assert len(await model.load_params(store(weights), mapping=NAMES)) == 12 * LAYERS
     x = np.random.default_rng(5).normal(size=(4, 8)).astype("float32")
-    np.testing.assert_allclose((await model.predict([x]))[0], computed(x, weights), atol=1e-5)
+    np.testing.assert_allclose((await model.predict([x]))[0], compute(x, weights), atol=1e-5)
 
 
 async def test_interleaved_heads_are_taken_apart() -> None:
     """Rows as GPT-NeoX and BLOOM have them: q, k, v of the first head, then those of the next."""
-    model, weights = await create(TRANSFORMER), drawn()
+    model, weights = await create(TRANSFORMER), draw()
     other = dict(weights)
     for name, value in weights.items():
         if "qkv" in name:
@@ -128,9 +128,9 @@ async def test_interleaved_heads_are_taken_apart() -> None:
         return Part(form.source, form.index, 3, heads=2) if isinstance(form, Part) else form
 
     names = {name: by_head(form) for name, form in NAMES.items()}
-    await model.load_params(stored(other), mapping=names)
+    await model.load_params(store(other), mapping=names)
     taken = values(model)
-    await model.load_params(stored(weights), mapping=NAMES)
+    await model.load_params(store(weights), mapping=NAMES)
     assert values(model) == taken
 
 
@@ -139,7 +139,7 @@ async def test_filters_in_another_layout() -> None:
         m:layers conv2d(f, filters=3, kernel=[3, 3]);"""
     model = await create(source)
     ours = np.random.default_rng(0).random((3, 2, 3, 3), "float32")
-    data = stored({"conv/kernel": np.ascontiguousarray(ours.transpose(2, 3, 1, 0))})
+    data = store({"conv/kernel": np.ascontiguousarray(ours.transpose(2, 3, 1, 0))})
     await model.load_params(data, mapping={"f1": Permuted("conv/kernel", "hwio -> oihw")})
     np.testing.assert_array_equal(model.params()[0].value, ours)
 
@@ -147,7 +147,7 @@ async def test_filters_in_another_layout() -> None:
 @pytest.mark.parametrize("name", ["h.1.fc1.weight", "h.2.qkv.bias"])
 @pytest.mark.parametrize("change", ["gone", "larger", "other type"])
 async def test_what_does_not_fit_changes_nothing(name: str, change: str) -> None:
-    model, weights = await create(TRANSFORMER), drawn()
+    model, weights = await create(TRANSFORMER), draw()
     before = values(model)
     if change == "gone":
         del weights[name]
@@ -156,7 +156,7 @@ async def test_what_does_not_fit_changes_nothing(name: str, change: str) -> None
     else:
         weights[name] = weights[name].astype("int32")
     with pytest.raises(DataError) as caught:
-        await model.load_params(stored(weights), mapping=NAMES)
+        await model.load_params(store(weights), mapping=NAMES)
     assert caught.value.code == ("NNM805" if change == "gone" else "NNM806")
     assert name in caught.value.message
     assert values(model) == before and not model.state.trained
@@ -164,11 +164,11 @@ async def test_what_does_not_fit_changes_nothing(name: str, change: str) -> None
 
 async def test_without_strict_something_has_to_fit() -> None:
     model = await create(TRANSFORMER)
-    some = {name: value for name, value in drawn().items() if name.startswith("h.1.fc")}
-    taken = await model.load_params(stored(some), mapping=NAMES, strict=False)
+    some = {name: value for name, value in draw().items() if name.startswith("h.1.fc")}
+    taken = await model.load_params(store(some), mapping=NAMES, strict=False)
     assert taken == ["up2", "lift2", "down2", "drop2"]
     with pytest.raises(DataError) as caught:
-        await model.load_params(stored(some), strict=False)
+        await model.load_params(store(some), strict=False)
     assert caught.value.code == "NNM710"
 
 
@@ -181,10 +181,10 @@ async def test_loading_takes_little_more_memory_than_the_file(kind: str, tmp_pat
     model = await create(source)
     draw = np.random.default_rng(0)
     weights = {f"l.{k}.weight": draw.random((width, width), "float32") for k in range(layers)}
-    arrays = {n: encoded(weight, kind) for n, weight in weights.items()}
+    arrays = {n: encode(weight, kind) for n, weight in weights.items()}
     data = b"".join(chunks(arrays, {}))
     if kind == "bfloat16":
-        data = renamed(data)
+        data = rename(data)
     path = tmp_path / "weights.safetensors"
     path.write_bytes(data)
     size = path.stat().st_size

@@ -21,7 +21,7 @@ from webnnm.snapshots.name_map import Names, assign_tensors, read_name_map
 from webnnm.snapshots.safetensors import StoredTensor, chunks, read
 
 
-def numbered(*shape: int, start: int = 0) -> HostArray:
+def number_rows(*shape: int, start: int = 0) -> HostArray:
     """Return the numbers from `start`, so that every element tells where it was."""
     return HostArray.of([float(start + k) for k in range(count(shape))], "float32", shape)
 
@@ -64,15 +64,15 @@ def test_every_order_of_axes(shape: tuple[int, ...], size: int) -> None:
 
 
 def test_transposed_and_reshaped() -> None:
-    assert form(Transposed("w"), numbered(2, 3)) == [[0, 3], [1, 4], [2, 5]]
-    assert form(Reshaped("w", [1, 3, 2]), numbered(2, 3)) == [[[0, 1], [2, 3], [4, 5]]]
-    filters = numbered(2, 3, 1, 2)
+    assert form(Transposed("w"), number_rows(2, 3)) == [[0, 3], [1, 4], [2, 5]]
+    assert form(Reshaped("w", [1, 3, 2]), number_rows(2, 3)) == [[[0, 1], [2, 3], [4, 5]]]
+    filters = number_rows(2, 3, 1, 2)
     back = form(Permuted(Permuted("w", "oihw -> hwio"), "hwio -> oihw"), filters)
     assert back == filters.tolist()
 
 
 def test_parts_side_by_side() -> None:
-    fused = numbered(6, 2)
+    fused = number_rows(6, 2)
     assert form(Part("w", 0, 3), fused) == [[0, 1], [2, 3]]
     assert form(Part("w", 2, 3), fused) == [[8, 9], [10, 11]]
     assert form(Part("w", 1, (3, 1, 2)), fused) == [[6, 7]]
@@ -82,17 +82,17 @@ def test_parts_side_by_side() -> None:
 
 def test_parts_of_every_head() -> None:
     """Rows are q of head 0, k of head 0, v of head 0, q of head 1, …"""
-    fused = numbered(12, 1)  # 2 heads of 2 rows, 3 parts
+    fused = number_rows(12, 1)  # 2 heads of 2 rows, 3 parts
     assert form(Part("w", 0, 3, heads=2), fused) == [[0], [1], [6], [7]]
     assert form(Part("w", 2, 3, heads=2), fused) == [[4], [5], [10], [11]]
     # Two query heads share a key head and a value head.
-    groups = numbered(8, 1)
+    groups = number_rows(8, 1)
     assert form(Part("w", 0, (4, 2, 2), heads=2), groups) == [[0], [1], [4], [5]]
     assert form(Part("w", 1, (4, 2, 2), heads=2), groups) == [[2], [6]]
 
 
 def test_parts_are_not_copied_where_they_lie_together() -> None:
-    data = memoryview(bytearray(numbered(6, 2).data))
+    data = memoryview(bytearray(number_rows(6, 2).data))
     part = Part("w", 1, 3).data((6, 2), data, 4)
     data[16] ^= 1
     assert part[0] == data[16]
@@ -120,7 +120,7 @@ def test_forms_without_sense_are_refused(make: Any, words: str) -> None:
 
 
 def test_full_names_go_before_patterns_and_own_names_after() -> None:
-    tensors = {"a": numbered(1), "b": numbered(1, start=5), "w3": numbered(1, start=7)}
+    tensors = {"a": number_rows(1), "b": number_rows(1, start=5), "w3": number_rows(1, start=7)}
     names = {"w*": "*", "w1": "a", "w2": "b"}
     with pytest.raises(DataError, match=r"w3 \(3 in the file\) missing"):
         found(tensors, dict.fromkeys(("w1", "w2", "w3"), (1,)), names)
@@ -132,7 +132,7 @@ def test_full_names_go_before_patterns_and_own_names_after() -> None:
 def test_numbers_count_differently_here_and_there() -> None:
     """Two matrices in every block are w1, w2, w3, … here and numbered by block there."""
     tensors = {
-        f"h.{block}.{layer}.weight": numbered(1, start=10 * block + place)
+        f"h.{block}.{layer}.weight": number_rows(1, start=10 * block + place)
         for block in range(12)
         for place, layer in enumerate(("fc", "proj"))
     }
@@ -144,14 +144,18 @@ def test_numbers_count_differently_here_and_there() -> None:
 
 
 def test_stars_and_numbers_together() -> None:
-    tensors = {"enc.1.key.weight": numbered(2, 3), "enc.1.mask": numbered(1), "mask": numbered(1)}
+    tensors = {
+        "enc.1.key.weight": number_rows(2, 3),
+        "enc.1.mask": number_rows(1),
+        "mask": number_rows(1),
+    }
     names: Names = {"{layer}_*_w": Transposed("enc.{layer+1}.*.weight"), "*mask": None}
     assert found(tensors, {"0_key_w": (3, 2)}, names) == {"0_key_w": [[0, 3], [1, 4], [2, 5]]}
 
 
 def test_the_same_number_twice_is_one_number() -> None:
     names: Names = {"{n}.{n}": "x{n}"}
-    tensors = {"x4": numbered(1), "4.5": numbered(1, start=3)}
+    tensors = {"x4": number_rows(1), "4.5": number_rows(1, start=3)}
     assert found(tensors, {"4.4": (1,), "4.5": (1,)}, names) == {"4.4": [0], "4.5": [3]}
 
 
@@ -160,29 +164,29 @@ def test_the_same_number_twice_is_one_number() -> None:
 )
 def test_patterns_without_sense_are_refused(names: Any) -> None:
     with pytest.raises(DataError) as caught:
-        found({"x": numbered(1)}, {"w": (1,)}, names)
+        found({"x": number_rows(1)}, {"w": (1,)}, names)
     assert caught.value.code == "NNM704"
 
 
-def refused(tensors: dict[str, HostArray], wanted: Any, names: Names) -> DataError:
+def catch_error(tensors: dict[str, HostArray], wanted: Any, names: Names) -> DataError:
     with pytest.raises(DataError) as caught:
         found(tensors, wanted, names)
     return caught.value
 
 
 def test_names_that_lack_a_counterpart_are_told_on_both_sides() -> None:
-    tensors = {"fc1.weight": numbered(3, 4), "fc1.bias": numbered(3)}
-    error = refused(tensors, {"w1": (4, 3), "b1": (3,)}, {})
+    tensors = {"fc1.weight": number_rows(3, 4), "fc1.bias": number_rows(3)}
+    error = catch_error(tensors, {"w1": (4, 3), "b1": (3,)}, {})
     assert error.code == "NNM805"
     assert "w1, b1 missing; fc1.weight, fc1.bias not in the model" in error.message
     turned = 'mapping={"w1": Transposed("fc1.weight")}'
     assert error.hint == f'"fc1.weight" would fit transposed: {turned}'
-    error = refused(tensors, {"b1": (3,)}, {"b1": "fc1.bais"})
+    error = catch_error(tensors, {"b1": (3,)}, {"b1": "fc1.bais"})
     assert "b1 (fc1.bais in the file) missing" in error.message
     assert error.hint == 'did you mean "fc1.bias"?'
-    error = refused({"bias": numbered(3)}, {"bias1": (3,)}, {"bias2": "bias"})
+    error = catch_error({"bias": number_rows(3)}, {"bias1": (3,)}, {"bias2": "bias"})
     assert "bias2 in the name map not in the model" in error.message
-    error = refused({f"t{k}": numbered(1) for k in range(20)}, {}, {})
+    error = catch_error({f"t{k}": number_rows(1) for k in range(20)}, {}, {})
     assert "t7 and 12 more not in the model" in error.message
 
 
@@ -198,13 +202,13 @@ def test_names_that_lack_a_counterpart_are_told_on_both_sides() -> None:
     ],
 )
 def test_shapes_are_told_before_and_after(names: Names, words: str, hint: int) -> None:
-    error = refused({"fc": numbered(3, 4)}, {"w1": (4, 3)}, names)
+    error = catch_error({"fc": number_rows(3, 4)}, {"w1": (4, 3)}, names)
     assert (error.code, words in error.message) == ("NNM806", True), error.message
     assert error.hint == ('mapping={"w1": Transposed("fc")}' if hint else "")
 
 
 def test_without_strict_what_fits_is_taken() -> None:
-    tensors = {"a": numbered(2), "b": numbered(3), "rest": numbered(1)}
+    tensors = {"a": number_rows(2), "b": number_rows(3), "rest": number_rows(1)}
     names = {"w1": "a", "w2": "b", "w3": "c", "w9": "a"}
     values = found(tensors, {"w1": (2,), "w2": (2,), "w3": (1,)}, names, strict=False)
     assert values == {"w1": [0, 1]}
@@ -250,7 +254,7 @@ def test_texts_that_are_not_a_name_map(text: str) -> None:
 # Values.
 
 
-def widened(code: str, data: bytes) -> list[float]:
+def widen(code: str, data: bytes) -> list[float]:
     tensor = StoredTensor(code, (len(data) // 2,), memoryview(data))
     types = {"x": TensorType("float32", tensor.shape)}
     return assign_tensors({"x": tensor}, types)["x"].array().values().tolist()  # type: ignore[union-attr]
@@ -259,8 +263,8 @@ def widened(code: str, data: bytes) -> list[float]:
 def test_every_float16_and_bfloat16_widens_exactly() -> None:
     """All 65,536 of them: zeros, subnormals, infinities and NaN too."""
     bits = struct.pack("<65536H", *range(65536))
-    halves = widened("F16", bits)
-    brains = widened("BF16", bits)
+    halves = widen("F16", bits)
+    brains = widen("BF16", bits)
     for word in range(65536):
         sign, exponent, fraction = -1.0 if word >> 15 else 1.0, word >> 10 & 31, word & 1023
         if exponent == 31:
@@ -282,7 +286,7 @@ def same(value: float, expected: float) -> None:
 
 def test_integers_are_not_floats() -> None:
     whole = {"x": HostArray.of([1, 2], "int32")}
-    error = refused(whole, {"x": (2,)}, {})
+    error = catch_error(whole, {"x": (2,)}, {})
     assert error.code == "NNM806" and "the types differ" in error.message
     strange = read(
         struct.pack("<Q", 64)

@@ -25,7 +25,7 @@ METADATA = {"name": "sämtliche", "numbers": "[1, 2]"}
 WHOLE = b"".join(chunks(TENSORS, METADATA))
 
 
-def made(header: Any, data: bytes = b"") -> bytes:
+def make(header: Any, data: bytes = b"") -> bytes:
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
 
@@ -77,12 +77,12 @@ def test_four_bit_tensors_are_bytes(dtype: Any) -> None:
     ],
 )
 def test_types_of_others(code: str, data: bytes, dtype: str, expected: list[Any]) -> None:
-    found = read(made({"x": entry(code, [2], [0, len(data)])}, data)).tensors["x"].array()
+    found = read(make({"x": entry(code, [2], [0, len(data)])}, data)).tensors["x"].array()
     assert (found.dtype, found.tolist()) == (dtype, expected)
 
 
 def test_a_type_without_counterpart_is_refused_when_it_is_used() -> None:
-    found = read(made({"x": entry("F8_E4M3", [1], [0, 1])}, b"\0"))
+    found = read(make({"x": entry("F8_E4M3", [1], [0, 1])}, b"\0"))
     with pytest.raises(DataError, match="F8_E4M3") as caught:
         found.tensors["x"].array()
     assert caught.value.code == "NNM806"
@@ -98,37 +98,37 @@ def test_every_length_of_a_file_that_was_cut_off_is_refused() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (made(b"{"), "not JSON"),
-        (made(b"[]"), "not a JSON object"),
-        (made(b"\xff\xfe"), "not JSON"),
-        (made(b'{"x": "\0"}'), "control characters"),
-        (made(b'{"__metadata__": {"half": "\\ud83d"}}'), "surrogates"),
-        (made(b'{"a": 1, "a": 2}'), "twice"),
-        (made(b"[" * 100_000), "not JSON"),
+        (make(b"{"), "not JSON"),
+        (make(b"[]"), "not a JSON object"),
+        (make(b"\xff\xfe"), "not JSON"),
+        (make(b'{"x": "\0"}'), "control characters"),
+        (make(b'{"__metadata__": {"half": "\\ud83d"}}'), "surrogates"),
+        (make(b'{"a": 1, "a": 2}'), "twice"),
+        (make(b"[" * 100_000), "not JSON"),
         (struct.pack("<Q", 2**40) + b"{}", "1099511627776 bytes"),
-        (made({"x": 3}), "needs dtype"),
-        (made({"x": entry("F31")}, bytes(4)), "type 'F31'"),
-        (made({"x": entry(shape=[-1])}, bytes(4)), "shape"),
-        (made({"x": entry(shape=[1.0])}, bytes(4)), "shape"),
-        (made({"x": entry(shape=[True])}, bytes(4)), "shape"),
-        (made({"x": entry(shape=[1] * 65)}, bytes(4)), "shape"),
-        (made({"x": entry(shape=[2**62, 2**62])}, bytes(4)), "its shape takes"),
-        (made({"x": entry(offsets=[4, 0])}, bytes(4)), "has the offsets"),
-        (made({"x": entry(offsets=[0, 2**70])}, bytes(4)), "has the offsets"),
-        (made({"x": entry(offsets=[0])}, bytes(4)), "has the offsets"),
-        (made({"x": entry(shape=[2])}, bytes(4)), "its shape takes 8"),
-        (made({"x": entry(), "y": entry()}, bytes(4)), "overlaps"),
-        (made({"x": entry(), "y": entry(offsets=[8, 12])}, bytes(12)), "gap"),
-        (made({"x": entry(offsets=[4, 8])}, bytes(8)), "gap"),
-        (made({"x": entry()}, bytes(5)), "1 bytes follow"),
-        (made({"__metadata__": {"a": 1}}), "metadata"),
-        (made({"__metadata__": []}), "metadata"),
-        (made({"__metadata__": ""}), "metadata"),
-        (made({"__metadata__": False}), "metadata"),
-        (made({"__metadata__": {"a": None}}), "metadata"),
-        (made({"x": {"dtype": "F32", "shape": [1]}}, bytes(4)), "needs dtype"),
-        (made({"x": ["F32", [1]]}, bytes(4)), "needs dtype"),
-        (made({"x": entry("F4")}, bytes(4)), "ends within a byte"),
+        (make({"x": 3}), "needs dtype"),
+        (make({"x": entry("F31")}, bytes(4)), "type 'F31'"),
+        (make({"x": entry(shape=[-1])}, bytes(4)), "shape"),
+        (make({"x": entry(shape=[1.0])}, bytes(4)), "shape"),
+        (make({"x": entry(shape=[True])}, bytes(4)), "shape"),
+        (make({"x": entry(shape=[1] * 65)}, bytes(4)), "shape"),
+        (make({"x": entry(shape=[2**62, 2**62])}, bytes(4)), "its shape takes"),
+        (make({"x": entry(offsets=[4, 0])}, bytes(4)), "has the offsets"),
+        (make({"x": entry(offsets=[0, 2**70])}, bytes(4)), "has the offsets"),
+        (make({"x": entry(offsets=[0])}, bytes(4)), "has the offsets"),
+        (make({"x": entry(shape=[2])}, bytes(4)), "its shape takes 8"),
+        (make({"x": entry(), "y": entry()}, bytes(4)), "overlaps"),
+        (make({"x": entry(), "y": entry(offsets=[8, 12])}, bytes(12)), "gap"),
+        (make({"x": entry(offsets=[4, 8])}, bytes(8)), "gap"),
+        (make({"x": entry()}, bytes(5)), "1 bytes follow"),
+        (make({"__metadata__": {"a": 1}}), "metadata"),
+        (make({"__metadata__": []}), "metadata"),
+        (make({"__metadata__": ""}), "metadata"),
+        (make({"__metadata__": False}), "metadata"),
+        (make({"__metadata__": {"a": None}}), "metadata"),
+        (make({"x": {"dtype": "F32", "shape": [1]}}, bytes(4)), "needs dtype"),
+        (make({"x": ["F32", [1]]}, bytes(4)), "needs dtype"),
+        (make({"x": entry("F4")}, bytes(4)), "ends within a byte"),
     ],
 )
 def test_broken_headers_are_refused(data: bytes, words: str) -> None:
@@ -153,7 +153,7 @@ def test_broken_headers_are_refused(data: bytes, words: str) -> None:
 def test_reading_a_header_takes_no_longer_than_its_text(text: str) -> None:
     """Where each quote searches the rest of the text for its end, this takes a day."""
     with pytest.raises(DataError, match="its header is not JSON") as caught:
-        read(made(text.encode()))
+        read(make(text.encode()))
     assert len(str(caught.value)) < 1000
 
 
@@ -197,7 +197,7 @@ def test_every_type_has_a_size() -> None:
     ],
 )
 def test_headers_that_the_library_takes_are_taken(header: Any, body: bytes) -> None:
-    found = read(made(header, body))
+    found = read(make(header, body))
     assert [*found.tensors] == ["x"] and not found.metadata
 
 

@@ -312,7 +312,7 @@ async def test_a_training_of_a_later_version_is_refused_and_its_parameters_are_n
 
 async def test_a_snapshot_with_a_composite_says_to_declare_it_first() -> None:
     @composite("tripled")
-    def tripled(b: Any, x: Any) -> Any:
+    def triple(b: Any, x: Any) -> Any:
         return x * 3
 
     text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), tripled();"

@@ -164,7 +164,7 @@ def test_a_callback_cannot_wait_for_what_waits_for_it() -> None:
     with pytest.raises(DataError, match="NNM712"):
         model.train(SETTINGS, on_epoch=lambda _: model.save())
 
-    async def saved(_: Any) -> None:
+    async def save(_: Any) -> None:
         assert await model.__wrapped__.save()
 
-    assert model.train(SETTINGS, on_epoch=saved).stopped == "epochs"
+    assert model.train(SETTINGS, on_epoch=save).stopped == "epochs"

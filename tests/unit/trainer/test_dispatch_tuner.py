@@ -11,7 +11,7 @@ BUDGET = Budget(first_steps=8, call_steps=4096, call_seconds=0.25)
 COSTS = {"dispatch": 8e-5, "device_build": 0.003, "build": 0.03}
 
 
-def tuned(step_seconds: float) -> DispatchTuner:
+def make_tuner(step_seconds: float) -> DispatchTuner:
     """Return a tuner whose measured times can be trusted."""
     tuner = DispatchTuner(BUDGET)
     for _ in range(8):
@@ -44,13 +44,13 @@ def test_a_clock_too_coarse_to_see_a_crossing_lets_the_next_one_grow() -> None:
 
 @pytest.mark.parametrize("seconds", [1e-4, 1e-3, 0.05])
 def test_a_crossing_takes_its_slice_of_time(seconds: float) -> None:
-    assert tuned(seconds).steps_per_call(10**9) == pytest.approx(0.25 / seconds, rel=0.01)
+    assert make_tuner(seconds).steps_per_call(10**9) == pytest.approx(0.25 / seconds, rel=0.01)
 
 
 def test_a_crossing_has_a_step_at_least_and_what_is_left_at_most() -> None:
-    assert tuned(10.0).steps_per_call(10**9) == 1
-    assert tuned(1e-9).steps_per_call(10**9) == 4096
-    assert tuned(1e-3).steps_per_call(5) == 5
+    assert make_tuner(10.0).steps_per_call(10**9) == 1
+    assert make_tuner(1e-9).steps_per_call(10**9) == 4096
+    assert make_tuner(1e-3).steps_per_call(5) == 5
 
 
 def test_who_waits_for_every_step_gets_every_step() -> None:
@@ -61,7 +61,7 @@ def test_who_waits_for_every_step_gets_every_step() -> None:
 
 
 def test_epochs_fill_the_slice() -> None:
-    tuner = tuned(1e-3)
+    tuner = make_tuner(1e-3)
     assert tuner.epochs_per_call(7, 64) == 250 // 7
     assert tuner.epochs_per_call(1000, 64) == 1
     assert tuner.epochs_per_call(1, 3) == 3
@@ -77,12 +77,12 @@ def test_epochs_fill_the_slice() -> None:
     ],
 )
 def test_short_steps_share_a_dispatch(step_seconds: float, least: int, most: int) -> None:
-    found = tuned(step_seconds).micro_steps(epoch=1000, remaining=10**6, **COSTS)
+    found = make_tuner(step_seconds).micro_steps(epoch=1000, remaining=10**6, **COSTS)
     assert least <= found <= most
 
 
 def test_a_short_training_does_not_pay_for_another_graph() -> None:
-    tuner = tuned(1e-4)
+    tuner = make_tuner(1e-4)
     assert tuner.micro_steps(epoch=7, remaining=140, **COSTS) == 1
     few = tuner.micro_steps(epoch=7, remaining=2_000, **COSTS)
     many = tuner.micro_steps(epoch=7, remaining=200_000, **COSTS)
@@ -92,14 +92,14 @@ def test_a_short_training_does_not_pay_for_another_graph() -> None:
 def test_more_steps_join_where_the_first_guess_was_low() -> None:
     settings = {**COSTS, "epoch": 1000, "remaining": 10**6}
     # A disturbed machine: a step seemed to take 0.23 ms, and takes 0.03 ms with five of them.
-    assert tuned(2.3e-4).micro_steps(**settings) == 5
-    assert tuned(3e-5).micro_steps(current=5, **settings) >= 10
-    assert tuned(1.2e-4).micro_steps(current=5, **settings) == 5
+    assert make_tuner(2.3e-4).micro_steps(**settings) == 5
+    assert make_tuner(3e-5).micro_steps(current=5, **settings) >= 10
+    assert make_tuner(1.2e-4).micro_steps(current=5, **settings) == 5
 
 
 def test_a_backend_without_overhead_has_nothing_to_share() -> None:
     costs = {**COSTS, "dispatch": 0.0, "device_build": 0.0}
-    assert tuned(1e-5).micro_steps(epoch=7, remaining=10**9, **costs) == 1
+    assert make_tuner(1e-5).micro_steps(epoch=7, remaining=10**9, **costs) == 1
 
 
 def test_only_a_long_crossing_is_trusted_and_never_the_first() -> None:
@@ -115,7 +115,7 @@ def test_only_a_long_crossing_is_trusted_and_never_the_first() -> None:
 
 
 def test_the_best_of_the_trusted_crossings_counts() -> None:
-    tuner = tuned(1e-4)
+    tuner = make_tuner(1e-4)
     trusted = tuner.trusted
     tuner.record(1000, 0.5)  # something else held it up
     assert (tuner.trusted, tuner.best_seconds) == (trusted + 1, pytest.approx(1e-4))

@@ -87,7 +87,7 @@ async def create(
     )
 
 
-async def trained(
+async def train(
     epochs_per_call: int, source: str = SOURCE, dataset: Dataset | None = None, **settings: Any
 ) -> tuple[NNModel, History]:
     """Train with so many epochs per call of the device; 0 leaves it to the tuner."""
@@ -100,7 +100,7 @@ def values(model: NNModel) -> dict[str, Any]:
     return {p.name: p.value.tolist() for p in model.params()}
 
 
-def recorded(history: History) -> list[Any]:
+def record(history: History) -> list[Any]:
     """Return what the records say, but for times."""
     names = ("epoch", "loss", "losses", "lr", "scale", "clip_rate", "grad_norm", "overflows")
     return [[getattr(record, name) for name in names] for record in history.epochs]
@@ -121,18 +121,18 @@ async def test_epochs_of_one_call_are_those_of_many(
         "restore_best": restore,
         "gradient_clipping": "global",
     }
-    expected, history = await trained(1, source, **settings)
-    model, found = await trained(epochs_per_call, source, **settings)
-    assert recorded(found) == recorded(history)
+    expected, history = await train(1, source, **settings)
+    model, found = await train(epochs_per_call, source, **settings)
+    assert record(found) == record(history)
     assert (found.best_epoch, found.best_loss) == (history.best_epoch, history.best_loss)
     assert values(model) == values(expected)
     assert model.step == expected.step == 17 * 6
 
 
 async def test_the_best_epoch_lies_within_a_call() -> None:
-    model, history = await trained(6, epochs=18)
+    model, history = await train(6, epochs=18)
     assert history.best_epoch % 6, "this is what the test is about"
-    expected, _ = await trained(1, epochs=18)
+    expected, _ = await train(1, epochs=18)
     assert values(model) == values(expected)
 
 
@@ -140,10 +140,10 @@ async def test_the_best_epoch_lies_within_a_call() -> None:
 @pytest.mark.parametrize("epochs_per_call", [7, 64])
 async def test_patience_ends_within_a_call(epochs_per_call: int, restore: bool) -> None:
     settings: dict[str, Any] = {"epochs": 40, "patience": 3, "restore_best": restore}
-    expected, history = await trained(1, **settings)
+    expected, history = await train(1, **settings)
     assert history.stopped == "patience" and len(history.epochs) % epochs_per_call
-    model, found = await trained(epochs_per_call, **settings)
-    assert recorded(found) == recorded(history)
+    model, found = await train(epochs_per_call, **settings)
+    assert record(found) == record(history)
     assert values(model) == values(expected)
     assert model.step == 6 * len(history.epochs)
 
@@ -164,7 +164,7 @@ async def test_short_calls_share_a_copy_of_the_state_and_single_steps_need_none(
 async def test_a_divergence_is_found_at_its_step(steps: int, seconds: float) -> None:
     seen: list[int] = []
     with pytest.raises(Exception, match="NNM708"):
-        await trained(0, epochs=30, lr=1e6, on_batch=lambda record: seen.append(record.batch))
+        await train(0, epochs=30, lr=1e6, on_batch=lambda record: seen.append(record.batch))
     epoch, batch = divmod(len(seen), 6)
     model = await create(exactly(steps, replay_seconds=seconds))
     with pytest.raises(Exception, match=f"epoch {epoch + 1}, batch {batch + 1}"):
@@ -181,7 +181,7 @@ async def test_epochs_before_a_divergence_are_recorded() -> None:
         return training.history
 
     one, many = await diverged(1), await diverged(64)
-    assert one.epochs and recorded(many) == recorded(one)
+    assert one.epochs and record(many) == record(one)
 
 
 @pytest.mark.parametrize(
@@ -226,22 +226,22 @@ async def test_steps_of_one_dispatch_are_those_of_many(
     source: str, times: int, settings: dict[str, Any]
 ) -> None:
     settings = {"epochs": 9, **settings}
-    expected, history = await trained(4, source, micro_steps=1, **settings)
-    model, found = await trained(4, source, micro_steps=times, **settings)
-    assert recorded(found) == recorded(history)
+    expected, history = await train(4, source, micro_steps=1, **settings)
+    model, found = await train(4, source, micro_steps=times, **settings)
+    assert record(found) == record(history)
     assert values(model) == values(expected)
 
 
 async def test_micro_steps_go_with_validation_and_streams_end_exactly() -> None:
     data = rows(split=(15, 7, 0))
-    expected, history = await trained(1, dataset=data, epochs=5, micro_steps=1)
-    model, found = await trained(1, dataset=data, epochs=5, micro_steps=3)
+    expected, history = await train(1, dataset=data, epochs=5, micro_steps=1)
+    model, found = await train(1, dataset=data, epochs=5, micro_steps=3)
     assert found.losses == history.losses and values(model) == values(expected)
 
 
 async def test_no_dispatch_is_built_for_more_steps_than_there_are() -> None:
     data = rows(split=(15, 7, 0))
-    expected, history = await trained(1, dataset=data, epochs=5, micro_steps=1)
+    expected, history = await train(1, dataset=data, epochs=5, micro_steps=1)
     backend = CountingBackend()
     model = await create(Budget(), dataset=data, backend=backend)
     found = await model.train(**ROUGH, epochs=5, micro_steps=10**9)
@@ -269,7 +269,7 @@ class SlowDispatches(CountingBackend):
 
 
 async def test_the_tuner_chooses_micro_steps_where_dispatches_cost() -> None:
-    expected, history = await trained(0, epochs=60, micro_steps=1)
+    expected, history = await train(0, epochs=60, micro_steps=1)
     backend = SlowDispatches()
     model = await create(Budget(), backend=backend)
     found = await model.train(**ROUGH, epochs=60)

@@ -246,11 +246,11 @@ async def test_history_as_json_and_as_a_table() -> None:
 TIMES = ("seconds", "phases")
 
 
-def untimed(value: Any) -> Any:
+def drop_times(value: Any) -> Any:
     """Return a history without the times in it."""
     if isinstance(value, dict):
-        return {k: untimed(v) for k, v in value.items() if k not in TIMES}
-    return [untimed(item) for item in value] if isinstance(value, list) else value
+        return {k: drop_times(v) for k, v in value.items() if k not in TIMES}
+    return [drop_times(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.alike
@@ -268,7 +268,7 @@ async def test_one_seed_gives_one_training_to_the_bit(optimizer: str) -> None:
             gradient_clipping="global",
             gradient_scaling="on",
         )
-        runs.append((untimed(history.to_dict()), values(model)))
+        runs.append((drop_times(history.to_dict()), values(model)))
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
 

@@ -25,7 +25,7 @@ def rings(rows: int = 120) -> Dataset:
     return Dataset(x, y, split=(0.5, 0.2, 0.3), batch_size=5)
 
 
-async def trained(
+async def train(
     log: list[str], *, init: str = "", activation: str = "relu", **settings: Any
 ) -> tuple[NNModel, History]:
     """Return a trained model, its log and its history."""
@@ -45,7 +45,7 @@ def ids(found: list[Finding]) -> set[str]:
 @pytest.mark.alike
 async def test_layers_that_died_are_named() -> None:
     log: list[str] = []
-    model, history = await trained(log, optimizer="sgdm", lr=5.0, gradient_clipping="off")
+    model, history = await train(log, optimizer="sgdm", lr=5.0, gradient_clipping="off")
     (died,) = [finding for finding in history.findings if finding.id == "E908"]
     assert died.nodes == ("relu1",) and died.places and died.fix["lr"] < 5
     assert any("E908" in line for line in log)
@@ -54,7 +54,7 @@ async def test_layers_that_died_are_named() -> None:
 
 @pytest.mark.alike
 async def test_saturated_layers_are_named() -> None:
-    model, history = await trained([], init="normal(40)", activation="tanh", lr=1e-3)
+    model, history = await train([], init="normal(40)", activation="tanh", lr=1e-3)
     (flat,) = [finding for finding in history.findings if finding.id == "E909"]
     assert flat.nodes == ("tanh1",)
     model.close()
@@ -63,7 +63,7 @@ async def test_saturated_layers_are_named() -> None:
 @pytest.mark.alike
 async def test_a_loss_that_does_not_move_is_noted_on_the_way_and_once() -> None:
     log: list[str] = []
-    model, history = await trained(log, optimizer="adam", lr=1e-8)
+    model, history = await train(log, optimizer="adam", lr=1e-8)
     noted = [k for k, line in enumerate(log) if "E901" in line]
     assert len(noted) == 1 and any("epoch 12" in line for line in log[noted[0] :])
     assert "E901" in ids(history.findings)
@@ -72,7 +72,7 @@ async def test_a_loss_that_does_not_move_is_noted_on_the_way_and_once() -> None:
 
 @pytest.mark.alike
 async def test_what_is_measured_tells_of_layers_weights_and_predictions() -> None:
-    model, history = await trained([], optimizer="adam", epochs=40)
+    model, history = await train([], optimizer="adam", epochs=40)
     found = history.outcome
     assert found is not None and found["rows"] == 60 and found["subset"] == "validation"
     assert set(found["dead"]) == {"relu1"} and set(found["gradients"]) == {"w1", "w2"}
@@ -88,7 +88,7 @@ async def test_what_is_measured_tells_of_layers_weights_and_predictions() -> Non
 
 @pytest.mark.alike
 async def test_a_review_of_a_history_tells_all_that_was_found() -> None:
-    model, history = await trained([], optimizer="sgdm", lr=5.0, gradient_clipping="off")
+    model, history = await train([], optimizer="sgdm", lr=5.0, gradient_clipping="off")
     found = model.review(history)
     assert {"E305", "E908"} <= ids(found)
     assert ids(list(history.findings)) <= ids(found)
@@ -102,13 +102,13 @@ async def test_a_review_of_a_history_tells_all_that_was_found() -> None:
 @pytest.mark.alike
 async def test_findings_on_trainings_can_be_silenced() -> None:
     settings = {"optimizer": "sgdm", "lr": 5.0, "gradient_clipping": "off"}
-    model, history = await trained([], silence=("E908", "E912"), **settings)
+    model, history = await train([], silence=("E908", "E912"), **settings)
     assert not ids(history.findings) & {"E908", "E912"}
     model.close()
 
 
 async def test_device_memory_is_as_before() -> None:
-    model, _ = await trained([], epochs=2)
+    model, _ = await train([], epochs=2)
     before = str(model.memory())
     await model.train(epochs=2, seeds=0, progress="off")
     assert str(model.memory()) == before

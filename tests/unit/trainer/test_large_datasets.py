@@ -42,13 +42,13 @@ def changing() -> Dataset:
     return rows().augment(double)
 
 
-def ragged() -> Dataset:
+def make_ragged() -> Dataset:
     draw = np.random.default_rng(5)
     x = [draw.normal(size=(n, 2)).tolist() for n in draw.integers(1, 6, 90)]
     return Dataset(x, np.eye(3)[draw.integers(0, 3, 90)].tolist(), split=(1, 0, 0), length="max")
 
 
-async def trained(
+async def train(
     source: str, dataset: Dataset, budget: Budget = USUAL, **settings: Any
 ) -> tuple[NNModel, History, int]:
     """Train; returned is also how many bytes of data were on the device."""
@@ -67,14 +67,14 @@ async def trained(
 @pytest.mark.usual("1-plain", "7-plain", "7-augmented", "1-ragged", "32-ragged")
 @pytest.mark.parametrize(
     ("source", "make"),
-    [(SOURCE, rows), (SOURCE, changing), (WORDS, ragged)],
+    [(SOURCE, rows), (SOURCE, changing), (WORDS, make_ragged)],
     ids=["plain", "augmented", "ragged"],
 )
 @pytest.mark.parametrize("steps", [1, 7, 32])
 async def test_blocks_of_rows_train_as_all_rows_do(source: str, make: Any, steps: int) -> None:
-    expected, history, everything = await trained(source, make())
+    expected, history, everything = await train(source, make())
     small = Budget(resident_bytes=100, block_steps=steps)
-    model, found, held = await trained(source, make(), small)
+    model, found, held = await train(source, make(), small)
     assert found.losses == history.losses
     for one, other in zip(model.params(), expected.params(), strict=True):
         assert one.value.tolist() == other.value.tolist()
@@ -88,11 +88,11 @@ async def test_what_fits_stays() -> None:
     model.backend.budget = Budget(resident_bytes=size)
     write = model.backend.write
 
-    def noted(tensor: Any, array: Any) -> None:
+    def note_call(tensor: Any, array: Any) -> None:
         written.append(array.data.nbytes)
         write(tensor, array)
 
-    model.backend.write = noted  # type: ignore[method-assign]
+    model.backend.write = note_call  # type: ignore[method-assign]
     await model.train(epochs=4, batch_size=4, seeds=0)
     uploads = sum(n > ROWS * 4 * 2 for n in written)
     assert uploads <= 2, "inputs are uploaded once, and once for what is measured at the end"

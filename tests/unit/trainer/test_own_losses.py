@@ -33,11 +33,11 @@ def squares(y: xp.Array, t: xp.Array) -> xp.Array:
     return xp.mean((y - t) ** 2, axis=-1)
 
 
-def weighed(y: xp.Array, t: xp.Array, weights: xp.Array) -> xp.Array:
+def weigh(y: xp.Array, t: xp.Array, weights: xp.Array) -> xp.Array:
     return xp.sum(squares(y, t) * weights) / xp.sum(weights)
 
 
-async def trained(text: str, dataset: Dataset, **settings: Any) -> tuple[Any, Any]:
+async def train(text: str, dataset: Dataset, **settings: Any) -> tuple[Any, Any]:
     async with await create(text, dataset) as model:
         history = await model.train({**SETTINGS, **settings})
         return history, values(model)
@@ -47,30 +47,30 @@ def far(one: Any, other: Any) -> float:
     return max(float(abs(one[name] - other[name]).max()) for name in one)
 
 
-@pytest.mark.parametrize("loss", [squares, weighed])
+@pytest.mark.parametrize("loss", [squares, weigh])
 async def test_a_function_trains_as_the_loss_that_it_computes(loss: Any) -> None:
     """In batches that are short as well; the epochs' losses are the same, too."""
-    history, wanted = await trained(TEXT, data())
-    own, found = await trained(TEXT, data(), loss=loss)
+    history, wanted = await train(TEXT, data())
+    own, found = await train(TEXT, data(), loss=loss)
     assert far(found, wanted) <= 1e-6
     assert [e.val_loss for e in own.epochs] == pytest.approx([e.val_loss for e in history.epochs])
     assert [e.loss for e in own.epochs] == pytest.approx([e.loss for e in history.epochs])
     assert own.loss_settings["m"]["loss"] == f"{loss.__name__}()"
 
 
-@pytest.mark.parametrize("loss", [squares, weighed])
+@pytest.mark.parametrize("loss", [squares, weigh])
 async def test_rows_and_classes_have_their_weights(loss: Any) -> None:
     weights = [1 + row % 3 for row in range(len(ROWS))]
     dataset = data(sample_weight=weights)
-    _, wanted = await trained(TEXT, dataset)
-    _, found = await trained(TEXT, dataset, loss=squares)
+    _, wanted = await train(TEXT, dataset)
+    _, found = await train(TEXT, dataset, loss=squares)
     assert far(found, wanted) <= 1e-6
-    _, plain = await trained(TEXT, data(), loss=loss)
-    _, found = await trained(TEXT, dataset, loss=loss)
+    _, plain = await train(TEXT, data(), loss=loss)
+    _, found = await train(TEXT, dataset, loss=loss)
     assert far(found, plain) > 1e-4
 
 
-@pytest.mark.parametrize("loss", [squares, weighed])
+@pytest.mark.parametrize("loss", [squares, weigh])
 async def test_padded_positions_do_not_count(loss: Any) -> None:
     """Each position is a row, and the last batch is short."""
     lengths = [2, 5, 3, 1, 4]
@@ -78,15 +78,15 @@ async def test_padded_positions_do_not_count(loss: Any) -> None:
     y = [[TARGETS[(k + n) % 14] for k in range(n)] for n in lengths]
     dataset = Dataset(x, y, split=(1, 0, 0), length=5)
     text = TEXT.replace("shape=[3]", "shape=[3] sequence=true")
-    history, wanted = await trained(text, dataset, batch_size=2)
-    own, found = await trained(text, dataset, batch_size=2, loss=loss)
+    history, wanted = await train(text, dataset, batch_size=2)
+    own, found = await train(text, dataset, batch_size=2, loss=loss)
     assert far(found, wanted) <= 1e-6
     assert [e.loss for e in own.epochs] == pytest.approx([e.loss for e in history.epochs])
 
 
 async def test_seeds_are_searched_and_steps_exported_with_the_function() -> None:
-    _, wanted = await trained(TEXT, data(), seeds=3)
-    _, found = await trained(TEXT, data(), seeds=3, loss=squares)
+    _, wanted = await train(TEXT, data(), seeds=3)
+    _, found = await train(TEXT, data(), seeds=3, loss=squares)
     assert far(found, wanted) <= 1e-6
     async with await create(TEXT, data()) as model:
         steps = [
@@ -98,14 +98,14 @@ async def test_seeds_are_searched_and_steps_exported_with_the_function() -> None
 
 async def test_outputs_have_losses_of_their_own() -> None:
     dataset = Dataset({"m": ROWS}, {"m": TARGETS, "second": TARGETS}, split=(1, 0, 0))
-    _, wanted = await trained(BOTH, dataset, loss_weights="off")
-    for loss in ({"second": squares}, {"m": weighed, "second": squares}):
-        _, found = await trained(BOTH, dataset, loss_weights="off", loss=loss)
+    _, wanted = await train(BOTH, dataset, loss_weights="off")
+    for loss in ({"second": squares}, {"m": weigh, "second": squares}):
+        _, found = await train(BOTH, dataset, loss_weights="off", loss=loss)
         assert far(found, wanted) <= 1e-6
     with pytest.raises(DataError, match="NNM704: the model has 2 outputs, but one loss"):
-        await trained(BOTH, dataset, loss=squares)
+        await train(BOTH, dataset, loss=squares)
     with pytest.raises(DataError, match='NNM710: loss: no output "n"'):
-        await trained(BOTH, dataset, loss={"n": squares})
+        await train(BOTH, dataset, loss={"n": squares})
 
 
 async def test_targets_are_those_of_the_loss_of_the_text() -> None:
@@ -115,8 +115,8 @@ async def test_targets_are_those_of_the_loss_of_the_text() -> None:
         return -xp.sum(t * xp.log(xp.clip(p, 1e-7, 1.0)), axis=-1)
 
     dataset = Dataset(ROWS, [row % 2 for row in range(14)], split=(0.7, 0.3, 0))
-    history, wanted = await trained(CLASSES, dataset)
-    own, found = await trained(CLASSES, dataset, loss=likelihood)
+    history, wanted = await train(CLASSES, dataset)
+    own, found = await train(CLASSES, dataset, loss=likelihood)
     assert far(found, wanted) <= 1e-5
     assert own.epochs[-1].val_metrics == history.epochs[-1].val_metrics
 
@@ -131,13 +131,13 @@ async def test_values_from_outside_are_constants_and_jit_and_grad_work() -> None
     def loss(y: xp.Array, t: xp.Array) -> xp.Array:
         return xp.mean(slope(y - t) ** 2 * scale, axis=-1)
 
-    _, wanted = await trained(TEXT, data())
-    _, found = await trained(TEXT, data(), loss=loss)
+    _, wanted = await train(TEXT, data())
+    _, found = await train(TEXT, data(), loss=loss)
     assert far(found, wanted) <= 1e-6
 
 
 async def test_a_snapshot_keeps_the_name_of_the_function() -> None:
-    _, wanted = await trained(TEXT, data(), loss=squares)
+    _, wanted = await train(TEXT, data(), loss=squares)
     async with await create(TEXT, data()) as model:
         await model.train({**SETTINGS, "loss": squares, "on_epoch": lambda e: e.epoch < 2})
         kept = await model.save()
@@ -170,15 +170,15 @@ async def test_a_snapshot_keeps_the_name_of_the_function() -> None:
 )
 async def test_what_is_wrong_with_a_function_is_said(loss: Any, kind: Any, message: str) -> None:
     with pytest.raises(kind, match=message):
-        await trained(TEXT, data(), loss=loss)
+        await train(TEXT, data(), loss=loss)
 
 
 async def test_settings_that_a_function_cannot_follow_are_refused() -> None:
     dataset = Dataset(ROWS, [row % 2 for row in range(14)], split=(0.7, 0.3, 0))
     with pytest.raises(DataError, match=r"NNM704: label_smoothing is 0\.1, but the loss squares"):
-        await trained(CLASSES, dataset, loss=squares, label_smoothing=0.1)
+        await train(CLASSES, dataset, loss=squares, label_smoothing=0.1)
     with pytest.raises(DataError, match="NNM704: loss is 3"):
-        await trained(CLASSES, dataset, loss=3)
+        await train(CLASSES, dataset, loss=3)
 
 
 async def test_a_review_does_not_judge_a_function() -> None:

@@ -200,29 +200,29 @@ def test_notebook_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "&lt;b&gt;" in calls[0][1]
 
 
-def chosen(stream: Any = None) -> type | None:
+def choose(stream: Any = None) -> type | None:
     screen = display("auto", stream or Terminal())
     return None if screen is None else type(screen)
 
 
 def test_choice_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert chosen() is Line
+    assert choose() is Line
     play_tqdm(monkeypatch)
-    assert chosen() is Tqdm
+    assert choose() is Tqdm
     play_rich(monkeypatch)
-    assert chosen() is Rich
-    assert chosen(io.StringIO()) is None
+    assert choose() is Rich
+    assert choose(io.StringIO()) is None
     monkeypatch.setenv("TERM", "dumb")
-    assert chosen() is None
+    assert choose() is None
 
 
 def test_choice_for_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     play_rich(monkeypatch)
     play_notebook(monkeypatch)
-    assert chosen(io.StringIO()) is Notebook
+    assert choose(io.StringIO()) is Notebook
     play_notebook(monkeypatch, kernel=None)  # IPython in a terminal
-    assert chosen() is Rich
-    assert chosen(io.StringIO()) is None
+    assert choose() is Rich
+    assert choose(io.StringIO()) is None
 
 
 def test_choice_does_not_import_ipython(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -327,7 +327,7 @@ async def test_nothing_is_left_to_train() -> None:
         np.testing.assert_array_equal(p.value, before[p.name])
 
 
-async def refused(model: NNModel, **settings: Any) -> str:
+async def catch_error(model: NNModel, **settings: Any) -> str:
     with pytest.raises(DataError) as caught:
         await model.train(resume=True, **settings)
     assert caught.value.code == "NNM808"
@@ -336,18 +336,18 @@ async def refused(model: NNModel, **settings: Any) -> str:
 
 async def test_another_training_is_not_a_resumed_one() -> None:
     model = await create()
-    assert "no training to resume" in await refused(model)
+    assert "no training to resume" in await catch_error(model)
     await model.train(SETTINGS, optimizer="adam", **until(2))
-    told = await refused(model, optimizer="lion")
+    told = await catch_error(model, optimizer="lion")
     assert "optimizer 'adam'" in told and "'lion'" in told
-    assert "batch_size 5" in await refused(model, batch_size=7)
+    assert "batch_size 5" in await catch_error(model, batch_size=7)
     lean = await load(await model.save(optimizer=False))
-    assert "optimizer=True" in await refused(lean)
+    assert "optimizer=True" in await catch_error(lean)
     other = await load(await model.save(), dataset=rows(split=(33, 0, 0)))
-    assert "an epoch has 7 batches" in await refused(other)
+    assert "an epoch has 7 batches" in await catch_error(other)
     model.set_dataset(rows())
     await model.load_params({"w1": np.zeros((3, 6), "float32")}, only="w1")
-    assert "no training to resume" in await refused(model)
+    assert "no training to resume" in await catch_error(model)
 
 
 async def test_states_of_another_model_are_refused_and_nothing_changes() -> None:
@@ -355,13 +355,13 @@ async def test_states_of_another_model_are_refused_and_nothing_changes() -> None
     await model.train(SETTINGS, optimizer="adam", **until(2))
     file = read(await model.save())
 
-    def changed(name: str, array: Any) -> bytes:
+    def change(name: str, array: Any) -> bytes:
         from webnnm.core.arrays import HostArray
 
         tensors = {n: t.array() for n, t in file.tensors.items()}
         tensors[name] = HostArray.of(array, "float32")
         metadata = {k: v for k, v in file.metadata.items() if k != CHECKSUM}
-        return signed(tensors, metadata)
+        return sign(tensors, metadata)
 
     for name, code in (
         ("opt/m/w1", "NNM806"),
@@ -369,12 +369,12 @@ async def test_states_of_another_model_are_refused_and_nothing_changes() -> None
         ("best/param/w2", "NNM806"),
     ):
         with pytest.raises(DataError) as caught:
-            await load(changed(name, [1.0]))
+            await load(change(name, [1.0]))
         assert caught.value.code == code
         assert name in str(caught.value)
 
 
-def signed(tensors: Any, metadata: dict[str, str]) -> bytes:
+def sign(tensors: Any, metadata: dict[str, str]) -> bytes:
     """Return a file as a forger writes it: with a checksum that fits."""
     from webnnm.snapshots.safetensors import header
     from webnnm.snapshots.snapshot import compute_checksum
@@ -409,7 +409,7 @@ async def test_a_checkpoint_that_makes_no_sense_is_refused() -> None:
             metadata = {k: v for k, v in file.metadata.items() if k != CHECKSUM}
             metadata[KEY + key] = json.dumps(content)
             with pytest.raises(DataError) as caught:
-                await load(signed(tensors, metadata))
+                await load(sign(tensors, metadata))
             assert caught.value.code == "NNM802", (key, content)
 
 
@@ -436,7 +436,7 @@ async def test_where_random_numbers_stand_is_told_if_it_is_not_what_the_training
     if content is not None:
         metadata[f"{KEY}rng"] = json.dumps(content)
     with pytest.raises(DataError, match=words) as caught:
-        await load(signed(tensors, metadata))
+        await load(sign(tensors, metadata))
     assert caught.value.code == "NNM802"
 
 

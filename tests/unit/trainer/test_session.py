@@ -194,12 +194,12 @@ async def test_the_validation_subset_goes_to_the_device_once(rows: int, batches:
     uploads: list[Any] = []
     write = model.backend.write
 
-    def counted(tensor: DeviceTensor, data: HostArray) -> None:
+    def count_calls(tensor: DeviceTensor, data: HostArray) -> None:
         if tensor.type == ("float32", ()):  # the number of rows of a batch
             uploads.append(tensor)
         write(tensor, data)
 
-    model.backend.write = counted  # type: ignore[method-assign]
+    model.backend.write = count_calls  # type: ignore[method-assign]
     history = await model.train(epochs=6, batch_size=20, seeds=0, restore_best=False)
     assert len(uploads) == batches
     last = history.epochs[-1].val_loss

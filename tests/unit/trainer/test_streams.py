@@ -31,7 +31,7 @@ def rows(count: int) -> list[tuple[Any, Any]]:
     return list(zip(x.tolist(), y.tolist(), strict=True))
 
 
-def ragged(count: int) -> list[tuple[Any, Any]]:
+def make_ragged(count: int) -> list[tuple[Any, Any]]:
     draw = np.random.default_rng(0)
     lengths = draw.integers(1, 6, count)
     x = [draw.normal(size=(n, 2)).astype("float32").tolist() for n in lengths]
@@ -96,7 +96,7 @@ async def test_streams_train_as_rows_in_memory(count: int, batch: int, steps: in
 
 @pytest.mark.alike
 async def test_padded_sequences_of_a_stream() -> None:
-    given = ragged(17)
+    given = make_ragged(17)
     held = await create(memory_of(given, length=5), WORDS)
     expected = await held.train(**SETTINGS, batch_size=4)
     model = await create(await stream_of(given, length=5), WORDS)
@@ -122,13 +122,13 @@ async def test_next_block_is_fetched_while_the_present_one_is_trained() -> None:
     model.backend.budget = Budget(block_steps=2, call_steps=1)
     run_steps = model.backend.run_steps
 
-    async def noted(*arguments: Any) -> Any:
+    async def note_call(*arguments: Any) -> Any:
         events.append("step")
         for _ in range(50):  # a device that takes its time
             await asyncio.sleep(0)
         return await run_steps(*arguments)
 
-    model.backend.run_steps = noted  # type: ignore[method-assign]
+    model.backend.run_steps = note_call  # type: ignore[method-assign]
     events.clear()
     await model.train(**SETTINGS | {"epochs": 1}, batch_size=4)
     started = events[events.index("step") :]
@@ -144,11 +144,11 @@ async def test_memory_on_the_device_does_not_grow_with_the_stream() -> None:
         model = await create(await stream_of(rows(count)))
         run_steps = model.backend.run_steps
 
-        async def measured(*arguments: Any, model: NNModel = model, run: Any = run_steps) -> Any:
+        async def measure(*arguments: Any, model: NNModel = model, run: Any = run_steps) -> Any:
             peaks.append(model.memory().bytes)
             return await run(*arguments)
 
-        model.backend.run_steps = measured  # type: ignore[method-assign]
+        model.backend.run_steps = measure  # type: ignore[method-assign]
         await model.train(**SETTINGS | {"epochs": 1}, batch_size=4)
     assert len(set(peaks)) == 1
 

@@ -17,7 +17,7 @@ model:layers dropout(0.9), matmul(w, shape=[8]), tanh(), matmul(w), add(b), soft
 """
 
 
-async def created(**settings: Any) -> tuple[NNModel, list[str]]:
+async def create_model(**settings: Any) -> tuple[NNModel, list[str]]:
     """Return a model and its log."""
     log: list[str] = []
     x = [[k % 7 - 3, k % 5 - 2] for k in range(60)]
@@ -28,7 +28,7 @@ async def created(**settings: Any) -> tuple[NNModel, list[str]]:
 
 
 async def test_nothing_is_reported() -> None:
-    model, log = await created(review=False)
+    model, log = await create_model(review=False)
     history = await model.train(epochs=6, gradient_clipping="auto", progress="off")
     assert history.findings == [] and history.outcome is None
     assert not [line for line in log if "E404" in line or "see review()" in line]
@@ -36,7 +36,7 @@ async def test_nothing_is_reported() -> None:
 
 
 async def test_what_is_automatic_is_off() -> None:
-    model, _ = await created(review=False)
+    model, _ = await create_model(review=False)
     history = await model.train(epochs=2, optimizer="adamw", progress="off")
     assert {name: history.settings[name] for name in OFF_VALUES} == OFF_VALUES
     assert history.settings["batch_size"] == 6
@@ -46,34 +46,34 @@ async def test_what_is_automatic_is_off() -> None:
 
 
 async def test_a_regularization_that_is_on_has_a_strength() -> None:
-    model, _ = await created(review=False)
+    model, _ = await create_model(review=False)
     history = await model.train(epochs=1, regularization="L1+L2", lambda1=0.5, progress="off")
     assert (history.settings["lambda1"], history.settings["lambda2"]) == (0.5, 1e-4)
     model.close()
 
 
 async def test_seeds_are_searched_all_the_same() -> None:
-    model, _ = await created(review=False)
+    model, _ = await create_model(review=False)
     history = await model.train(epochs=1, seeds=3, progress="off")
     assert history.scouting is not None and len(history.scouting["candidates"]) == 3
     model.close()
 
 
 async def test_a_review_can_still_be_asked_for() -> None:
-    model, log = await created(review=False)
+    model, log = await create_model(review=False)
     assert "E404" in {finding.id for finding in model.review()} and len(log) == 1
     model.close()
 
 
 async def test_the_models_of_folds_are_not_reviewed_either() -> None:
-    model, log = await created(review=False)
+    model, log = await create_model(review=False)
     await cross_validate(model, 2, epochs=1)
     assert not [line for line in log if "E404" in line]
     model.close()
 
 
 async def test_models_are_reviewed_unless_told_otherwise() -> None:
-    model, log = await created()
+    model, log = await create_model()
     history = await model.train(epochs=2, progress="off")
     assert "E404" in {finding.id for finding in history.findings}
     assert [line for line in log if "E404" in line]
@@ -82,5 +82,5 @@ async def test_models_are_reviewed_unless_told_otherwise() -> None:
 
 async def test_other_values_are_refused() -> None:
     with pytest.raises(DataError, match="review is 'brief'") as caught:
-        await created(review="brief")
+        await create_model(review="brief")
     assert caught.value.code == "NNM704"

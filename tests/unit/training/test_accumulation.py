@@ -21,9 +21,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
 }
 
 
-async def trained(
-    rows: int, batch: int, accumulate: int, **more: Any
-) -> tuple[dict[str, Any], Any]:
+async def train(rows: int, batch: int, accumulate: int, **more: Any) -> tuple[dict[str, Any], Any]:
     model = await create(TEXT, regression(rows))
     settings = {**PLAIN, "epochs": 3, "schedule": "constant", "shuffle": True, **more}
     history = await model.train(settings, batch_size=batch, accumulate=accumulate)
@@ -55,8 +53,8 @@ async def test_equals_the_large_batch(
 ) -> None:
     # Without warm-up, since a group takes the rate of its last batch.
     more = {"optimizer": optimizer, "epochs": 1, **NUMBERS[optimizer]}
-    small, history = await trained(rows, batch, accumulate, **more)
-    large, expected = await trained(rows, batch * accumulate, 1, **more)
+    small, history = await train(rows, batch, accumulate, **more)
+    large, expected = await train(rows, batch * accumulate, 1, **more)
     for name, value in large.items():
         assert np.allclose(small[name], value, atol=1e-6), name
     assert history.losses == pytest.approx(expected.losses, rel=1e-6)
@@ -65,8 +63,8 @@ async def test_equals_the_large_batch(
 async def test_several_epochs() -> None:
     """Groups end with their epoch. With whole groups even the schedule is the same."""
     more = {"optimizer": "sgdm", "schedule": "cosine", "epochs": 4, **NUMBERS["sgdm"]}
-    small, _ = await trained(12, 2, 3, **more)
-    large, _ = await trained(12, 6, 1, **more)
+    small, _ = await train(12, 2, 3, **more)
+    large, _ = await train(12, 6, 1, **more)
     for name, value in large.items():
         assert np.allclose(small[name], value, atol=1e-6), name
 
@@ -112,8 +110,8 @@ async def create_start() -> dict[str, Any]:
 async def test_with_what_else_is_done_to_gradients(more: dict[str, Any]) -> None:
     """Clipping and regularisation see the gradient of the group, once."""
     settings = {"optimizer": "sgdm", "epochs": 1, **NUMBERS["sgdm"], **more, "optimize_for": "edge"}
-    small, history = await trained(24, 2, 3, **settings)
-    large, expected = await trained(24, 6, 1, **settings)
+    small, history = await train(24, 2, 3, **settings)
+    large, expected = await train(24, 6, 1, **settings)
     for name, value in large.items():
         assert np.allclose(small[name], value, atol=1e-6), name
     assert history.epochs[0].clip_rate == expected.epochs[0].clip_rate
@@ -122,7 +120,7 @@ async def test_with_what_else_is_done_to_gradients(more: dict[str, Any]) -> None
 
 
 async def test_the_scale_counts_updates() -> None:
-    _, history = await trained(
+    _, history = await train(
         12, 1, 3, optimizer="sgdm", lr=0.01, gradient_scaling="on", scale=8, growth_interval=4
     )
     assert [record.scale for record in history.epochs] == [16, 32, 64]

@@ -10,7 +10,7 @@ from webnnm.training.automatic import complete_settings
 from webnnm.training.settings import Settings, parse_settings
 
 
-def chosen(rows: int, parameters: int = 100, **hyperparameters: Any) -> Settings:
+def choose(rows: int, parameters: int = 100, **hyperparameters: Any) -> Settings:
     settings = parse_settings(hyperparameters).resolve()
     return complete_settings(settings, rows=rows, batch_size=20, parameters=parameters)
 
@@ -20,26 +20,26 @@ def chosen(rows: int, parameters: int = 100, **hyperparameters: Any) -> Settings
     [(0, 20), (4, 1000), (105, 500), (1257, 48), (2_980, 21), (3_000, 20), (60_000, 20)],
 )
 def test_epochs_make_a_number_of_updates(rows: int, epochs: int) -> None:
-    assert chosen(rows).epochs == epochs
-    assert chosen(rows, epochs=7).epochs == 7
+    assert choose(rows).epochs == epochs
+    assert choose(rows, epochs=7).epochs == 7
 
 
 def test_updates_over_several_batches_are_counted_once() -> None:
-    assert chosen(100, accumulate=5).epochs == 1000
-    assert chosen(1000, accumulate=5).epochs == 300
+    assert choose(100, accumulate=5).epochs == 1000
+    assert choose(1000, accumulate=5).epochs == 300
 
 
 def test_a_warm_up_that_is_given_fits_in() -> None:
-    assert chosen(60_000, warmup_epochs=30).epochs == 60
+    assert choose(60_000, warmup_epochs=30).epochs == 60
 
 
 def test_weight_decay_averages_over_eight_epochs_at_least() -> None:
-    assert chosen(1000).weight_decay == 0.25
-    assert chosen(60_000, lr=0.01).weight_decay == 0.0042
-    assert chosen(60_000, lr=0.001).weight_decay == 0.042
-    assert chosen(60_000, weight_decay=0.1).weight_decay == 0.1
+    assert choose(1000).weight_decay == 0.25
+    assert choose(60_000, lr=0.01).weight_decay == 0.0042
+    assert choose(60_000, lr=0.001).weight_decay == 0.042
+    assert choose(60_000, weight_decay=0.1).weight_decay == 0.1
     # Decay that is a part of the gradient is not an average of gradients.
-    assert chosen(60_000, optimizer="sgdm").weight_decay == 1e-4
+    assert choose(60_000, optimizer="sgdm").weight_decay == 1e-4
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_weight_decay_averages_over_eight_epochs_at_least() -> None:
     [(105, 500, 0.01), (105, 50, 0.032), (105, 10, 0.05), (60_000, 20, 0.0022), (10**6, 99, 0.001)],
 )
 def test_short_trainings_learn_faster(rows: int, epochs: int, rate: float) -> None:
-    assert chosen(rows, epochs=epochs).lr == rate
-    assert chosen(rows, epochs=epochs, optimizer="adam").lr == rate
-    assert chosen(rows, epochs=epochs, lr=0.3).lr == 0.3
+    assert choose(rows, epochs=epochs).lr == rate
+    assert choose(rows, epochs=epochs, optimizer="adam").lr == rate
+    assert choose(rows, epochs=epochs, lr=0.3).lr == 0.3
     # Others keep theirs, and so do large networks unless they train for long.
-    assert chosen(rows, epochs=epochs, optimizer="sgdm").lr == 0.02
-    assert chosen(rows, 20_000, epochs=epochs).lr == min(rate, 0.01)
+    assert choose(rows, epochs=epochs, optimizer="sgdm").lr == 0.02
+    assert choose(rows, 20_000, epochs=epochs).lr == min(rate, 0.01)

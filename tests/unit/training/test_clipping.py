@@ -11,7 +11,7 @@ import pytest
 from tests.unit.training.trained import (
     PLAIN,
     SLOPE,
-    built,
+    build,
     create,
     points,
     regression,
@@ -33,7 +33,7 @@ class Rolling:
         self.alpha, self.epsilon = alpha, epsilon
         self.batch, self.mean, self.spread = 0, 0.0, 0.0
 
-    def moved(self, norm: float) -> tuple[float, float]:
+    def move(self, norm: float) -> tuple[float, float]:
         mean = self.alpha * self.mean + (1 - self.alpha) * norm
         return mean, self.alpha * self.spread + (1 - self.alpha) * abs(norm - mean)
 
@@ -43,10 +43,10 @@ class Rolling:
         if self.batch == 1:
             self.mean, self.spread = norm, 0.0
             return 1.0
-        mean, spread = self.moved(norm)
+        mean, spread = self.move(norm)
         threshold = mean + (4 if self.batch <= 15 else 2) * spread
         if norm > threshold:
-            self.mean, self.spread = self.moved(threshold)
+            self.mean, self.spread = self.move(threshold)
             return threshold / (norm + self.epsilon)
         self.mean, self.spread = mean, spread
         return 1.0
@@ -59,7 +59,7 @@ def clipper(alpha: float = 0.95, epsilon: float = 1e-6) -> Graph:
         more = {"factor": found.factor, "above": found.clipped, "threshold": found.threshold}
         return found.state | more
 
-    return built(make)
+    return build(make)
 
 
 def norms(count: int, seed: int) -> list[float]:
@@ -120,7 +120,7 @@ def test_norm_over_all_gradients() -> None:
         shapes: dict[str, list[int]] = {"a": [2, 2], "b": [3], "c": []}
         return {"norm": global_norm(b, [b.input(n, "float32", s) for n, s in shapes.items()])}
 
-    found = run(built(make), {"a": [[1, -2], [3, 4]], "b": [0, 5, -6], "c": 7})
+    found = run(build(make), {"a": [[1, -2], [3, 4]], "b": [0, 5, -6], "c": 7})
     assert found["norm"] == pytest.approx(math.sqrt(1 + 4 + 9 + 16 + 25 + 36 + 49))
 
 
@@ -129,7 +129,7 @@ def test_how_large_a_norm_can_be(size: float, finite: bool) -> None:
     def make(b: GraphBuilder) -> dict[str, Any]:
         return {"norm": global_norm(b, [b.input("a", "float32", [2])])}
 
-    assert math.isfinite(run(built(make), {"a": [size, 0]})["norm"]) is finite
+    assert math.isfinite(run(build(make), {"a": [size, 0]})["norm"]) is finite
 
 
 @pytest.mark.parametrize("scaling", ["off", "on"])
@@ -173,7 +173,7 @@ async def test_the_norm_is_over_all_parameters_that_learn() -> None:
         assert (lrm == 0) == (before["w1"] == after["w1"]).all()
 
 
-def clipped_units(
+def clip_by_unit(
     w: list[Any], g: list[Any], shape: list[int], units: tuple[int, ...], share: float = 0.01
 ) -> dict[str, Any]:
     def make(b: GraphBuilder) -> dict[str, Any]:
@@ -181,21 +181,21 @@ def clipped_units(
         new, count = clip_units(b, *operands, units, share)
         return {"g": new, "count": count}
 
-    return run(built(make), {"w": w, "g": g})
+    return run(build(make), {"w": w, "g": g})
 
 
 def test_columns_of_a_product() -> None:
     # Norms of the columns of w: 5, 0 and 13; limits 0.5, 1e-4 and 1.3.
     w = [[3.0, 0.0, 5.0], [4.0, 0.0, 12.0]]
     g = [[6.0, 3e-5, 0.3], [8.0, 4e-5, 0.4]]
-    found = clipped_units(w, g, [2, 3], (1,), 0.1)
+    found = clip_by_unit(w, g, [2, 3], (1,), 0.1)
     assert found["count"] == 1
     expected = [[0.3, 3e-5, 0.3], [0.4, 4e-5, 0.4]]
     assert found["g"] == [pytest.approx(row, rel=1e-5) for row in expected]
 
 
 def test_units_without_weight_may_still_move() -> None:
-    found = clipped_units([[0.0]], [[-2.0]], [1, 1], (1,), 0.01)
+    found = clip_by_unit([[0.0]], [[-2.0]], [1, 1], (1,), 0.01)
     assert found["g"][0] == pytest.approx([-0.01 * 1e-3])
 
 
@@ -203,7 +203,7 @@ def test_units_without_weight_may_still_move() -> None:
 def test_vectors_and_scalars_are_one_unit(shape: list[int], count: int) -> None:
     w: Any = [3.0, 0.0, 4.0] if shape else -5.0
     g: Any = [0.0, 6.0, -8.0] if shape else -10.0
-    found = clipped_units(w, g, shape, (), 0.1)
+    found = clip_by_unit(w, g, shape, (), 0.1)
     assert found["count"] == count
     assert found["g"] == pytest.approx([0, 0.3, -0.4] if shape else -0.5)
 
@@ -217,7 +217,7 @@ def test_units_along_dimensions(units: tuple[int, ...]) -> None:
     axes = tuple(a for a in range(4) if a not in units)
     size = np.sqrt((g**2).sum(axis=axes, keepdims=True))
     limit = 0.02 * np.maximum(np.sqrt((w**2).sum(axis=axes, keepdims=True)), 1e-3)
-    found = clipped_units(w.tolist(), g.tolist(), shape, units, 0.02)
+    found = clip_by_unit(w.tolist(), g.tolist(), shape, units, 0.02)
     assert found["count"] == (size > limit).sum()
     assert np.allclose(found["g"], np.where(size > limit, g * limit / size, g), atol=1e-7)
 

@@ -40,7 +40,7 @@ def divergence(y: Any, p: Any) -> Any:
     return np.where(y > 0, y * (np.log(np.where(y > 0, y, 1)) - np.log(p)), 0).sum(axis=-1)
 
 
-def clipped(z: Any) -> Any:
+def clip(z: Any) -> Any:
     return np.clip(z, float(np.float32(FLOOR)), float(np.float32(1 - FLOOR)))
 
 
@@ -58,22 +58,22 @@ DEFINITIONS: list[tuple[str, str, Any, Formula]] = [
     ("MAE", "linear", VALUES, lambda y, z: np.abs(y - z).mean(axis=-1)),
     ("HUL", "linear", VALUES, huber(1)),
     ("BCE", "sigmoid", SOFT, lambda y, z: binary(y, sigmoid(z))),
-    ("BCE", "softmax", SOFT, lambda y, z: binary(y, clipped(softmax(z)))),
-    ("BCE", "linear", SOFT, lambda y, z: binary(y, clipped(z))),
+    ("BCE", "softmax", SOFT, lambda y, z: binary(y, clip(softmax(z)))),
+    ("BCE", "linear", SOFT, lambda y, z: binary(y, clip(z))),
     ("BCEL", "linear", SOFT, lambda y, z: binary(y, sigmoid(z))),
     ("BCEL", "sigmoid", SOFT, lambda y, z: binary(y, sigmoid(z))),
     ("BCEL", "softmax", SOFT, lambda y, z: binary(y, sigmoid(softmax(z)))),
     ("CCE", "softmax", SOFT, lambda y, z: cross_entropy(y, softmax(z))),
     ("CCE", "logSoftmax", SOFT, lambda y, z: cross_entropy(y, softmax(z))),
-    ("CCE", "sigmoid", SOFT, lambda y, z: cross_entropy(y, clipped(sigmoid(z)))),
-    ("CCE", "linear", SOFT, lambda y, z: cross_entropy(y, clipped(z))),
+    ("CCE", "sigmoid", SOFT, lambda y, z: cross_entropy(y, clip(sigmoid(z)))),
+    ("CCE", "linear", SOFT, lambda y, z: cross_entropy(y, clip(z))),
     ("CCEL", "linear", SOFT, lambda y, z: cross_entropy(y, softmax(z))),
     ("CCEL", "softmax", SOFT, lambda y, z: cross_entropy(y, softmax(z))),
     ("CCEL", "logSoftmax", SOFT, lambda y, z: cross_entropy(y, softmax(z))),
     ("CCEL", "sigmoid", SOFT, lambda y, z: cross_entropy(y, softmax(sigmoid(z)))),
     ("KLD", "softmax", SOFT, lambda y, z: divergence(y, softmax(z))),
     ("KLD", "logSoftmax", SOFT, lambda y, z: divergence(y, softmax(z))),
-    ("KLD", "linear", SOFT, lambda y, z: divergence(y, clipped(z))),
+    ("KLD", "linear", SOFT, lambda y, z: divergence(y, clip(z))),
     ("HIL", "linear", SIGNS, lambda y, z: np.maximum(0, 1 - y * z).sum(axis=-1)),
 ]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.ops.gradient import error, measured
+from tests.unit.ops.gradient import error, measure
 from tests.unit.training.losses import (
     CLASSES,
     ONE_HOT,
@@ -101,7 +101,7 @@ def test_gradients_are_as_measured(
         found = evaluate(forward, {**feeds, "z": at}, wide=True)
         return float(np.sum(found["l"] * found.get("c", 1)))
 
-    numeric, _ = measured(run, z)
+    numeric, _ = measure(run, z)
     assert error(np.reshape(analytic, (-1,)), numeric) <= 1e-7
 
 

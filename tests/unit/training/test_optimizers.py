@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.training.trained import PLAIN, SLOPE, built, create, points, run, values
+from tests.unit.training.trained import PLAIN, SLOPE, build, create, points, run, values
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Graph
 from webnnm.training.optimizers import OPTIMIZERS, Numbers, Optimizer
@@ -91,7 +91,7 @@ def graph_of(name: str, decay: float, settings: dict[str, float], size: int = SI
         new, moved = optimizer.update(b, w, g, state, numbers)
         return {"w": new} | {f"s{k}": moved[slot] for k, slot in enumerate(optimizer.slots)}
 
-    return built(make)
+    return build(make)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.05], ids=["no decay", "decay"])
@@ -197,7 +197,7 @@ def test_several_steps_of_adafactor(shape: tuple[int, ...], epsilon: float, deca
         new, after = adafactor.update(b, w, g, slots, numbers)
         return {"w": new, **after}
 
-    graph = built(make)
+    graph = build(make)
     rng = np.random.default_rng(0)
     w = rng.normal(size=shape)
     state = {slot: np.zeros(own) for slot, own in shapes.items()}
@@ -228,7 +228,7 @@ def test_adafactor_stands_rows_without_gradients() -> None:
         slots = {"row": b.constant([0.0] * 2), "column": b.constant([0.0] * 3)}
         return {"w": adafactor.update(b, w, g, slots, numbers)[0]}
 
-    graph, zeros = built(make), np.zeros((2, 3), "float32")
+    graph, zeros = build(make), np.zeros((2, 3), "float32")
     for size in (0.0, 1.0, 1e10, 1e19):
         g = np.asarray([[0, 0, 0], [size, -size, 0]], "float32")
         after = np.reshape(run(graph, {"w": zeros, "g": g})["w"], (2, 3))

@@ -95,7 +95,7 @@ def pixels(*, first: bool) -> Dataset:
     return Dataset(draw.normal(size=(8, 2, 2, 1)).tolist(), y.tolist(), split=(1, 0, 0))
 
 
-async def chosen(text: str, data: Dataset) -> Any:
+async def choose(text: str, data: Dataset) -> Any:
     model = await create(text, data)
     try:
         return model.state.objectives()["m"]
@@ -105,7 +105,7 @@ async def chosen(text: str, data: Dataset) -> Any:
 
 async def test_an_output_whose_classes_are_last_is_a_softmax() -> None:
     text = PIXELS.format(output=LAST, activation="softmax(axis=channels)")
-    found = await chosen(text, pixels(first=False))
+    found = await choose(text, pixels(first=False))
     assert (found.activation, found.choice.loss.name) == ("softmax", "CCE")
 
 
@@ -114,7 +114,7 @@ async def test_a_transpose_at_the_end_may_put_them_last() -> None:
         "transpose(permutation=[2, 0, 1]), softmax(axis=0), transpose(permutation=[1, 2, 0])"
     )
     text = PIXELS.format(output="[2, 2, 3]", activation=activation)
-    found = await chosen(text, pixels(first=False))
+    found = await choose(text, pixels(first=False))
     assert (found.activation, found.choice.loss.name) == ("softmax", "CCE")
 
 
@@ -122,8 +122,8 @@ async def test_no_loss_is_chosen_for_classes_elsewhere() -> None:
     activation = "softmax(axis=channels), transpose(permutation=[2, 0, 1])"
     text = PIXELS.format(output=FIRST, activation=activation)
     with pytest.raises(DataError, match=r'output "m" ends in a softmax,.*\[3, 2, 2\]') as caught:
-        await chosen(text, pixels(first=True))
+        await choose(text, pixels(first=True))
     assert caught.value.code == "NNM604"
     assert "transpose" in caught.value.hint
-    found = await chosen(text + "m:loss MSE;", pixels(first=True))
+    found = await choose(text + "m:loss MSE;", pixels(first=True))
     assert (found.activation, found.choice.loss.name) == ("linear", "MSE")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.training.trained import PLAIN, built, create, points, regression, run, values
+from tests.unit.training.trained import PLAIN, build, create, points, regression, run, values
 from webnnm.graph.builder import GraphBuilder
 from webnnm.model.nnmodel import NNModel
 from webnnm.training.regularisation import add_penalty_gradient, compute_penalty
@@ -29,7 +29,7 @@ def test_gradient_is_that_of_the_penalty(l1: float, l2: float) -> None:
             "penalty": compute_penalty(b, [w, w], l1, l2),
         }
 
-    found = run(built(make), {"w": W, "g": G})
+    found = run(build(make), {"w": W, "g": G})
     w, g = np.array(W), np.array(G)
     assert np.allclose(found["g"], g + l1 * np.sign(w) + l2 * w, atol=1e-6)
     assert found["penalty"] == pytest.approx(2 * (l1 * np.abs(w).sum() + 0.5 * l2 * (w**2).sum()))

@@ -48,7 +48,7 @@ def rows(form: str) -> tuple[Any, Any, Any]:
     return x, y if form == "classes" else y.astype("float32"), draw.integers(0, 4, ROWS)
 
 
-async def trained(text: str, data: Dataset, **settings: Any) -> tuple[list[float], list[float]]:
+async def train(text: str, data: Dataset, **settings: Any) -> tuple[list[float], list[float]]:
     """Return the losses of all epochs and of the test, and all parameters."""
     model = await create(text, data, seed=3)
     history = await model.train({**ONCE, **settings})
@@ -62,7 +62,7 @@ async def trained(text: str, data: Dataset, **settings: Any) -> tuple[list[float
 async def same(text: str, one: Dataset, other: Dataset, **settings: Any) -> None:
     """Compare a training on a dataset, in one batch unless told, with that on another one."""
     found = [
-        await trained(text, data, **{"batch_size": data.size("training"), **settings})
+        await train(text, data, **{"batch_size": data.size("training"), **settings})
         for data in (one, other)
     ]
     for mine, expected in zip(*found, strict=True):
@@ -99,8 +99,8 @@ async def test_batches_add_up_to_the_weighted_mean() -> None:
     x, y, weights = rows("classes")
     text = TEXT.format(3, "SCE", ", softmax()")
     data = Dataset(x, y, split=(1, 0, 0), method="sequential", sample_weight=weights)
-    whole, _ = await trained(text, data, batch_size=ROWS)
-    parts, _ = await trained(text, data, batch_size=7, accumulate=4)
+    whole, _ = await train(text, data, batch_size=ROWS)
+    parts, _ = await train(text, data, batch_size=7, accumulate=4)
     assert parts == pytest.approx(whole, rel=1e-4)
 
 
@@ -204,7 +204,7 @@ async def test_rows_of_streams_bring_their_weights(items: Any) -> None:
     await same(text, stream, data, batch_size=7)
     constant = np.ones(ROWS, "float32")
     plain = Dataset(x, y, split=(1, 0, 0), method="sequential", sample_weight=constant)
-    assert (await trained(text, plain))[0] != (await trained(text, stream))[0]
+    assert (await train(text, plain))[0] != (await train(text, stream))[0]
 
 
 async def test_tables_have_a_column_of_weights() -> None:

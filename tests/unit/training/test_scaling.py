@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.training.trained import PLAIN, SLOPE, built, create, points, run, values
+from tests.unit.training.trained import PLAIN, SLOPE, build, create, points, run, values
 from webnnm.backends.budget import Budget
 from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
@@ -27,7 +27,7 @@ def scaler(growth_interval: int) -> Graph:
         clean = b.equal(b.input("clean", "float32", []), b.constant(1, "float32"))
         return next_scale(b, state, clean, growth_interval)
 
-    return built(make)
+    return build(make)
 
 
 def course(start: float, batches: str, growth_interval: int = 3) -> list[tuple[float, ...]]:
@@ -84,7 +84,7 @@ def test_what_is_an_overflow(values: list[float], expected: int) -> None:
         operands = [b.input("a", "float32", [3]), b.input("b", "float32", [])]
         return {"clean": all_finite(b, operands)}
 
-    graph = built(make)
+    graph = build(make)
     assert run(graph, {"a": values, "b": 1.0})["clean"] == expected
     assert run(graph, {"a": [1.0, 2.0, 3.0], "b": values[1]})["clean"] == math.isfinite(values[1])
 

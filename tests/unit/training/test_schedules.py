@@ -13,7 +13,7 @@ from webnnm.training.settings import Settings
 KINDS = ("cosine", "constant", "linear", "step")
 
 
-def made(kind: str, **settings: Any) -> Schedule:
+def make(kind: str, **settings: Any) -> Schedule:
     return Schedule(**{"kind": kind, "rate": 1.0, "epochs": 4, "batches": 5, **settings})
 
 
@@ -80,7 +80,7 @@ def made(kind: str, **settings: Any) -> Schedule:
     ids=str,
 )
 def test_rates(settings: dict[str, Any], expected: dict[int, float]) -> None:
-    schedule = made(**settings)
+    schedule = make(**settings)
     found = {step: schedule.at(step) for step in expected}
     assert found == pytest.approx(expected, abs=1e-12)
 
@@ -91,8 +91,8 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("kind", [*KINDS, "onecycle"])
 def test_rate_scales_the_curve(kind: str) -> None:
-    one = made(kind, epochs=6, batches=3)
-    many = made(kind, epochs=6, batches=3, rate=0.02)
+    one = make(kind, epochs=6, batches=3)
+    many = make(kind, epochs=6, batches=3, rate=0.02)
     rates = [one.at(t) for t in range(1, 19)]
     assert [many.at(t) for t in range(1, 19)] == pytest.approx([0.02 * r for r in rates])
 
@@ -101,7 +101,7 @@ def test_rate_scales_the_curve(kind: str) -> None:
 @pytest.mark.parametrize("epochs", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("batches", [1, 2, 13])
 def test_every_step_has_a_rate_up_to_the_highest(kind: str, epochs: int, batches: int) -> None:
-    schedule = made(kind, epochs=epochs, batches=batches, min_rate=0.01)
+    schedule = make(kind, epochs=epochs, batches=batches, min_rate=0.01)
     rates = [schedule.at(t) for t in range(1, epochs * batches + 1)]
     assert all(0.0 < rate <= 1.0 for rate in rates)
     if kind != "step":
@@ -111,12 +111,12 @@ def test_every_step_has_a_rate_up_to_the_highest(kind: str, epochs: int, batches
 
 
 def test_one_batch_per_epoch() -> None:
-    schedule = made("cosine", epochs=3, batches=1)
+    schedule = make("cosine", epochs=3, batches=1)
     assert [schedule.at(t) for t in (1, 2, 3)] == pytest.approx([1.0, 0.5, 0.0])
 
 
 def test_a_plateau_lowers_the_rate_once_so_many_epochs_were_no_better() -> None:
-    schedule = made("plateau", epochs=40, step_epochs=3, step_factor=0.5, min_rate=0.2)
+    schedule = make("plateau", epochs=40, step_epochs=3, step_factor=0.5, min_rate=0.2)
     rates: dict[int, float] = {}
     for epoch in range(1, 21):
         schedule = schedule.after(epoch, best=min(epoch, 4))  # none is better than the fourth
@@ -131,5 +131,5 @@ def test_a_plateau_lowers_the_rate_once_so_many_epochs_were_no_better() -> None:
 
 
 def test_other_schedules_do_not_wait_for_progress() -> None:
-    schedule = made("cosine")
+    schedule = make("cosine")
     assert schedule.after(4, best=1) is schedule

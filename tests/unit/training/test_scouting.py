@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {**PLAIN, "epochs": 1, "lr": 1e-30}
 """Trainings that leave the chosen start as it is."""
 
 
-async def scouted(text: str = IRIS, dataset: Dataset | None = None, **more: Any) -> Any:
+async def run_scout(text: str = IRIS, dataset: Dataset | None = None, **more: Any) -> Any:
     """Return the model, its parameters after scouting, and the table."""
     create_settings = {"seed": more.pop("model_seed", 0)}
     model = await create(text, dataset or classes(), **create_settings)
@@ -44,7 +44,7 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
     return all(np.allclose(found[n], expected[n], rtol=0, atol=1e-12) for n in expected)
 
 
-async def drawn(number: int, seed: int, text: str = IRIS) -> dict[str, Any]:
+async def draw(number: int, seed: int, text: str = IRIS) -> dict[str, Any]:
     """Return the parameters of a candidate, from their streams."""
     model = await create(text, classes(), seed=seed)
     if number:
@@ -52,7 +52,7 @@ async def drawn(number: int, seed: int, text: str = IRIS) -> dict[str, Any]:
     return values(model)
 
 
-def written(start: dict[str, Any], data: Dataset) -> dict[str, float]:
+def write(start: dict[str, Any], data: Dataset) -> dict[str, float]:
     """Measure a start of the model above in float64, as spec E.4 says."""
     inputs, targets = data.arrays("training")
     x, y = (np.array(next(iter(found.values())).tolist()) for found in (inputs, targets))
@@ -92,15 +92,15 @@ def written(start: dict[str, Any], data: Dataset) -> dict[str, float]:
 @pytest.mark.parametrize("seed", [0, 7])
 async def test_every_candidate_is_measured_as_written(seed: int) -> None:
     data = classes(30)
-    model, found, table = await scouted(dataset=data, seeds=8, model_seed=seed)
+    model, found, table = await run_scout(dataset=data, seeds=8, model_seed=seed)
     assert [row["number"] for row in table["candidates"]] == list(range(8))
     scores = []
     for number, row in enumerate(table["candidates"]):
-        expected = written(await drawn(number, seed), data)
+        expected = write(await draw(number, seed), data)
         assert {n: row[n] for n in expected} == pytest.approx(expected, rel=1e-3, abs=1e-4)
         scores.append(expected["score"])
     assert table["best"] == scores.index(max(scores))
-    winner = await drawn(table["best"], seed)
+    winner = await draw(table["best"], seed)
     assert same(found, winner)
     model.close()
 
@@ -109,7 +109,7 @@ async def test_every_candidate_is_measured_as_written(seed: int) -> None:
 async def test_it_is_reproducible_by_seed() -> None:
     tables = []
     for seed in (3, 3, 4):
-        model, found, table = await scouted(seed=seed)
+        model, found, table = await run_scout(seed=seed)
         tables.append((table, {name: value.tolist() for name, value in found.items()}))
         model.close()
     assert tables[0] == tables[1]
@@ -119,8 +119,8 @@ async def test_it_is_reproducible_by_seed() -> None:
 
 @pytest.mark.alike
 async def test_more_seeds_do_not_change_the_first_ones() -> None:
-    _, _, few = await scouted(seeds=4)
-    _, _, many = await scouted(seeds=9)
+    _, _, few = await run_scout(seeds=4)
+    _, _, many = await run_scout(seeds=9)
     assert many["candidates"][:4] == few["candidates"]
 
 
@@ -133,7 +133,7 @@ def test_the_score() -> None:
 async def test_ties_go_to_the_lower_number() -> None:
     """Without anything random all candidates are the same."""
     text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, init=zeros), softmax();"
-    _, _, table = await scouted(text)
+    _, _, table = await run_scout(text)
     assert len({row["loss"] for row in table["candidates"]}) == 1
     assert table["best"] == 0
 
@@ -143,7 +143,7 @@ async def test_dead_starts_are_avoided() -> None:
     """Two thirds of the starts have a hidden unit that no row turns on."""
     text = "m:input shape=[4]; m:output shape=[3]; q:param b shape=[3] init=normal(4);"
     text += "m:layers matmul(w, shape=[3]), add(b), relu(), matmul(w), softmax();"
-    _, _, table = await scouted(text, seeds=20)
+    _, _, table = await run_scout(text, seeds=20)
     dead = [row["dead"] for row in table["candidates"]]
     assert sum(share > 0 for share in dead) >= 5
     assert any(share == 0 for share in dead)
@@ -152,14 +152,14 @@ async def test_dead_starts_are_avoided() -> None:
 
 async def test_sure_starts_are_avoided() -> None:
     text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w, init=normal(4)), softmax();"
-    _, _, table = await scouted(text, seeds=10)
+    _, _, table = await run_scout(text, seeds=10)
     dead = [row["dead"] for row in table["candidates"]]
     assert max(dead) > 0.5
     assert dead[table["best"]] <= sorted(dead)[2]
 
 
 async def test_candidate_zero_is_the_ordinary_start() -> None:
-    model, found, table = await scouted(seeds=1)
+    model, found, table = await run_scout(seeds=1)
     assert table["best"] == 0
     assert len(table["candidates"]) == 1
     ordinary = values(await create(IRIS, classes()))
@@ -323,7 +323,7 @@ async def test_losses_of_several_outputs_are_made_alike() -> None:
     found = (await model.scout(1)).best
     # The second output is 0: its loss is that of knowing nothing but the mean.
     trunk = {name: value for name, value in values(model).items() if name != "w3"}
-    plain = written(trunk, one)["loss"]
+    plain = write(trunk, one)["loss"]
     expected = plain + float((y**2).mean() / y.var())
     assert found.loss == pytest.approx(expected, rel=1e-4)
     assert found.outputs == 2

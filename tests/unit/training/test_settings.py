@@ -107,7 +107,7 @@ def resolve(hyperparameters: dict[str, Any]) -> Settings:
     return parse_settings(hyperparameters).resolve()
 
 
-def refused(code: str, **settings: Any) -> DataError:
+def catch_error(code: str, **settings: Any) -> DataError:
     with pytest.raises(DataError) as caught:
         resolve(settings)
     assert caught.value.code == code
@@ -145,13 +145,13 @@ def test_every_alias_of_the_specification() -> None:
 def test_aliases(word: str, name: str) -> None:
     value = VALUES[name]
     assert getattr(resolve({word: value}), name) == value
-    error = refused("NNM703", **{word: value, name: value})
+    error = catch_error("NNM703", **{word: value, name: value})
     assert "two spellings" in error.message
     assert name in error.message
 
 
 def test_two_aliases_of_one_name() -> None:
-    refused("NNM703", mu=0.5, momentum=0.5)
+    catch_error("NNM703", mu=0.5, momentum=0.5)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_two_aliases_of_one_name() -> None:
     ],
 )
 def test_unknown_names(word: str, hint: str) -> None:
-    error = refused("NNM703", **{word: 1})
+    error = catch_error("NNM703", **{word: 1})
     assert f'"{word}"' in error.message
     assert hint in error.hint
 
@@ -222,7 +222,7 @@ def test_unknown_names(word: str, hint: str) -> None:
 )
 def test_out_of_range(word: str, bad: list[Any]) -> None:
     for value in bad:
-        error = refused("NNM704", **{word: value})
+        error = catch_error("NNM704", **{word: value})
         assert word in error.message
         assert error.hint
 
@@ -233,14 +233,14 @@ LONG = {"hundreds": 10**400, "thousands": 10**5000, "inside": {"a": 10**5000}, "
 @pytest.mark.parametrize("value", LONG.values(), ids=LONG)
 def test_what_is_much_too_long_is_refused_in_a_line(value: Any) -> None:
     for word in ("epochs", "lr", "loss_weights", "optimizer"):
-        error = refused("NNM704", **{word: value})
+        error = catch_error("NNM704", **{word: value})
         assert len(error.message) < 150
         assert error.message.startswith(f"{word} is ")
 
 
 @pytest.mark.parametrize("word", ["patience", "optimizer", "seeds", "restore_best", "freeze"])
 def test_none_is_not_a_value_where_there_is_a_default(word: str) -> None:
-    refused("NNM704", **{word: None})
+    catch_error("NNM704", **{word: None})
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_words_are_case_insensitive() -> None:
 
 @pytest.mark.parametrize(("warmup", "epochs"), [(5, 5), (6, 5), (1, 1)])
 def test_warm_up_is_shorter_than_the_training(warmup: int, epochs: int) -> None:
-    error = refused("NNM704", warmup_epochs=warmup, epochs=epochs)
+    error = catch_error("NNM704", warmup_epochs=warmup, epochs=epochs)
     assert str(warmup) in error.message
     assert str(epochs) in error.message
 

@@ -77,7 +77,7 @@ def network(text: str) -> Network:
     return elaborate(parse(text))
 
 
-def built(make: Callable[[GraphBuilder], Mapping[str, Operand]]) -> Graph:
+def build(make: Callable[[GraphBuilder], Mapping[str, Operand]]) -> Graph:
     b = GraphBuilder()
     return b.build(dict(make(b)))
 

@@ -64,10 +64,10 @@ def wide_files() -> dict[str, bytes]:
         values = [2 * u - 1 for u in stream.uniform(count(shape))]
         scale = 1.0 if len(shape) == 1 else 0.2
         tensors[name] = HostArray.of([scale * value for value in values], "float32", shape)
-    return {"config.json": json.dumps(WIDE).encode(), "model.safetensors": packed(tensors)}
+    return {"config.json": json.dumps(WIDE).encode(), "model.safetensors": pack(tensors)}
 
 
-def packed(tensors: Mapping[str, HostArray]) -> bytes:
+def pack(tensors: Mapping[str, HostArray]) -> bytes:
     """Return a safetensors file."""
     return b"".join(chunks(tensors, {"format": "pt"}))
 
@@ -91,12 +91,12 @@ def write(
 ) -> Path:
     """Write a folder with a config and files, by default all weights in one."""
     (folder / "config.json").write_text(json.dumps(config))
-    for name, data in (files or {"model.safetensors": packed(weights())}).items():
+    for name, data in (files or {"model.safetensors": pack(weights())}).items():
         (folder / name).write_bytes(data)
     return folder
 
 
-def sharded() -> dict[str, bytes]:
+def write_shards() -> dict[str, bytes]:
     """Return the weights in two files and their index."""
     tensors = weights()
     places = {
@@ -104,7 +104,7 @@ def sharded() -> dict[str, bytes]:
         for number, name in enumerate(tensors)
     }
     files = {
-        file: packed({name: tensors[name] for name, place in places.items() if place == file})
+        file: pack({name: tensors[name] for name, place in places.items() if place == file})
         for file in sorted({*places.values()})
     }
     index = {"metadata": {"total_size": 1}, "weight_map": places}

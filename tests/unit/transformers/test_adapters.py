@@ -20,7 +20,7 @@ pytestmark = pytest.mark.desktop  # in pages: tests/browser/test_adapters.py
 QUIET: dict[str, Any] = {"optimizer": "adamw", "progress": "off"}
 
 
-async def loaded(folder: Path, **more: Any) -> PretrainedModel:
+async def load(folder: Path, **more: Any) -> PretrainedModel:
     """Return a tiny Llama on NumPy."""
     settings: dict[str, Any] = {"backend": "numpy", "log": lambda line: None, **more}  # type: ignore[reportUnknownLambdaType]
     return await webnnm.from_pretrained(write(folder), **settings)
@@ -48,7 +48,7 @@ async def on_device(model: PretrainedModel) -> dict[str, bytes]:
 
 
 async def test_an_adapter_changes_nothing_before_it_is_trained(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     before, text, tensors = await logits(model), model.source, dict(model.state.parameters.tensors)
     names = await model.add_lora(rank=3)
     assert names == [f"w{word}{layer}" for layer in (1, 2) for word in "qkvo"]
@@ -63,7 +63,7 @@ async def test_an_adapter_changes_nothing_before_it_is_trained(tmp_path: Path) -
 
 
 async def test_only_the_adapter_is_trained(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     before = await on_device(model)
     await model.add_lora(rank=2)
     seen: list[dict[str, int]] = []
@@ -87,7 +87,7 @@ def kinds(model: PretrainedModel) -> dict[str, int]:
 
 
 async def test_a_saved_adapter_is_loaded_and_merged(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     plain, text = await logits(model), model.source
     await model.add_lora(["wq*", "up*"], rank=2, alpha=3, dropout=0.1)
     await model.train_on(TEXTS, epochs=3, **QUIET)
@@ -114,7 +114,7 @@ async def test_a_saved_adapter_is_loaded_and_merged(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     before = bits(model)
     for call in (model.merge_lora, model.remove_lora, model.save_lora):
         with pytest.raises(DataError, match="NNM710: the model has no adapter"):
@@ -138,7 +138,7 @@ async def test_what_cannot_be_done_is_named(tmp_path: Path) -> None:
 
 
 async def test_targets_count_and_padding_does_not(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     data = model.texts([[1, 2, 3, 4], ([5, 6], [7, 8]), [9, 10]], held_back=0)
     inputs, outputs = data.arrays("training")
     assert inputs["input_ids"].tolist() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 0, 0]]
@@ -149,7 +149,7 @@ async def test_targets_count_and_padding_does_not(tmp_path: Path) -> None:
 
 
 async def test_texts_that_teach_nothing_are_refused(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     with pytest.raises(DataError, match="NNM711: text 1 has 1 tokens"):
         model.texts([[1, 2], [3]])
     with pytest.raises(DataError, match="NNM711: text 0 has 5 tokens, 3 of them in the prompt"):
@@ -161,7 +161,7 @@ async def test_texts_that_teach_nothing_are_refused(tmp_path: Path) -> None:
 
 
 async def test_other_models_do_not_learn_from_texts(tmp_path: Path) -> None:
-    model = await loaded(tmp_path, architecture="LlamaModel")
+    model = await load(tmp_path, architecture="LlamaModel")
     with pytest.raises(
         DataError, match="NNM717: the model computes last_hidden_state from input_ids"
     ):

@@ -31,7 +31,7 @@ jinja2 = pytest.importorskip("jinja2")
 SPECIAL = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
-def rendered(template: str, messages: list[dict[str, Any]] = ASKED, **more: Any) -> str:
+def render(template: str, messages: list[dict[str, Any]] = ASKED, **more: Any) -> str:
     return conversation(messages, ChatTemplate({"default": template}, SPECIAL), **more)
 
 
@@ -79,40 +79,40 @@ def test_texts_are_those_of_jinja(name: str, talk: str, tools: Any) -> None:
         expected = by_jinja(template, messages, tools=tools, documents=None)
     except Raised as error:
         with pytest.raises(DataError, match="NNM722: the chat template refuses") as caught:
-            rendered(template, messages, tools=tools)
+            render(template, messages, tools=tools)
         assert str(error) in str(caught.value)
     except (jinja2.TemplateError, TypeError):
         with pytest.raises(DataError, match="NNM718: the chat template cannot be rendered"):
-            rendered(template, messages, tools=tools)
+            render(template, messages, tools=tools)
     else:
-        assert rendered(template, messages, tools=tools) == expected
+        assert render(template, messages, tools=tools) == expected
 
 
 def test_texts_of_known_templates() -> None:
-    assert rendered(TEMPLATES["phi-4"]) == (
+    assert render(TEMPLATES["phi-4"]) == (
         '<|im_start|>user<|im_sep|>  What is <b>it</b>, "Zoë"? <|im_end|>'
         "<|im_start|>assistant<|im_sep|>"
     )
-    assert rendered(TEMPLATES["qwen 3"], LONGER, enable_thinking=False).endswith(
+    assert render(TEMPLATES["qwen 3"], LONGER, enable_thinking=False).endswith(
         "<|im_start|>assistant\nA cat.<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n"
         "<|im_start|>assistant\n<think>\n\n</think>\n\n"
     )
-    assert rendered(TEMPLATES["mistral"], LONGER[:2]).startswith("<s>[INST]   What is")
-    briefed = rendered(TEMPLATES["default system message"], BRIEFED)
+    assert render(TEMPLATES["mistral"], LONGER[:2]).startswith("<s>[INST]   What is")
+    briefed = render(TEMPLATES["default system message"], BRIEFED)
     assert briefed.startswith("<s><<SYS>>Be brief.<</SYS>>[USER] What is")
-    assert rendered(TEMPLATES["llama 3.1"], date_string="today").startswith(
+    assert render(TEMPLATES["llama 3.1"], date_string="today").startswith(
         "<s><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\n"
         "Today Date: today\n\n<|eot_id|>"
     )
 
 
 def test_functions_of_templates() -> None:
-    assert rendered("{{ strftime_now('%Y') }}") in (str(datetime.now().year), "2026")
-    assert rendered("{{ {'a': '<é>'}|tojson }}") == '{"a": "<é>"}'
-    assert rendered("{{ add_generation_prompt }}", add_generation_prompt=False) == "False"
-    assert rendered("{{ documents[0].title }}", documents=[{"title": "T"}]) == "T"
+    assert render("{{ strftime_now('%Y') }}") in (str(datetime.now().year), "2026")
+    assert render("{{ {'a': '<é>'}|tojson }}") == '{"a": "<é>"}'
+    assert render("{{ add_generation_prompt }}", add_generation_prompt=False) == "False"
+    assert render("{{ documents[0].title }}", documents=[{"title": "T"}]) == "T"
     thoughts = [{"role": "assistant", "content": None, "reasoning": "Hm"}]
-    assert rendered("{{ messages[0] }}", thoughts) == (
+    assert render("{{ messages[0] }}", thoughts) == (
         "{'thinking': 'Hm', 'role': 'assistant', 'reasoning': 'Hm', 'reasoning_content': 'Hm'}"
     )
 
@@ -120,7 +120,7 @@ def test_functions_of_templates() -> None:
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_templates_end_within_bounds(number: int) -> None:
     with pytest.raises(DataError, match="NNM718: the chat template") as caught:
-        rendered(HOSTILE[number])
+        render(HOSTILE[number])
     assert "as one text" in caught.value.hint
     assert len(str(caught.value)) < 900
 
@@ -139,13 +139,13 @@ def test_faults_of_templates_read_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, reason: str
 ) -> None:
     """Python looks for the line of a fault in a file of the name that code was compiled with."""
-    rendered("loads what templates need")
+    render("loads what templates need")
     monkeypatch.chdir(tmp_path)
     touched = Touched()
     touched.on = True
     try:
         with pytest.raises(DataError) as caught:
-            rendered(template)
+            render(template)
     finally:
         touched.on = False
     assert caught.value.message == f"the chat template cannot be rendered: {reason}"
@@ -159,19 +159,19 @@ def test_long_conversations_are_written() -> None:
         for role in ("user", "assistant")
     ]
     for name in ("chatml", "llama 3.1", "qwen 3", "gemma"):
-        assert len(rendered(TEMPLATES[name], messages)) > 500_000
+        assert len(render(TEMPLATES[name], messages)) > 500_000
 
 
 def test_templates_change_nothing_of_the_messages() -> None:
     messages = [{"role": "user", "content": "Hi", "more": None}]
-    rendered("{% set messages = messages + messages %}{% set x = messages[0].copy() %}", messages)
+    render("{% set messages = messages + messages %}{% set x = messages[0].copy() %}", messages)
     assert messages == [{"role": "user", "content": "Hi", "more": None}]
 
 
 @pytest.mark.parametrize("message", ["Hi", {"content": "Hi"}, {"role": 1}, None, 5])
 def test_what_is_no_message_is_refused(message: Any) -> None:
     with pytest.raises(DataError, match=r"NNM702: .* is not a message"):
-        rendered("", [message])
+        render("", [message])
 
 
 def test_templates_have_names() -> None:
@@ -189,10 +189,10 @@ def test_templates_have_names() -> None:
 def test_the_package_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "webnnm.transformers.template_sandbox", None)
     with pytest.raises(BackendError, match="NNM709: a chat template needs the package jinja2"):
-        rendered("")
+        render("")
 
 
-async def loaded(folder: Path) -> Any:
+async def load(folder: Path) -> Any:
     return await webnnm.from_pretrained(folder, backend="numpy", log=lambda _: None)
 
 
@@ -207,13 +207,13 @@ async def test_folders_have_templates_and_special_tokens(tmp_path: Path) -> None
     told: dict[str, Any] = {"chat_template": listed, "bos_token": {"content": "<s>"}}
     (folder / "tokenizer_config.json").write_text(json.dumps(told))
     (folder / "special_tokens_map.json").write_text('{"eos_token": "<|im_end|>"}')
-    model = await loaded(folder)
+    model = await load(folder)
     assert model.apply_chat_template(ASKED) == "<s>the bat<|im_end|>"
     assert model.apply_chat_template(ASKED, chat_template="other") == ""
     assert isinstance(await model.generate(ASKED, max_new_tokens=2), str)
     model.close()
     (folder / "chat_template.jinja").write_text("{{ tools }}")
-    model = await loaded(folder)
+    model = await load(folder)
     assert model.apply_chat_template(ASKED, tools=[1]) == "[1]"
     model.close()
 
@@ -234,4 +234,4 @@ async def test_damaged_tokenizer_configs_are_named(tmp_path: Path, told: Any) ->
     folder = write(tmp_path)
     (folder / "tokenizer_config.json").write_text(json.dumps(told))
     with pytest.raises(DataError, match=r"NNM818: tokenizer_config\.json"):
-        await loaded(folder)
+        await load(folder)

@@ -23,7 +23,7 @@ LLAMA: Mapping[str, Any] = {
 GPT2: Mapping[str, Any] = {"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1}
 
 
-def refused(config: Mapping[str, Any]) -> str:
+def catch_error(config: Mapping[str, Any]) -> str:
     with pytest.raises(DataError) as caught:
         write_model(config)
     return str(caught.value)
@@ -36,14 +36,14 @@ def test_text_is_in_canonical_form() -> None:
 
 
 def test_unknown_types_list_those_that_are_known() -> None:
-    message = refused({"model_type": "lama"})
+    message = catch_error({"model_type": "lama"})
     assert message.startswith('NNM817: config.json: model_type "lama" is unknown; known: ')
     assert 'did you mean "llama"?' in message
-    assert 'NNM817: config.json: there is no "model_type"' in refused({})
+    assert 'NNM817: config.json: there is no "model_type"' in catch_error({})
 
 
 def test_unknown_classes_list_those_that_are_known() -> None:
-    message = refused({**LLAMA, "architectures": ["LlamaForQuestionAnswering"]})
+    message = catch_error({**LLAMA, "architectures": ["LlamaForQuestionAnswering"]})
     assert "NNM817" in message and "…ForCausalLM, …Model" in message
 
 
@@ -60,7 +60,7 @@ def test_unknown_classes_list_those_that_are_known() -> None:
     ],
 )
 def test_what_no_text_has_is_refused_by_its_key(key: str, value: Any) -> None:
-    message = refused({**LLAMA, key: value})
+    message = catch_error({**LLAMA, key: value})
     words = [key, *(value if isinstance(value, dict) else ())]
     assert message.startswith("NNM818: config.json: ")
     assert any(f'"{word}" is ' in message for word in words), message
@@ -74,7 +74,7 @@ def test_layers_of_several_kinds_call_a_block_of_their_own() -> None:
     assert write_model({**given, "max_window_layers": 1}).source == source
     assert "full" not in write_model({**given, "max_window_layers": 0}).source
     for kinds in ([full, window], [full, window, "chunked_attention"]):
-        assert '"layer_types" is ' in refused({**given, "layer_types": kinds})
+        assert '"layer_types" is ' in catch_error({**given, "layer_types": kinds})
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_layers_of_several_kinds_call_a_block_of_their_own() -> None:
     ],
 )
 def test_scaled_angles_need_their_numbers(scaling: dict[str, Any], words: str) -> None:
-    message = refused({**LLAMA, "rope_scaling": scaling})
+    message = catch_error({**LLAMA, "rope_scaling": scaling})
     assert message.startswith("NNM818: ") and words in message
 
 
@@ -98,13 +98,13 @@ def test_scaled_angles_need_their_numbers(scaling: dict[str, Any], words: str) -
     [("hidden_size", None), ("hidden_size", 0), ("hidden_size", "12"), ("rms_norm_eps", -1)],
 )
 def test_values_that_make_no_sense_are_refused(key: str, value: Any) -> None:
-    message = refused({**LLAMA, key: value})
+    message = catch_error({**LLAMA, key: value})
     assert message.startswith("NNM818") and f'"{key}"' in message
 
 
 @pytest.mark.parametrize("key", ["scale_attn_by_inverse_layer_idx", "add_cross_attention"])
 def test_variants_of_gpt2_are_refused(key: str) -> None:
-    assert f'"{key}" is true, which is not supported' in refused({**GPT2, key: True})
+    assert f'"{key}" is true, which is not supported' in catch_error({**GPT2, key: True})
 
 
 def test_norms_of_opt_have_weights() -> None:
@@ -114,7 +114,7 @@ def test_norms_of_opt_have_weights() -> None:
 
 def test_keys_can_be_ignored() -> None:
     assert write_model({**LLAMA, "my_notes": "kept"}, ignore=["my_notes"]).source
-    assert 'ignore=["my_notes"]' in refused({**LLAMA, "my_notes": "kept"})
+    assert 'ignore=["my_notes"]' in catch_error({**LLAMA, "my_notes": "kept"})
 
 
 def test_empty_keys_and_those_of_training_are_passed_over() -> None:
@@ -171,13 +171,13 @@ CLIP: Mapping[str, Any] = {
 def test_keys_of_parts_are_named_with_their_place(
     part: str, more: Mapping[str, Any], told: str
 ) -> None:
-    message = refused({**CLIP, part: {**CLIP[part], **more}})
+    message = catch_error({**CLIP, part: {**CLIP[part], **more}})
     assert message.startswith("NNM818") and told in message
 
 
 def test_keys_of_parts_are_passed_over_by_their_place() -> None:
     told = {**CLIP, "text_config": {**CLIP["text_config"], "num_experts": 4}}
-    assert 'ignore=["text_config.num_experts"]' in refused(told)
+    assert 'ignore=["text_config.num_experts"]' in catch_error(told)
     assert write_model(told, ignore=["text_config.num_experts"]).source
 
 
@@ -187,11 +187,11 @@ def test_parts_that_are_not_asked_for_may_say_what_they_like() -> None:
 
 
 def test_a_part_is_an_object() -> None:
-    assert '"text_config" is 3' in refused({**CLIP, "text_config": 3})
+    assert '"text_config" is 3' in catch_error({**CLIP, "text_config": 3})
 
 
 def test_a_tower_alone_has_no_other() -> None:
-    message = refused({"model_type": "clip_text_model", "architectures": ["CLIPVisionModel"]})
+    message = catch_error({"model_type": "clip_text_model", "architectures": ["CLIPVisionModel"]})
     assert "the folder has only a CLIPTextModel" in message
 
 
@@ -245,7 +245,7 @@ SAM: Mapping[str, Any] = {"model_type": "sam"}
 def test_what_parts_of_pictures_lack_is_named(
     config: Mapping[str, Any], more: Mapping[str, Any], told: str
 ) -> None:
-    message = refused({**config, **more})
+    message = catch_error({**config, **more})
     assert message.startswith("NNM81") and told in message
 
 

@@ -27,13 +27,13 @@ INPUTS: dict[str, Any] = {
 
 
 def scores(folder: Path, **settings: Any) -> list[float]:
-    async def computed() -> list[float]:
+    async def compute() -> list[float]:
         quiet: dict[str, Any] = {"backend": "numpy", "log": lambda line: None, **settings}
         async with await webnnm.from_pretrained(folder, **quiet) as model:
             found = await model.predict(**INPUTS)
             return [*HostArray.of(next(iter(found.values()))).values()]
 
-    return asyncio.run(computed())
+    return asyncio.run(compute())
 
 
 @pytest.fixture(scope="module")

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, packed, weights
+from tests.unit.transformers.folders import CONFIG, pack, weights
 
 QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda line: None}
 
 
-def written(**said: Any) -> list[int]:
+def write(**said: Any) -> list[int]:
     """Return what follows a token, of a model whose config says something of generation."""
     files = {
         "config.json": json.dumps(dict(CONFIG)).encode(),
         "generation_config.json": json.dumps(said).encode(),
-        "model.safetensors": packed(weights()),
+        "model.safetensors": pack(weights()),
     }
 
     async def tokens() -> list[int]:
@@ -31,8 +31,8 @@ def written(**said: Any) -> list[int]:
 
 @pytest.mark.alike
 def test_tokens_that_no_text_begins_with_come_later() -> None:
-    plain = written()
-    found = written(begin_suppress_tokens=[plain[0], 10**6])
-    never = written(suppress_tokens=[plain[0], 10**6])
+    plain = write()
+    found = write(begin_suppress_tokens=[plain[0], 10**6])
+    never = write(suppress_tokens=[plain[0], 10**6])
     assert found[0] == never[0] != plain[0]
     assert plain[0] in found and plain[0] not in never

@@ -75,7 +75,7 @@ def weights() -> dict[str, Any]:
     return {name: array.astype("float32") for name, array in found.items()}
 
 
-def permuted(name: str, array: Any) -> Any:
+def permute(name: str, array: Any) -> Any:
     """Return rows as llama.cpp's converter stores them."""
     heads = {"attn_q": HEADS, "attn_k": SHARED}.get(name.split(".")[-2])
     if heads is None:
@@ -85,7 +85,7 @@ def permuted(name: str, array: Any) -> Any:
 
 def write(folder: Path, **metadata: Any) -> Path:
     tensors = {
-        name: ("F32", array.shape, np.ascontiguousarray(permuted(name, array)).tobytes())
+        name: ("F32", array.shape, np.ascontiguousarray(permute(name, array)).tobytes())
         for name, array in weights().items()
     }
     path = folder / "tiny.gguf"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, packed, sharded, weights, write
+from tests.unit.transformers.folders import CONFIG, pack, weights, write, write_shards
 from webnnm import DataError, WebNNMError
 from webnnm.core.arrays import HostArray
 from webnnm.transformers.architectures import ARCHITECTURES, DIFFUSERS, write_model
@@ -74,21 +74,21 @@ def keys_of(kind: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, ...]]:
     found: set[tuple[str, ...]] = set()
     get = Config.get
 
-    def recorded(self: Config, key: str, default: Any = None) -> Any:
+    def record(self: Config, key: str, default: Any = None) -> Any:
         found.add((*self._path.split(".")[:-1], key))
         return get(self, key, default)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Config, "get", recorded)
+        patch.setattr(Config, "get", record)
         write_model(config_of(kind))
     return found | {(key,) for key in TYPES}
 
 
-def replaced(config: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+def replace_item(config: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
     first, *rest = path
     if not rest:
         return {**config, first: value}
-    return {**config, first: replaced(config.get(first, {}), tuple(rest), value)}
+    return {**config, first: replace_item(config.get(first, {}), tuple(rest), value)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -98,14 +98,14 @@ def test_values_of_any_type_are_named(kind: str, monkeypatch: pytest.MonkeyPatch
     for path in sorted(keys):
         for value in ODD:
             try:
-                write_model(replaced(config_of(kind), path, value))
+                write_model(replace_item(config_of(kind), path, value))
             except WebNNMError as error:
                 assert len(str(error)) < 1500
                 refused += 1
     assert refused > 10 * len(keys)
 
 
-async def loaded(folder: Path) -> str:
+async def load(folder: Path) -> str:
     try:
         model = await webnnm.from_pretrained(folder, backend="numpy", log=lambda _: None)
     except WebNNMError as error:
@@ -131,7 +131,7 @@ async def test_values_of_any_type_are_named_when_a_model_is_used(
     told = dict(CONFIG) if file == "config.json" else {}
     for value in ODD:
         (tmp_path / file).write_text(json.dumps({**told, key: value}))
-        await loaded(tmp_path)
+        await load(tmp_path)
 
 
 async def test_values_are_named_with_their_file_and_part(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ async def test_sizes_are_bounded_by_the_weights(
     tmp_path: Path, more: dict[str, Any], key: str
 ) -> None:
     """The largest size of a tensor is 31, and there are 20 tensors."""
-    for files in ({"model.safetensors": packed(weights())}, sharded()):
+    for files in ({"model.safetensors": pack(weights())}, write_shards()):
         write(tmp_path, {**CONFIG, **more}, files)
         with pytest.raises(DataError, match=f'NNM818: config.json: "{key}" is') as caught:
             await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
@@ -172,7 +172,7 @@ async def test_tensors_without_numbers_allow_no_sizes(tmp_path: Path) -> None:
     write(
         tmp_path,
         {**CONFIG, "intermediate_size": 2**20},
-        {"model.safetensors": packed({**weights(), **empty})},
+        {"model.safetensors": pack({**weights(), **empty})},
     )
     with pytest.raises(
         DataError, match=r'NNM818: config.json: "intermediate_size" is 1048576'
@@ -187,8 +187,8 @@ async def test_tensors_without_numbers_allow_no_sizes(tmp_path: Path) -> None:
 def test_computed_tables_are_bounded(kind: str) -> None:
     """Tables of positions are computed from sizes that no tensor has."""
     for key in ("max_position_embeddings", "max_source_positions", "d_model", "image_size"):
-        config = replaced(config_of(kind), (key,), 16_000)
-        vision = replaced(config_of(kind), ("vision_config", key), 16_000)
+        config = replace_item(config_of(kind), (key,), 16_000)
+        vision = replace_item(config_of(kind), ("vision_config", key), 16_000)
         for each in (config, {**config, "patch_size": 1}, vision):
             try:
                 found = write_model(each)

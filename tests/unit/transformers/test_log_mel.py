@@ -29,14 +29,14 @@ def sound(length: int = 1600) -> Any:
 
 
 def features(samples: Any, bands: int) -> Any:
-    async def computed() -> Any:
+    async def compute() -> Any:
         b = GraphBuilder()
         found = log_mel(b, b.input("samples", "float32", samples.shape), bands)
         device = await backend("numpy")
         executable = await device.compile(b.build({"found": found}))
         return (await executable.run({"samples": samples}))["found"]
 
-    return np.asarray(asyncio.run(computed()))
+    return np.asarray(asyncio.run(compute()))
 
 
 @pytest.mark.parametrize("bands", [80, 128])

@@ -32,14 +32,14 @@ def test_embeddings_are_those_of_transformers_and_related_sentences_are_near() -
     ids = [[*row, *[0] * (longest - len(row))] for row in TOKENS.values()]
     mask = [[int(place < len(row)) for place in range(longest)] for row in TOKENS.values()]
 
-    async def embedded() -> list[list[float]]:
+    async def embed() -> list[list[float]]:
         assert FOLDER is not None
         settings: dict[str, Any] = {"backend": "numpy", "log": lambda line: None}
         async with await webnnm.from_pretrained(FOLDER.parent, pooling="mean", **settings) as model:
             found = await model.predict(input_ids=ids, attention_mask=mask)
         return found["sentence_embedding"].tolist()
 
-    vectors = asyncio.run(embedded())
+    vectors = asyncio.run(embed())
     for vector, beginning in zip(vectors, BEGINNINGS, strict=True):
         assert vector[: len(beginning)] == pytest.approx(beginning, abs=1e-5)
     related, unrelated = (

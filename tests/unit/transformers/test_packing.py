@@ -54,7 +54,7 @@ def gpt2_shapes() -> dict[str, Shape]:
     return found | {"ln_f.weight": (8,), "ln_f.bias": (8,)}
 
 
-async def loaded(folder: Path, kind: str) -> PretrainedModel:
+async def load(folder: Path, kind: str) -> PretrainedModel:
     """Return a tiny model on NumPy."""
     if kind == "llama":
         folders.write(folder)
@@ -63,12 +63,12 @@ async def loaded(folder: Path, kind: str) -> PretrainedModel:
         for name, shape in gpt2_shapes().items():
             drawn = Stream(0, Purpose.RANDOMIZE, name).uniform(count(shape))
             weights[name] = HostArray.of([0.6 * u - 0.3 for u in drawn], "float32", shape)
-        folders.write(folder, GPT2, {"model.safetensors": folders.packed(weights)})
+        folders.write(folder, GPT2, {"model.safetensors": folders.pack(weights)})
     return await webnnm.from_pretrained(folder, backend="numpy", log=lambda line: None)
 
 
 async def test_rows_take_as_many_texts_as_fit(tmp_path: Path) -> None:
-    model = await loaded(tmp_path, "llama")
+    model = await load(tmp_path, "llama")
     inputs, targets = model.texts(TEXTS, packing=True, length=8).arrays("training")
     assert {name: array.tolist() for name, array in inputs.items()} == {
         "input_ids": [[1, 2, 3, 4, 5, 6, 7, 8], [9, 10, 11, 12, 13, 14, 0, 0]],
@@ -86,13 +86,13 @@ async def test_a_step_is_that_of_the_texts_in_rows_of_their_own(kind: str, tmp_p
     after: list[dict[str, HostArray]] = []
     losses: list[float] = []
     for packing, length in ((False, None), (True, 8)):
-        model = await loaded(tmp_path, kind)
+        model = await load(tmp_path, kind)
         history = await model.train_on(
             TEXTS, packing=packing, length=length, batch_size=2 if packing else 4, **STEP
         )
         losses.append(history.epochs[0].loss)
         after.append(model.state.parameters.values())
-    before = (await loaded(tmp_path, kind)).state.parameters.values()
+    before = (await load(tmp_path, kind)).state.parameters.values()
     assert abs(losses[0] - losses[1]) < 1e-5 * losses[0]
     for name, start in before.items():
         rows = zip(start.values(), after[0][name].values(), after[1][name].values(), strict=True)
@@ -105,7 +105,7 @@ async def test_a_step_is_that_of_the_texts_in_rows_of_their_own(kind: str, tmp_p
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 async def test_scores_are_those_of_each_text(kind: str, tmp_path: Path) -> None:
-    model = await loaded(tmp_path, kind)
+    model = await load(tmp_path, kind)
     whole = await model.predict(
         input_ids=[[1, 2, 3, 9, 8, 7, 6, 0]],
         attention_mask=[[1, 1, 1, 2, 2, 2, 2, 0]],
@@ -135,7 +135,7 @@ async def test_texts_longer_than_angles_are_known_for_are_refused(tmp_path: Path
 
 
 async def test_rotary_angles_go_by_positions(tmp_path: Path) -> None:
-    model = await loaded(tmp_path, "llama")
+    model = await load(tmp_path, "llama")
     ids = [[1, 2, 3, 4]]
     alone, far, apart = [
         (await model.predict(input_ids=ids, position_ids=[places]))["logits"].tolist()[0][-1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import packed, write
+from tests.unit.transformers.folders import pack, write
 from webnnm import DataError, PretrainedModel
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Purpose, Stream
@@ -51,21 +51,21 @@ def shapes() -> dict[str, tuple[int, ...]]:
     return found
 
 
-async def loaded(folder: Path, config: dict[str, Any] = CONFIG, **more: Any) -> PretrainedModel:
+async def load(folder: Path, config: dict[str, Any] = CONFIG, **more: Any) -> PretrainedModel:
     """Return a tiny T5 on NumPy."""
     weights: dict[str, HostArray] = {}
     for name, shape in shapes().items():
         stream = Stream(0, Purpose.RANDOMIZE, name)
         drawn = [(stream.below(17) - 8) / 16 for _ in range(count(shape))]
         weights[name] = HostArray.of(drawn, "float32", shape)
-    files = {"model.safetensors": packed(weights)}
+    files = {"model.safetensors": pack(weights)}
     return await webnnm.from_pretrained(
         write(folder, config, files), backend="numpy", log=lambda line: None, **more
     )
 
 
 async def test_targets_are_read_a_place_later_and_padding_does_not_count(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     inputs, targets = model.texts(PAIRS[:3]).arrays("training")
     assert {name: array.tolist() for name, array in inputs.items()} == {
         "input_ids": [[2, 3, 4, 1], [3, 2, 1, 0], [4, 4, 1, 0]],
@@ -80,7 +80,7 @@ async def test_targets_are_read_a_place_later_and_padding_does_not_count(tmp_pat
 
 
 async def test_a_model_learns_to_write_targets(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     history = await model.train_on(PAIRS, epochs=20, lr=0.1, **QUIET)
     assert history.epochs[-1].loss < history.epochs[0].loss / 2
     tested = await model.test("training")
@@ -90,7 +90,7 @@ async def test_a_model_learns_to_write_targets(tmp_path: Path) -> None:
 
 
 async def test_adapters_of_encoder_and_decoder_are_trained_alone(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     before = {name: bytes(array.data) for name, array in model.state.parameters.values().items()}
     assert len(await model.add_lora(rank=2)) == 12
     history = await model.train_on(PAIRS, held_back=0.25, epochs=4, lr=0.05, **QUIET)
@@ -102,7 +102,7 @@ async def test_adapters_of_encoder_and_decoder_are_trained_alone(tmp_path: Path)
 
 
 async def test_a_training_goes_on_from_a_file(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     await model.train_on(PAIRS, epochs=2, lr=0.02, **QUIET)
     again = await webnnm.NNModel.load(await model.save(), backend="numpy", log=lambda line: None)
     again.set_dataset(model.texts(PAIRS))
@@ -111,7 +111,7 @@ async def test_a_training_goes_on_from_a_file(tmp_path: Path) -> None:
 
 
 async def test_what_teaches_nothing_is_refused(tmp_path: Path) -> None:
-    model = await loaded(tmp_path)
+    model = await load(tmp_path)
     for pairs, length, message in (
         ([[2, 3, 1]], None, "NNM714: text 0 is .*, and the model has an encoder"),
         ([*PAIRS, ([2], [])], None, "NNM711: the target of pair 4 has no token"),
@@ -124,6 +124,6 @@ async def test_what_teaches_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="NNM704: packing=True puts several texts into a row"):
         model.texts(PAIRS, packing=True)
     config = {key: value for key, value in CONFIG.items() if key != "decoder_start_token_id"}
-    without = await loaded(tmp_path, config)
+    without = await load(tmp_path, config)
     with pytest.raises(DataError, match='NNM818: the config has no "decoder_start_token_id"'):
         without.texts(PAIRS)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, bfloat16, packed, sharded, weights, write
+from tests.unit.transformers.folders import CONFIG, bfloat16, pack, weights, write, write_shards
 from webnnm import DataError, PretrainedModel
 from webnnm.core.arrays import HostArray
 
 IDS = [[3, 7, 30, 0], [1, 2, 5, 9]]
 
 
-def loaded(folder: Path, **settings: Any) -> PretrainedModel:
+def load(folder: Path, **settings: Any) -> PretrainedModel:
     settings = {"backend": "numpy", "log": lambda line: None, **settings}  # type: ignore[reportUnknownLambdaType]
     return asyncio.run(webnnm.from_pretrained(folder, **settings))
 
@@ -28,13 +28,13 @@ def logits(model: PretrainedModel, **inputs: Any) -> list[Any]:
     return HostArray.of(found["logits"]).tolist()
 
 
-def refused(folder: Path, **settings: Any) -> str:
+def catch_error(folder: Path, **settings: Any) -> str:
     with pytest.raises(DataError) as caught:
-        loaded(folder, **settings)
+        load(folder, **settings)
     return str(caught.value)
 
 
-def called_wrongly(model: PretrainedModel, **inputs: Any) -> str:
+def call_wrongly(model: PretrainedModel, **inputs: Any) -> str:
     with pytest.raises(DataError) as caught:
         asyncio.run(model.predict(**inputs))
     return str(caught.value)
@@ -48,7 +48,7 @@ def near(a: Any, b: Any) -> bool:
 
 def test_a_model_tells_what_it_is(tmp_path: Path) -> None:
     with_lines: list[str] = []
-    model = loaded(write(tmp_path), log=with_lines.append)
+    model = load(write(tmp_path), log=with_lines.append)
     assert "layer(repeat=2)" in model.source and model.config["hidden_size"] == 12
     assert model.state.parameters.count == 31 * 12 + 2 * (24 + 12 * (12 + 6 + 6 + 12 + 60)) + 12
     assert "parameters" in with_lines[0] and "NumPy" in model.report()
@@ -57,7 +57,7 @@ def test_a_model_tells_what_it_is(tmp_path: Path) -> None:
 
 
 def test_inputs_are_arguments_or_a_dict_of_them(tmp_path: Path) -> None:
-    model = loaded(write(tmp_path))
+    model = load(write(tmp_path))
     found = asyncio.run(model.predict({"input_ids": IDS}))
     assert HostArray.of(found["logits"]).tolist() == logits(model, input_ids=IDS)
     model.close()
@@ -78,26 +78,26 @@ def test_shards_and_halves_of_numbers_give_the_same(tmp_path: Path) -> None:
         folder.mkdir()
     halves = {name: HostArray.of(array, "float16") for name, array in weights().items()}
     write(folders[0])
-    write(folders[1], files=sharded())
-    write(folders[2], files={"model.safetensors": bfloat16(packed(weights()))})
-    write(folders[3], files={"model.safetensors": packed(halves)})
-    found = [logits(loaded(folder), input_ids=IDS) for folder in folders]
+    write(folders[1], files=write_shards())
+    write(folders[2], files={"model.safetensors": bfloat16(pack(weights()))})
+    write(folders[3], files={"model.safetensors": pack(halves)})
+    found = [logits(load(folder), input_ids=IDS) for folder in folders]
     assert all(each == found[0] for each in found)
 
 
 def test_files_without_the_prefix_of_a_head_are_the_same(tmp_path: Path) -> None:
     bare = {name.removeprefix("model."): array for name, array in weights().items()}
-    write(tmp_path, files={"model.safetensors": packed(bare)})
-    assert logits(loaded(tmp_path), input_ids=IDS)
+    write(tmp_path, files={"model.safetensors": pack(bare)})
+    assert logits(load(tmp_path), input_ids=IDS)
 
 
 def test_the_class_can_be_chosen(tmp_path: Path) -> None:
-    model = loaded(write(tmp_path), architecture="LlamaModel")
+    model = load(write(tmp_path), architecture="LlamaModel")
     assert model.outputs() == ["last_hidden_state"]
 
 
 def test_padding_changes_nothing(tmp_path: Path) -> None:
-    model = loaded(write(tmp_path))
+    model = load(write(tmp_path))
     alone = logits(model, input_ids=[IDS[0]])[0]
     right = logits(model, input_ids=[[*IDS[0], 8, 8]], attention_mask=[[1, 1, 1, 1, 0, 0]])[0]
     left = logits(model, input_ids=[[8, *IDS[0]]], attention_mask=[[0, 1, 1, 1, 1]])[0]
@@ -106,7 +106,7 @@ def test_padding_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.alike
 def test_sizes_may_change_from_call_to_call(tmp_path: Path) -> None:
-    model = loaded(write(tmp_path))
+    model = load(write(tmp_path))
     first = logits(model, input_ids=IDS)
     for length in range(1, 7):
         assert len(logits(model, input_ids=[[5] * length])[0]) == length
@@ -115,7 +115,7 @@ def test_sizes_may_change_from_call_to_call(tmp_path: Path) -> None:
 
 @pytest.mark.alike
 def test_tensors_do_not_grow_with_calls(tmp_path: Path) -> None:
-    model = loaded(write(tmp_path))
+    model = load(write(tmp_path))
     for length in range(1, 7):
         logits(model, input_ids=[[5] * length])
     before = model.memory()
@@ -136,7 +136,7 @@ def test_tensors_do_not_grow_with_calls(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_calls_are_refused(inputs: Any, words: str, tmp_path: Path) -> None:
-    assert words in called_wrongly(loaded(write(tmp_path)), **inputs)
+    assert words in call_wrongly(load(write(tmp_path)), **inputs)
 
 
 def without(name: str) -> dict[str, HostArray]:
@@ -157,47 +157,47 @@ Q = "model.layers.1.self_attn.q_proj.weight"
 def test_weights_that_are_not_those_of_the_config(
     tensors: Mapping[str, HostArray], words: list[str], tmp_path: Path
 ) -> None:
-    message = refused(write(tmp_path, files={"model.safetensors": packed(tensors)}))
+    message = catch_error(write(tmp_path, files={"model.safetensors": pack(tensors)}))
     assert all(word in message for word in words), message
 
 
 def test_untied_models_need_their_last_product(tmp_path: Path) -> None:
-    message = refused(write(tmp_path, {**CONFIG, "tie_word_embeddings": False}))
+    message = catch_error(write(tmp_path, {**CONFIG, "tie_word_embeddings": False}))
     assert "NNM805" in message and "lm_head.weight" in message
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
-    assert "config.json" in refused(tmp_path)
+    assert "config.json" in catch_error(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
-    message = refused(tmp_path)
+    message = catch_error(tmp_path)
     assert message.startswith("NNM715") and "model.safetensors.index.json is not there" in message
 
 
 def test_missing_shards_are_named(tmp_path: Path) -> None:
-    write(tmp_path, files=sharded())
+    write(tmp_path, files=write_shards())
     (tmp_path / "model-00002-of-00002.safetensors").unlink()
-    message = refused(tmp_path)
+    message = catch_error(tmp_path)
     assert "NNM715: shard 2 of 2, model-00002-of-00002.safetensors" in message
 
 
 def test_shards_that_lack_a_tensor_are_named(tmp_path: Path) -> None:
-    files = sharded()
-    files["model-00002-of-00002.safetensors"] = packed({"x": HostArray.of([0.0])})
-    message = refused(write(tmp_path, files=files))
+    files = write_shards()
+    files["model-00002-of-00002.safetensors"] = pack({"x": HostArray.of([0.0])})
+    message = catch_error(write(tmp_path, files=files))
     assert "NNM805" in message and "is in model-00002-of-00002.safetensors, which lacks" in message
 
 
 @pytest.mark.parametrize("index", ["[]", "{}", '{"weight_map": {"a": 5}}', "{"])
 def test_indices_that_are_none_are_refused(index: str, tmp_path: Path) -> None:
-    files = {**sharded(), "model.safetensors.index.json": index.encode()}
-    assert "NNM802: model.safetensors.index.json" in refused(write(tmp_path, files=files))
+    files = {**write_shards(), "model.safetensors.index.json": index.encode()}
+    assert "NNM802: model.safetensors.index.json" in catch_error(write(tmp_path, files=files))
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    cut = packed(weights())[:-5]
-    assert "NNM801" in refused(write(tmp_path, files={"model.safetensors": cut}))
-    assert "NNM818" in refused(_with_config(tmp_path, "{"))
-    assert "NNM818" in refused(_with_config(tmp_path, "[1]"))
+    cut = pack(weights())[:-5]
+    assert "NNM801" in catch_error(write(tmp_path, files={"model.safetensors": cut}))
+    assert "NNM818" in catch_error(_with_config(tmp_path, "{"))
+    assert "NNM818" in catch_error(_with_config(tmp_path, "[1]"))
 
 
 def _with_config(folder: Path, text: str) -> Path:

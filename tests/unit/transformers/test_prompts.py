@@ -31,13 +31,13 @@ VERTICES = elaborate(parse(TEXT)).inputs
 POINTS, LABELS = [[[[1, 2], [3, 4]]] * 3] * 2, [[[1, 0]] * 3] * 2
 
 
-def asked(**given: Any) -> Prompts:
+def ask(**given: Any) -> Prompts:
     return prompts(given, VERTICES)
 
 
 def test_prompts_of_a_picture_are_rows() -> None:
     assert takes_prompts(VERTICES) and not takes_prompts(VERTICES[:2])
-    found = asked(input_points=POINTS, input_labels=LABELS, image_embeddings=[[5.0], [6.0]])
+    found = ask(input_points=POINTS, input_labels=LABELS, image_embeddings=[[5.0], [6.0]])
     assert found.lead == (2, 3)
     assert found.inputs["input_points"] == [[[1, 2], [3, 4], [0, 0]]] * 6
     assert found.inputs["input_labels"] == [[1, 0, -1]] * 6
@@ -49,22 +49,22 @@ def test_prompts_of_a_picture_are_rows() -> None:
 
 
 def test_boxes_are_two_points_more() -> None:
-    found = asked(input_boxes=[[[1, 2, 8, 9]]], input_masks=[[1, 2]])
+    found = ask(input_boxes=[[[1, 2, 8, 9]]], input_masks=[[1, 2]])
     assert found.inputs["input_points"] == [[[1, 2], [8, 9]]]
     assert found.inputs["input_labels"] == [[2, 3]]
     assert found.inputs["has_input_masks"] == [1.0]
-    both = asked(input_points=[[[[5, 5]]]], input_labels=[[[1]]], input_boxes=[[[1, 2, 8, 9]]])
+    both = ask(input_points=[[[[5, 5]]]], input_labels=[[[1]]], input_boxes=[[[1, 2, 8, 9]]])
     assert both.inputs["input_labels"] == [[1, 2, 3]]
 
 
 def test_masks_are_put_back_into_their_pictures() -> None:
     masks = HostArray.of([*range(2 * 3 * 2)], "float32", (2, 3, 2))
     points = {"input_points": [[[[1, 2]]] * 2], "input_labels": [[[1]] * 2]}
-    many = asked(**points).results({"masks": masks})["masks"]
+    many = ask(**points).results({"masks": masks})["masks"]
     assert many.tolist() == [[[[2, 3], [4, 5]], [[8, 9], [10, 11]]]]
-    one = asked(**points, multimask_output=False).results({"masks": masks})["masks"]
+    one = ask(**points, multimask_output=False).results({"masks": masks})["masks"]
     assert one.tolist() == [[[[0, 1]], [[6, 7]]]]
-    alone = asked(input_points=[[[1, 2]]] * 2, input_labels=[[1]] * 2)
+    alone = ask(input_points=[[[1, 2]]] * 2, input_labels=[[1]] * 2)
     assert alone.results({"masks": masks})["masks"].shape == (2, 2, 2)
 
 
@@ -86,5 +86,5 @@ def test_masks_are_put_back_into_their_pictures() -> None:
 )
 def test_what_is_missing_is_named(given: dict[str, Any], code: str, told: str) -> None:
     with pytest.raises(DataError) as caught:
-        asked(**given)
+        ask(**given)
     assert caught.value.code == code and told in str(caught.value)

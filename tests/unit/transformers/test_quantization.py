@@ -27,7 +27,7 @@ def folder_in(place: Path) -> Path:
     return place
 
 
-async def loaded(place: Path, **more: Any) -> PretrainedModel:
+async def load(place: Path, **more: Any) -> PretrainedModel:
     settings: dict[str, Any] = {"backend": "numpy", "log": lambda line: None, **more}  # type: ignore[reportUnknownLambdaType]
     return await webnnm.from_pretrained(folder_in(place), **settings)
 
@@ -49,7 +49,7 @@ def away(found: list[float], expected: list[float]) -> float:
 async def test_matrices_take_fewer_bits_and_compute_nearly_the_same(
     tmp_path: Path, weights: str, bits: float, most: float
 ) -> None:
-    async with await loaded(tmp_path) as model:
+    async with await load(tmp_path) as model:
         expected, whole = await logits(model), model.memory().kinds["parameters"]
         names = await quantize(model, weights)
         assert len(names) == 15 and "attention_norm1" not in names
@@ -63,7 +63,7 @@ async def test_matrices_take_fewer_bits_and_compute_nearly_the_same(
         assert (
             size == model.memory().stored == 5 * 64 * 4 + (table * table_bits + others * bits) / 8
         )
-    async with await loaded(tmp_path, weights=weights) as model:
+    async with await load(tmp_path, weights=weights) as model:
         assert await logits(model) == found
         assert len(await model.generate_ids([5, 3], max_new_tokens=3)) == 5
         values = model.state.parameters.value("wq1")
@@ -71,7 +71,7 @@ async def test_matrices_take_fewer_bits_and_compute_nearly_the_same(
 
 
 async def test_float32_comes_back_with_what_was_rounded(tmp_path: Path) -> None:
-    async with await loaded(tmp_path, weights="int8") as model:
+    async with await load(tmp_path, weights="int8") as model:
         found, value = await logits(model), model.state.parameters.value("up2").tolist()
         assert await quantize(model, None) == []
         assert model.state.parameters.value("up2").tolist() == value
@@ -81,7 +81,7 @@ async def test_float32_comes_back_with_what_was_rounded(tmp_path: Path) -> None:
 
 
 async def test_a_snapshot_keeps_them_packed(tmp_path: Path) -> None:
-    async with await loaded(tmp_path, weights="int4") as model:
+    async with await load(tmp_path, weights="int4") as model:
         expected, file = await logits(model), await model.save()
         plain = model.state.parameters.values()
     assert len(file) < sum(len(array.data) for array in plain.values()) / 3
@@ -97,13 +97,13 @@ async def test_a_snapshot_keeps_them_packed(tmp_path: Path) -> None:
         ids["position_ids"] = HostArray.of([[0, 1, 2, 3]] * 2, "int32")
         found = (await context.compute(ids))["logits"]
         assert away([*found.values()], expected) < 1e-6
-    async with await loaded(tmp_path) as other:
+    async with await load(tmp_path) as other:
         await other.load_params(file)
         assert away(await logits(other), expected) < 1e-6
 
 
 async def test_adapters_are_trained_beside_a_packed_base(tmp_path: Path) -> None:
-    async with await loaded(tmp_path, weights="int4") as model:
+    async with await load(tmp_path, weights="int4") as model:
         before = {n: bytes(a.data) for n, a in (await on_device(model)).items()}
         expected = await logits(model)
         await model.add_lora(rank=2)
@@ -121,11 +121,11 @@ async def test_adapters_are_trained_beside_a_packed_base(tmp_path: Path) -> None
 
 
 async def test_a_processor_may_hold_float32_of_what_the_host_keeps_packed(tmp_path: Path) -> None:
-    async with await loaded(tmp_path, weights="int4") as model:
+    async with await load(tmp_path, weights="int4") as model:
         expected = await logits(model)
     backend = await webnnm.backend("numpy")
     backend.unpacks = True
-    async with await loaded(tmp_path, backend=backend, weights="int4") as model:
+    async with await load(tmp_path, backend=backend, weights="int4") as model:
         assert model.state.parameters.tensors["wq1"].type.dtype == "float32"
         assert model.memory().stored < model.memory().kinds["parameters"] / 5
         assert away(await logits(model), expected) < 1e-6
@@ -145,7 +145,7 @@ async def on_device(model: PretrainedModel) -> dict[str, HostArray]:
 
 
 async def test_packed_parameters_are_neither_trained_nor_set(tmp_path: Path) -> None:
-    async with await loaded(tmp_path, weights="int8") as model:
+    async with await load(tmp_path, weights="int8") as model:
         with pytest.raises(ModelError, match=r"NNM605.*stored as int8(.|\n)*add_lora"):
             await model.train_on(TEXTS, epochs=1, **QUIET)
         with pytest.raises(DataError, match=r'NNM704.*"wq1" is packed'):
@@ -158,7 +158,7 @@ async def test_packed_parameters_are_neither_trained_nor_set(tmp_path: Path) -> 
 
 async def test_onnx_holds_them_packed(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
-    async with await loaded(tmp_path, weights="int8") as model:
+    async with await load(tmp_path, weights="int8") as model:
         path = await model.export(tmp_path / "model.onnx", batch=1, sequence=4)
     types = [each.data_type for each in onnx.load(path).graph.initializer]
     assert types.count(onnx.TensorProto.INT8) >= 15
@@ -166,11 +166,11 @@ async def test_onnx_holds_them_packed(tmp_path: Path) -> None:
 
 
 async def test_models_compute_in_float16(tmp_path: Path) -> None:
-    async with await loaded(tmp_path) as model:
+    async with await load(tmp_path) as model:
         expected, whole = await logits(model), model.memory().kinds["parameters"]
         wanted = await model.generate_ids(IDS, max_new_tokens=6)
         perplexity = await model.perplexity([1, 5, 9, 30, 2, 8, 4])
-    async with await loaded(tmp_path, dtype="float16") as model:
+    async with await load(tmp_path, dtype="float16") as model:
         assert "embedding(embed_tokens, node=input_ids, dataType=float16)" in model.source
         assert 0 < away(await logits(model), expected) < 2e-3
         assert await model.generate_ids(IDS, max_new_tokens=6) == wanted
@@ -193,7 +193,7 @@ async def test_models_compute_in_float16(tmp_path: Path) -> None:
 
 async def test_what_does_not_compute_in_float16_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="NNM704: dtype is 'bfloat16'"):
-        await loaded(tmp_path, dtype="bfloat16")
+        await load(tmp_path, dtype="bfloat16")
     t5 = {"model_type": "t5", "vocab_size": 9, "d_model": 4, "d_kv": 2, "d_ff": 4, "num_heads": 2}
     for config, message in (
         (t5, "activations of t5 exceed its range"),
@@ -205,7 +205,7 @@ async def test_what_does_not_compute_in_float16_is_named(tmp_path: Path) -> None
 
 
 async def test_perplexity_is_that_of_the_whole_text_in_any_windows(tmp_path: Path) -> None:
-    async with await loaded(tmp_path) as model:
+    async with await load(tmp_path) as model:
         tokens = [1, 5, 7, 30, 2, 9, 11, 4]
         scores = (await model.predict(input_ids=[tokens]))["logits"][0]
         lost = [

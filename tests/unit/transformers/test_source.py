@@ -127,11 +127,11 @@ async def test_the_encoder_runs_once_for_each_source(monkeypatch: pytest.MonkeyP
     ran: list[int] = []
     dispatch = model.backend.dispatch
 
-    def counted(executable: Any, inputs: Any, outputs: Any) -> None:
+    def count_calls(executable: Any, inputs: Any, outputs: Any) -> None:
         ran.append("source/0/keys" in outputs)
         dispatch(executable, inputs, outputs)
 
-    monkeypatch.setattr(model.backend, "dispatch", counted)
+    monkeypatch.setattr(model.backend, "dispatch", count_calls)
     one, other = source_of([[5, 9, 30, 2]]), source_of([[5, 9, 30, 3]])
     first = await whole(generator, [[1]], COUNT, source=one)
     assert sum(ran) == 1
@@ -187,7 +187,7 @@ async def test_wrong_sources_are_named(given: Any, code: str, words: str) -> Non
     assert caught.value.code == code
 
 
-async def changed(old: str, new: str) -> Generator:
+async def change(old: str, new: str) -> Generator:
     assert old in TRANSLATES
     text = TRANSLATES.replace(old, new)
     model = await NNModel.create(source=text, backend="numpy", log=lambda _: None)
@@ -195,12 +195,12 @@ async def changed(old: str, new: str) -> Generator:
 
 
 async def test_tokens_see_all_of_a_source() -> None:
-    generator = await changed("to=encoded, mask", "to=encoded, causal=true, mask")
+    generator = await change("to=encoded, mask", "to=encoded, causal=true, mask")
     with pytest.raises(ModelError, match="leave causal=true out"):
         await whole(generator, [[1]], 2, source=source_of([[1, 2]]))
 
 
 @pytest.mark.alike
 async def test_encoders_may_look_where_they_like() -> None:
-    generator = await changed("rmsNorm(g);\nencoded", "reverse(axes=[tokens]);\nencoded")
+    generator = await change("rmsNorm(g);\nencoded", "reverse(axes=[tokens]);\nencoded")
     assert len((await whole(generator, [[1]], 2, source=source_of([[1, 2]])))[0]) == 2

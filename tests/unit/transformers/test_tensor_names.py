@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, packed, weights, write
+from tests.unit.transformers.folders import CONFIG, pack, weights, write
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
@@ -71,7 +71,7 @@ def vit(*, modules: bool, lead: str = "vit.") -> dict[str, HostArray]:
 
 
 async def scores(folder: Path, tensors: dict[str, HostArray]) -> Any:
-    write(folder, VIT, {"model.safetensors": packed(tensors)})
+    write(folder, VIT, {"model.safetensors": pack(tensors)})
     model = await webnnm.from_pretrained(folder, backend="numpy", log=lambda _: None)
     picture = [[[[0.1 * (y + x) for x in range(4)] for y in range(4)] for _ in range(3)]]
     found = (await model.predict(pixel_values=picture))["logits"].tolist()
@@ -103,7 +103,7 @@ async def test_hints_name_arguments_that_there_are(tmp_path: Path) -> None:
         {name: tensor for name, tensor in weights().items() if "q_proj" not in name},
         {name.replace("q_proj", "query"): tensor for name, tensor in weights().items()},
     ):
-        write(tmp_path, CONFIG, {"model.safetensors": packed(tensors)})
+        write(tmp_path, CONFIG, {"model.safetensors": pack(tensors)})
         with pytest.raises(DataError, match="NNM805") as caught:
             await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
         assert "strict" not in caught.value.hint and "mapping=" not in caught.value.hint

@@ -21,7 +21,7 @@ HIDDEN = [7, 21, 22]
 FACTS = Timestamps(first=FIRST, end=END, silence=SILENCE, latest=5)
 
 
-def allowed(scores: Any, before: list[int]) -> Any:
+def mask_scores(scores: Any, before: list[int]) -> Any:
     """Return the scores that may be chosen, as `whisper/decoding.py` says, others −∞."""
     scores = scores.astype(np.float64).copy()
     last = bool(before) and before[-1] >= FIRST
@@ -42,7 +42,7 @@ def allowed(scores: Any, before: list[int]) -> Any:
     return scores
 
 
-async def written(rows: Any) -> tuple[list[int], list[float]]:
+async def write(rows: Any) -> tuple[list[int], list[float]]:
     """Return what a graph chooses of scores `[tokens, vocabulary]`, and its last state."""
     b = GraphBuilder()
     sampling = Sampling(timestamps=FACTS, suppress_tokens=HIDDEN)
@@ -72,12 +72,12 @@ def test_tokens_are_those_of_whisper(seed: int) -> None:
     for row in rows:
         row = row.copy()
         row[HIDDEN] = -np.inf
-        scores = allowed(row, wanted)
+        scores = mask_scores(row, wanted)
         wanted.append(int(scores.argmax()))
         total += scores.max() - np.log(np.exp(scores).sum())
         if wanted[-1] == END:
             break
-    found, state = asyncio.run(written(rows))
+    found, state = asyncio.run(write(rows))
     assert found == wanted
     assert state[5] == pytest.approx(total, rel=1e-4)
     first = np.exp(rows[0] - rows[0].max())

@@ -100,7 +100,7 @@ async def test_prompts_of_different_lengths_need_no_padding(tmp_path: Path) -> N
 
 @pytest.mark.desktop
 async def test_sources_of_different_lengths_need_no_padding(tmp_path: Path) -> None:
-    model = await pairs.loaded(tmp_path)
+    model = await pairs.load(tmp_path)
     rows = [[2, 3, 4, 1], [3, 1]]
     alone = [await model.generate_ids(row, max_new_tokens=3) for row in rows]
     assert await model.generate_ids(rows, max_new_tokens=3) == alone

@@ -258,7 +258,7 @@ def test_a_model_of_several_languages_is_told_one_draws_and_stops() -> None:
     said = {"is_multilingual": True, "suppress_tokens": [SPACE]}
     given = {**files(), "generation_config.json": json.dumps(said).encode()}
 
-    async def used() -> tuple[Any, ...]:
+    async def use_model() -> tuple[Any, ...]:
         async with await webnnm.from_pretrained(given, **QUIET) as model:
             samples: dict[str, Any] = {"audio": tone(0.3), "rate": SECOND}
             heard = await model.transcribe(**samples)
@@ -271,7 +271,7 @@ def test_a_model_of_several_languages_is_told_one_draws_and_stops() -> None:
                     model.stop()
         return heard, *told, count
 
-    heard, *told, count = asyncio.run(used())
+    heard, *told, count = asyncio.run(use_model())
     assert heard.language in ("en", "de")
     assert [each.language for each in told] == ["de", "de"]
     assert told[0].segments == told[1].segments

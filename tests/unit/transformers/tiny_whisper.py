@@ -64,10 +64,10 @@ def files(code: str = "F32") -> dict[str, bytes]:
 
 def weights() -> dict[str, HostArray]:
     """Return weights by the names of Hugging Face, multiples of 1/16: all floats hold them."""
-    return {name: _drawn(name, shape) for name, shape in _shapes()}
+    return {name: _draw(name, shape) for name, shape in _shapes()}
 
 
-def _drawn(name: str, shape: tuple[int, ...]) -> HostArray:
+def _draw(name: str, shape: tuple[int, ...]) -> HostArray:
     stream = Stream(0, Purpose.RANDOMIZE, name)
     values = [(stream.below(17) - 8) / 16 for _ in range(count(shape))]
     return HostArray.of(values, "float32", shape)
@@ -114,9 +114,9 @@ def whole(code: str, *, without: str = "", keys: float = 0.0) -> bytes:
         if name == without:
             continue
         if code == "I8" and len(shape) == 2 and "position" not in name:
-            tensors[name], tensors[f"{name}_scale"] = _quantised(values, shape)
+            tensors[name], tensors[f"{name}_scale"] = _quantise(values, shape)
         else:
-            tensors[name] = "F32" if code == "I8" else code, shape, _packed(values, code)
+            tensors[name] = "F32" if code == "I8" else code, shape, _pack(values, code)
     for name, value in (("decoder/activation", 3), ("decoder/pre_norm", 1), ("decoder/alibi", 0)):
         tensors[name] = "I8", [], struct.pack("<b", value)
     for stack in ("encoder", "decoder"):
@@ -127,7 +127,7 @@ def whole(code: str, *, without: str = "", keys: float = 0.0) -> bytes:
     return b"".join(chunks("WhisperSpec", tensors, aliases))
 
 
-def _packed(values: list[float], code: str) -> bytes:
+def _pack(values: list[float], code: str) -> bytes:
     if code == "F16":
         return struct.pack(f"<{len(values)}e", *values)
     data = array("f", values).tobytes()
@@ -136,7 +136,7 @@ def _packed(values: list[float], code: str) -> bytes:
     return data
 
 
-def _quantised(values: list[float], shape: list[int]) -> Any:
+def _quantise(values: list[float], shape: list[int]) -> Any:
     """Return whole numbers, and what they were multiplied by."""
     scales, found = array("f"), array("b")
     for start in range(0, len(values), shape[1]):

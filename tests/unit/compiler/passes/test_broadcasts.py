@@ -21,7 +21,7 @@ def names(graph: Graph) -> list[str]:
     return [n.operator.name for n in graph.nodes() if isinstance(n, OperatorNode)]
 
 
-def made(make: Make, x: list[int], y: list[int]) -> Graph:
+def make_graph(make: Make, x: list[int], y: list[int]) -> Graph:
     b = GraphBuilder()
     return b.build({"z": make(b, b.input("x", "float32", x), b.input("y", "float32", y))})
 
@@ -49,7 +49,7 @@ def same(graph: Graph) -> Graph:
 def test_what_is_stretched_anyway_is_not_stretched_before(
     make: Make, x: list[int], left: list[str] | None
 ) -> None:
-    found = names(same(made(make, x, [3, 4])))
+    found = names(same(make_graph(make, x, [3, 4])))
     assert "expand" not in found and "reshape" not in found
     assert left is None or found == left
 
@@ -68,7 +68,7 @@ def test_what_is_stretched_anyway_is_not_stretched_before(
     ],
 )
 def test_what_is_needed_stays(make: Make, x: list[int], y: list[int]) -> None:
-    graph = made(make, x, y)
+    graph = make_graph(make, x, y)
     kept = names(same(graph))
     assert {"expand", "reshape"} & set(kept)
 
@@ -86,15 +86,15 @@ def test_gradients_of_reductions_get_shorter() -> None:
 
 
 def test_a_graph_without_it_comes_back_as_it_is() -> None:
-    graph = made(lambda _, x, y: x * y, [4], [3, 4])
+    graph = make_graph(lambda _, x, y: x * y, [4], [3, 4])
     assert remove_broadcasts(graph) is graph
 
 
 def test_a_number_that_is_stretched_and_reshaped_is_stretched_once() -> None:
-    def stretched(b: GraphBuilder, x: Operand, y: Operand) -> Operand:
+    def stretch(b: GraphBuilder, x: Operand, y: Operand) -> Operand:
         wide = b.expand(b.reduce_sum(y), new_shape=[4])
         column = b.expand(b.reshape(wide, new_shape=[4, 1]), new_shape=[4, 3])
         return x * -column
 
-    found = same(made(stretched, [4, 3], [2]))
+    found = same(make_graph(stretch, [4, 3], [2]))
     assert names(found) == ["reduceSum", "neg", "mul"]

@@ -155,16 +155,16 @@ def test_arithmetic_on_constants_is_done_beforehand(make: Make, left: list[str])
     assert names(same(fold_constants, graph_of(make))) == left
 
 
-def convolved(b: GraphBuilder, x: Operand, **options: Any) -> Operand:
+def convolve(b: GraphBuilder, x: Operand, **options: Any) -> Operand:
     nhwc = options.get("input_layout") == "nhwc"
     kernel = [[[[0.5, -1.0], [2.0, 0.25]]] * x.shape[3 if nhwc else 1]] * 3
     return b.conv2d(x, b.constant(kernel), **options)
 
 
 BIASES: dict[str, Make] = {
-    "[3, 1, 1]": lambda b, x: convolved(b, x) + b.constant([[[1.0]], [[2.0]], [[3.0]]]),
-    "on the left": lambda b, x: b.constant([[[[1.0]], [[2.0]], [[3.0]]]]) + convolved(b, x),
-    "nhwc": lambda b, x: convolved(b, x, input_layout="nhwc") + b.constant([1.0, 2.0, 3.0]),
+    "[3, 1, 1]": lambda b, x: convolve(b, x) + b.constant([[[1.0]], [[2.0]], [[3.0]]]),
+    "on the left": lambda b, x: b.constant([[[[1.0]], [[2.0]], [[3.0]]]]) + convolve(b, x),
+    "nhwc": lambda b, x: convolve(b, x, input_layout="nhwc") + b.constant([1.0, 2.0, 3.0]),
 }
 
 
@@ -188,13 +188,13 @@ def test_a_bias_becomes_part_of_the_convolution(make: Make) -> None:
 
 
 NO_BIASES: dict[str, Make] = {
-    "one per column": lambda b, x: convolved(b, x) + b.constant([1.0, 2.0, 3.0]),
-    "one for all": lambda b, x: convolved(b, x) + 1,
+    "one per column": lambda b, x: convolve(b, x) + b.constant([1.0, 2.0, 3.0]),
+    "one for all": lambda b, x: convolve(b, x) + 1,
     "a second use": lambda b, x: (
-        convolved(b, x) + b.constant([[[1.0]], [[2.0]], [[3.0]]]) * b.reduce_sum(convolved(b, x))
+        convolve(b, x) + b.constant([[[1.0]], [[2.0]], [[3.0]]]) * b.reduce_sum(convolve(b, x))
     ),
     "a bias before": lambda b, x: (
-        convolved(b, x, bias=b.constant([1.0, 2.0, 3.0])) + b.constant([[[1.0]], [[2.0]], [[3.0]]])
+        convolve(b, x, bias=b.constant([1.0, 2.0, 3.0])) + b.constant([[[1.0]], [[2.0]], [[3.0]]])
     ),
 }
 
@@ -237,15 +237,15 @@ def test_clamps_of_clamps_become_one(make: Make, left: list[str]) -> None:
 
 
 def test_large_choices_are_stretched_and_small_ones_are_not() -> None:
-    def chosen(b: GraphBuilder, x: Operand) -> Operand:
+    def choose(b: GraphBuilder, x: Operand) -> Operand:
         return b.where(b.greater(x, 0.5), x, 2.0)
 
-    assert names(same(expand_choices, graph_of(chosen, 80, 80))) == [
+    assert names(same(expand_choices, graph_of(choose, 80, 80))) == [
         "greater",
         "expand",
         "where",
     ]
-    small = graph_of(chosen, 8, 8)
+    small = graph_of(choose, 8, 8)
     assert expand_choices(small) is small
 
 

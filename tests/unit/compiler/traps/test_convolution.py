@@ -47,11 +47,11 @@ def test_random_cases_compute_the_same() -> None:
             check(built.builder.build({"y": built.results[0]}), dict(built.feeds))
 
 
-def pooled(name: str, **options: Any) -> list[str]:
-    return made(lambda b, x: getattr(b, name)(x, **options))
+def pool(name: str, **options: Any) -> list[str]:
+    return make(lambda b, x: getattr(b, name)(x, **options))
 
 
-def made(make: Callable[[GraphBuilder, Operand], Operand]) -> list[str]:
+def make(make: Callable[[GraphBuilder, Operand], Operand]) -> list[str]:
     """Return the operators of a legal graph over an image of one channel, 5 by 7."""
     b = GraphBuilder()
     x = b.input("x", "float32", [1, 1, 5, 7])
@@ -74,14 +74,14 @@ def made(make: Callable[[GraphBuilder, Operand], Operand]) -> list[str]:
     ids=str,
 )
 def test_harmless_pools_stay(name: str, options: dict[str, Any]) -> None:
-    assert len(pooled(name, **options)) == 1
+    assert len(pool(name, **options)) == 1
 
 
 def test_the_same_padding_of_litert_stays_but_for_norms() -> None:
     options = {"window_dimensions": (3, 3), "padding": (1, 1, 1, 1)}
-    assert pooled("max_pool2d", **options) == ["maxPool2d"]
-    assert pooled("average_pool2d", **options) == ["averagePool2d"]
-    assert pooled("l2_pool2d", **options) == ["pad", "l2Pool2d"]
+    assert pool("max_pool2d", **options) == ["maxPool2d"]
+    assert pool("average_pool2d", **options) == ["averagePool2d"]
+    assert pool("l2_pool2d", **options) == ["pad", "l2Pool2d"]
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_the_same_padding_of_litert_stays_but_for_norms() -> None:
     ids=str,
 )
 def test_padding_is_put_in_front_of_the_pool(options: dict[str, Any]) -> None:
-    assert pooled("max_pool2d", **options) == ["pad", "maxPool2d"]
-    assert pooled("average_pool2d", **options) == ["pad", "averagePool2d", "div"]
+    assert pool("max_pool2d", **options) == ["pad", "maxPool2d"]
+    assert pool("average_pool2d", **options) == ["pad", "averagePool2d", "div"]
 
 
 def test_transposed_convolutions() -> None:
     kernel = [[[[1.0, 2.0], [3.0, 4.0]]]]
 
     def turned(**options: Any) -> list[str]:
-        return made(lambda b, x: b.conv_transpose2d(x, b.constant(kernel), **options))
+        return make(lambda b, x: b.conv_transpose2d(x, b.constant(kernel), **options))
 
     assert turned(strides=(2, 2), output_padding=(1, 1)) == ["convTranspose2d"]
     assert turned(padding=(1, 0, 0, 1)) == ["convTranspose2d", "slice"]
@@ -133,7 +133,7 @@ def test_maxima_of_padded_integers_start_from_the_least() -> None:
     assert evaluate(fitted, feeds)["y"].tolist() == evaluate(graph, feeds)["y"].tolist()
 
 
-def convolved(size: tuple[int, int], window: tuple[int, int], **options: Any) -> list[str]:
+def convolve(size: tuple[int, int], window: tuple[int, int], **options: Any) -> list[str]:
     b = GraphBuilder()
     x = b.input("x", "float32", [1, *size, 1])
     kernel = b.constant(np.arange(1.0, 1 + window[0] * window[1]).reshape(1, *window, 1).tolist())
@@ -154,9 +154,9 @@ def convolved(size: tuple[int, int], window: tuple[int, int], **options: Any) ->
 def test_cells_that_no_window_reads_are_cut_off_where_others_are_padded(
     size: tuple[int, int], window: tuple[int, int], options: dict[str, Any]
 ) -> None:
-    assert convolved(size, window, **options) == ["slice", "conv2d"]
+    assert convolve(size, window, **options) == ["slice", "conv2d"]
 
 
 def test_convolutions_that_read_all_or_have_no_padding_stay() -> None:
-    assert convolved((4, 4), (3, 3), padding=(1, 1, 1, 1), strides=(2, 2)) == ["conv2d"]
-    assert convolved((2, 2), (2, 1), strides=(1, 2)) == ["conv2d"]
+    assert convolve((4, 4), (3, 3), padding=(1, 1, 1, 1), strides=(2, 2)) == ["conv2d"]
+    assert convolve((2, 2), (2, 1), strides=(1, 2)) == ["conv2d"]

@@ -46,7 +46,7 @@ def test_random_cases_compute_the_same() -> None:
             check(built.builder.build({"y": built.results[0]}), dict(built.feeds))
 
 
-def made(make: Callable[[GraphBuilder, Operand], Operand], *shape: int) -> list[str]:
+def make_graph(make: Callable[[GraphBuilder, Operand], Operand], *shape: int) -> list[str]:
     """Return the operators of what is made of a tensor, out of the traps."""
     b = GraphBuilder()
     y = make(b, b.input("x", "float32", shape))
@@ -57,20 +57,20 @@ def made(make: Callable[[GraphBuilder, Operand], Operand], *shape: int) -> list[
 
 def test_padding_with_the_edge_alone_is_gathered() -> None:
     sides = {"beginning_padding": (1, 0), "ending_padding": (0, 2)}
-    assert made(lambda b, x: b.pad(x, mode="edge", **sides), 2, 3) == ["gather", "gather"]
+    assert make_graph(lambda b, x: b.pad(x, mode="edge", **sides), 2, 3) == ["gather", "gather"]
     for mode in ("constant", "reflection"):
-        assert made(lambda b, x, mode=mode: b.pad(x, mode=mode, **sides), 2, 3) == ["pad"]
+        assert make_graph(lambda b, x, mode=mode: b.pad(x, mode=mode, **sides), 2, 3) == ["pad"]
 
 
 def test_constant_indices_of_elements_stay() -> None:
     def constant(b: GraphBuilder, x: Operand) -> Operand:
         return b.gather_elements(x, b.constant([[0, 0, 0]], "int32"))
 
-    def computed(b: GraphBuilder, x: Operand) -> Operand:
+    def compute(b: GraphBuilder, x: Operand) -> Operand:
         return b.gather_elements(x, b.input("k", "int32", [1, 2]))
 
-    assert made(constant, 2, 3) == ["gatherElements"]
-    assert "gatherElements" not in made(computed, 3, 2)
+    assert make_graph(constant, 2, 3) == ["gatherElements"]
+    assert "gatherElements" not in make_graph(compute, 3, 2)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_repeated_indices_are_not_scattered(indices: Any, stays: bool) -> None:
         wide = b.constant([indices[0] * 2, indices[1] * 2], "int32")
         return b.scatter_elements(x, wide, b.constant([[7.0, 8], [9, 6]]))
 
-    assert (made(slices, 3, 2) == ["scatterND"]) is stays
-    assert (made(elements, 3, 2) == ["scatterElements"]) is stays
+    assert (make_graph(slices, 3, 2) == ["scatterND"]) is stays
+    assert (make_graph(elements, 3, 2) == ["scatterElements"]) is stays
 
 
 def test_a_single_index_that_varies_is_scattered() -> None:
@@ -96,55 +96,55 @@ def test_a_single_index_that_varies_is_scattered() -> None:
     def two(b: GraphBuilder, x: Operand) -> Operand:
         return b.scatter_nd(x, b.input("i", "int32", [2, 1]), b.constant([[7.0, 8], [9, 6]]))
 
-    assert made(one, 3, 2) == ["scatterND"]
-    assert "scatterND" not in made(two, 3, 2)
+    assert make_graph(one, 3, 2) == ["scatterND"]
+    assert "scatterND" not in make_graph(two, 3, 2)
 
 
 def test_a_single_number_is_scattered_as_a_list() -> None:
     def number(b: GraphBuilder, x: Operand) -> Operand:
         return b.scatter_nd(x, b.constant([1], "int32"), b.constant(7.0))
 
-    assert made(number, 3)[-1] == "scatterND"
+    assert make_graph(number, 3)[-1] == "scatterND"
 
 
 @pytest.mark.parametrize(
     ("size", "target", "stays"), [(2, 4, True), (6, 3, True), (9, 5, True), (10, 3, False)]
 )
 def test_centres_on_a_border(size: int, target: int, stays: bool) -> None:
-    found = made(lambda b, x: b.resample2d(x, sizes=[target, 1]), 1, 1, size, 1)
+    found = make_graph(lambda b, x: b.resample2d(x, sizes=[target, 1]), 1, 1, size, 1)
     assert (found == ["resample2d"]) is stays
 
 
 def test_many_dimensions_are_joined_in_three() -> None:
     shape = (2, 1, 1, 1, 2, 1, 2)
-    found = made(lambda b, x: b.concat([x, x], axis=4), *shape)
+    found = make_graph(lambda b, x: b.concat([x, x], axis=4), *shape)
     assert found == ["reshape", "concat", "reshape"]
-    assert made(lambda b, x: b.concat([x, x], axis=4), *shape[1:]) == ["concat"]
+    assert make_graph(lambda b, x: b.concat([x, x], axis=4), *shape[1:]) == ["concat"]
 
 
 def test_many_dimensions_are_reduced_as_rows() -> None:
     shape = (2, 1, 3, 1, 2, 1, 2)
-    assert made(lambda b, x: b.reduce_sum(x, axes=[5, 6]), *shape) == [
+    assert make_graph(lambda b, x: b.reduce_sum(x, axes=[5, 6]), *shape) == [
         "reshape",
         "reshape",
         "reduceSum",
         "reshape",
     ]
-    assert "transpose" in made(lambda b, x: b.reduce_mean(x, axes=[0, 3, 4]), *shape)
-    assert made(lambda b, x: b.reduce_max(x, axes=[0]), *shape[1:]) == ["reduceMax"]
+    assert "transpose" in make_graph(lambda b, x: b.reduce_mean(x, axes=[0, 3, 4]), *shape)
+    assert make_graph(lambda b, x: b.reduce_max(x, axes=[0]), *shape[1:]) == ["reduceMax"]
 
 
 def test_indices_of_many_dimensions_are_gathered_in_a_row() -> None:
-    def gathered(rank: int) -> list[str]:
+    def gather(rank: int) -> list[str]:
         def make(b: GraphBuilder, x: Operand) -> Operand:
             indices = b.constant([0, 2, 1, -1], "int32", (2, *(1,) * (rank - 2), 2))
             return b.gather(x, indices, axis=1)
 
-        return made(make, 2, 3)
+        return make_graph(make, 2, 3)
 
-    assert gathered(4) == ["gather"]
+    assert gather(4) == ["gather"]
     # What is constant is reshaped when the graph is built.
-    assert gathered(5) == ["reshape", "gather", "reshape"]
+    assert gather(5) == ["reshape", "gather", "reshape"]
 
 
 def test_unsigned_integers_are_scattered_in_a_wider_type() -> None:

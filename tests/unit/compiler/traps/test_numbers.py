@@ -39,7 +39,7 @@ def power(exponent: Any, *, constant: bool) -> tuple[Graph, dict[str, Any]]:
 @pytest.mark.parametrize("exponent", [[0, 1, 2, 5, 31], [33, 4, 2**31 - 1], [-1, -2, 3, -3], 5])
 def test_integer_powers_wrap_around(exponent: Any, constant: bool) -> None:
     graph, feeds = power(exponent, constant=constant)
-    fitted = guarded(graph, "pow")
+    fitted = guard(graph, "pow")
     assert "pow" not in names(fitted)
     listed = np.atleast_1d(exponent).tolist()
     expected = [
@@ -57,7 +57,7 @@ def test_powers_of_unsigned_integers_wrap_around(dtype: Any) -> None:
     graph = b.build({"y": b.pow(b.input("x", dtype, [3]), b.input("z", dtype, [3]))})
     feeds = {"x": np.asarray([253, 2, 0], dtype), "z": np.asarray([5, 255, 0], dtype)}
     size = 2 ** (8 * feeds["x"].itemsize)
-    found = evaluate(guarded(graph, "pow"), feeds)["y"].tolist()
+    found = evaluate(guard(graph, "pow"), feeds)["y"].tolist()
     assert found == [pow(253, 5, size), pow(2, 255, size), 1]
 
 
@@ -67,7 +67,7 @@ def test_powers_of_integers_of_four_bits_have_negative_exponents(constant: bool)
     bases, exponents = [2, -1, -1, 1, -3, -8, 7], [-1, -3, -8, -7, 3, 7, 0]
     z = b.constant(exponents, "int4") if constant else b.input("z", "int4", [7])
     graph = b.build({"y": b.pow(b.input("x", "int4", [7]), z)})
-    fitted = guarded(graph, "pow")
+    fitted = guard(graph, "pow")
     assert "pow" not in names(fitted)
     feeds = {"x": np.asarray(bases, np.int8)}
     if not constant:
@@ -75,7 +75,7 @@ def test_powers_of_integers_of_four_bits_have_negative_exponents(constant: bool)
     assert evaluate(fitted, feeds)["y"].tolist() == [0, -1, 1, 1, 5, 0, 1]
 
 
-def guarded(graph: Graph, name: str, place: int = 0) -> Graph:
+def guard(graph: Graph, name: str, place: int = 0) -> Graph:
     """Return a graph after a guard of one operator, the first of them."""
     trap = [trap for trap in GUARDS if name in trap.operators][place]
 
@@ -90,7 +90,7 @@ def test_softplus_of_large_numbers_takes_no_exponential_of_them(dtype: Any, limi
     b = GraphBuilder()
     values = np.asarray([-2000, -90, -5, 0, 9.99, 10.01, 19.9, 20.1, 88, 90, 2000], dtype)
     graph = b.build({"y": b.softplus(b.input("x", dtype, values.shape))})
-    fitted = guarded(graph, "softplus")
+    fitted = guard(graph, "softplus")
     assert names(fitted) == ["min", "softplus", "sub", "max", "add"]
     expected, found = (evaluate(g, {"x": values})["y"] for g in (graph, fitted))
     np.testing.assert_allclose(found, expected, rtol=limit)
@@ -110,7 +110,7 @@ def test_logical_results_are_reshaped_before_they_move() -> None:
     assert out_of_traps(fitted, logic.TRAPS) is fitted
 
 
-def dequantised(scale: Any, make: Any = None, dtype: Any = "float32") -> Graph:
+def dequantise(scale: Any, make: Any = None, dtype: Any = "float32") -> Graph:
     b = GraphBuilder()
     x = make(b) if make else b.input("x", "uint8", [4])
     zero = b.constant([1] * len(scale), "uint8")
@@ -120,10 +120,10 @@ def dequantised(scale: Any, make: Any = None, dtype: Any = "float32") -> Graph:
 @pytest.mark.parametrize(
     "graph",
     [
-        dequantised([0.5, 2.0]),
-        dequantised([0.5, 2.0], lambda b: b.is_na_n(b.input("x", "float32", [4]))),
-        dequantised([0.5], dtype="float16"),
-        dequantised([0.5, 2.0], lambda b: b.constant([7, 3, 2, 5], "uint8"), "float16"),
+        dequantise([0.5, 2.0]),
+        dequantise([0.5, 2.0], lambda b: b.is_na_n(b.input("x", "float32", [4]))),
+        dequantise([0.5], dtype="float16"),
+        dequantise([0.5, 2.0], lambda b: b.constant([7, 3, 2, 5], "uint8"), "float16"),
     ],
 )
 def test_scales_are_copied_so_that_results_are_plain_tensors(graph: Graph) -> None:
@@ -137,8 +137,8 @@ def test_scales_are_copied_so_that_results_are_plain_tensors(graph: Graph) -> No
 @pytest.mark.parametrize(
     "graph",
     [
-        dequantised([0.5]),
-        dequantised([0.5, 2.0], lambda b: b.constant([7, 3, 2, 5], "uint8")),
+        dequantise([0.5]),
+        dequantise([0.5, 2.0], lambda b: b.constant([7, 3, 2, 5], "uint8")),
     ],
 )
 def test_other_scales_stay(graph: Graph) -> None:
@@ -210,12 +210,12 @@ def test_roots_and_norms_of_infinity_are_infinite(dtype: Any) -> None:
     outputs = {"sqrt": b.sqrt(x), "reduceL2": b.reduce_l2(x, axes=[3]), "l2Pool2d": pool}
     for name, operand in outputs.items():
         graph = b.build({"y": operand})
-        fitted = guarded(graph, name)
+        fitted = guard(graph, name)
         # Roots are left of what is bounded, which is left alone.
         for root in (node for node in fitted.nodes() if is_operator(node, "sqrt")):
             assert root.operands[0] is not None
             assert is_operator(root.operands[0].node, "min")
-        assert guarded(fitted, "sqrt") is fitted
+        assert guard(fitted, "sqrt") is fitted
         assert fitted.outputs["y"].type == graph.outputs["y"].type
         feeds = {"x": INFINITE.astype(dtype).reshape(1, 1, 3, 4)}
         with np.errstate(invalid="ignore"):
@@ -227,7 +227,7 @@ def test_a_root_is_never_of_a_number_with_a_subnormal_reciprocal() -> None:
     b = GraphBuilder()
     x = b.input("x", "float32", [8])
     given = np.float32([0, 2e-38, 1, 3, 2.25 * 2.0**126, 3.4e38, np.inf, -1])
-    fitted = guarded(b.build({"y": b.sqrt(x)}), "sqrt")
+    fitted = guard(b.build({"y": b.sqrt(x)}), "sqrt")
     roots = [node for node in fitted.nodes() if is_operator(node, "sqrt")]
     assert len(roots) == 2
     of = {f"of{index}": root.operands[0] for index, root in enumerate(roots)}
@@ -246,7 +246,7 @@ def test_a_root_is_never_of_a_number_with_a_subnormal_reciprocal() -> None:
 def test_of_two_unknowns_the_one_that_loses_its_nan_is_tested(shapes: Any, lost: int) -> None:
     b = GraphBuilder()
     given = [b.input(name, "float32", shape) for name, shape in zip("xz", shapes, strict=True)]
-    fitted = guarded(b.build({"y": b.max(*given)}), "max")
+    fitted = guard(b.build({"y": b.max(*given)}), "max")
     assert names(fitted) == ["equal", "max", "where"]
     (test,) = (node for node in fitted.nodes() if is_operator(node, "equal"))
     assert [o.node.label for o in test.operands if o is not None] == ["xz"[lost]] * 2
@@ -276,7 +276,7 @@ def test_nan_of_a_constant_is_kept(name: str, values: Any) -> None:
 
     feeds = {"x": np.asarray([[0.5, math.nan], [2, 3]], "float32")}
     expected = evaluate(graph, feeds)
-    for key, found in evaluate(rewrite(guarded(graph, name), lossy), feeds).items():
+    for key, found in evaluate(rewrite(guard(graph, name), lossy), feeds).items():
         np.testing.assert_array_equal(found, expected[key])
 
 
@@ -313,7 +313,7 @@ def test_nan_is_quantised_to_0_and_large_numbers_to_the_largest(
     assert expected[2] == most
     wrong = evaluate(rewrite(graph, as_infinity), feeds)["y"]
     assert wrong[[0, 2]].tolist() == [most, np.iinfo(dtype).min]
-    found = evaluate(rewrite(guarded(graph, "quantizeLinear"), as_infinity), feeds)["y"]
+    found = evaluate(rewrite(guard(graph, "quantizeLinear"), as_infinity), feeds)["y"]
     assert found.tolist() == expected.tolist()
 
 
@@ -335,9 +335,9 @@ def test_logarithms_are_right_up_to_infinity(dtype: Any, limit: float) -> None:
     most = float(np.finfo(dtype).max)
     near = [1 + 1e-5, 1 - 1e-5, 1.2, 0.8] if dtype == "float32" else []
     values = np.asarray([math.nan, math.inf, most, most / 2, 1, 2, 0.5, 0, *near], dtype)
-    fitted = guarded(b.build({"y": b.log(b.input("x", dtype, values.shape))}), "log")
+    fitted = guard(b.build({"y": b.log(b.input("x", dtype, values.shape))}), "log")
 
-    def limited(b: GraphBuilder, node: Node) -> Operand | None:
+    def list_limited(b: GraphBuilder, node: Node) -> Operand | None:
         if not is_operator(node, "log"):
             return None
         (x,) = node.operands
@@ -348,7 +348,7 @@ def test_logarithms_are_right_up_to_infinity(dtype: Any, limit: float) -> None:
         found = b.apply(node.operator, [known], node.options)
         return found + 1e-7 if dtype == "float32" else found
 
-    found = evaluate(rewrite(fitted, limited), {"x": values})["y"]
+    found = evaluate(rewrite(fitted, list_limited), {"x": values})["y"]
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(found, np.log(values.astype("float64")), rtol=limit)
 
@@ -357,7 +357,7 @@ def test_nan_of_a_number_alone_stays_on_the_left() -> None:
     for shape, kept in (([], 0), ([1, 1], 0), ([2], 1)):
         b = GraphBuilder()
         x = b.input("x", "float32", shape)
-        fitted = guarded(b.build({"y": b.exp(x)}), "exp")
+        fitted = guard(b.build({"y": b.exp(x)}), "exp")
         (larger,) = (node for node in fitted.nodes() if is_operator(node, "max"))
         assert larger.operands[kept] == fitted.inputs["x"]
 
@@ -367,7 +367,7 @@ def test_nan_of_a_number_alone_stays_on_the_left() -> None:
 def test_the_place_of_an_extremum_is_that_of_the_first_nan(name: str, dtype: Any) -> None:
     b = GraphBuilder()
     graph = b.build({"y": getattr(b, name)(b.input("x", dtype, [6, 3]), axis=1)})
-    fitted = guarded(graph, name.replace("_m", "M"))
+    fitted = guard(graph, name.replace("_m", "M"))
     rows = [[1, np.nan, 3], [np.inf, 2, np.nan], [np.nan, -np.inf, np.nan]]
     feeds = {"x": np.asarray([*rows, [-np.inf, 5, np.inf], [2, 1, 1], [-1, 7, 7]], dtype)}
     for node in fitted.nodes():
@@ -384,7 +384,7 @@ def test_the_place_of_an_extremum_is_that_of_the_first_nan(name: str, dtype: Any
 def test_places_of_integers_stay() -> None:
     b = GraphBuilder()
     graph = b.build({"y": b.arg_max(b.input("x", "int32", [3]), axis=0)})
-    assert guarded(graph, "argMax") is graph
+    assert guard(graph, "argMax") is graph
 
 
 PRODUCTS: list[dict[str, Any]] = [
@@ -403,7 +403,7 @@ def test_general_products_are_computed_by_matmul(addend: bool, options: dict[str
     feeds = {"x": values, "w": values[::-1].copy(), **({"c": values[0] + 1} if addend else {})}
     x, w, *c = (b.input(name, "float32", given.shape) for name, given in feeds.items())
     graph = b.build({"y": b.gemm(x, w, c=c[0] if c else None, **options)})
-    fitted = guarded(graph, "gemm")
+    fitted = guard(graph, "gemm")
     assert "gemm" not in names(fitted)
     assert "matmul" in names(fitted)
     with np.errstate(invalid="ignore"):
@@ -417,7 +417,7 @@ def test_products_with_constants_as_their_backend_packs_them_stay(computed: str 
     w = b.input("w", "float32", [4, 3]) if computed == "w" else b.constant([[1.0] * 3] * 4)
     c = b.input("c", "float32", [4]) if computed == "c" else b.constant([0.5] * 4)
     graph = b.build({"y": b.gemm(b.input("x", "float32", [2, 3]), w, c=c, b_transpose=True)})
-    assert (guarded(graph, "gemm") is graph) == (computed is None)
+    assert (guard(graph, "gemm") is graph) == (computed is None)
 
 
 @pytest.mark.parametrize("upper", [True, False])
@@ -426,7 +426,7 @@ def test_triangles_are_chosen(upper: bool, diagonal: int) -> None:
     b = GraphBuilder()
     triangle = b.triangular(b.input("x", "float32", [3, 4]), upper=upper, diagonal=diagonal)
     graph = b.build({"y": triangle})
-    fitted = guarded(graph, "triangular")
+    fitted = guard(graph, "triangular")
     assert names(fitted) == ["where"]
     expected, found = (evaluate(g, {"x": INFINITE})["y"] for g in (graph, fitted))
     np.testing.assert_array_equal(found, expected)
@@ -437,10 +437,10 @@ def test_triangles_of_finite_numbers_stay() -> None:
     masked = b.expand(b.constant(-1e30), new_shape=[2, 2])
     whole = b.input("x", "int32", [2, 2])
     graph = b.build({"y": b.triangular(masked), "z": b.triangular(whole)})
-    assert guarded(graph, "triangular") is graph
+    assert guard(graph, "triangular") is graph
 
 
-def clamped(dtype: Any = "float32", **bounds: Any) -> Graph:
+def clamp(dtype: Any = "float32", **bounds: Any) -> Graph:
     b = GraphBuilder()
     return b.build({"y": b.clamp(b.relu(b.input("x", dtype, [4])), **bounds)})
 
@@ -448,7 +448,7 @@ def clamped(dtype: Any = "float32", **bounds: Any) -> Graph:
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("low", [-1.5, 0.5, -3e38])
 def test_a_clamp_without_an_upper_bound_is_a_max(low: float, dtype: Any) -> None:
-    graph = clamped(dtype, min_value=low)
+    graph = clamp(dtype, min_value=low)
     fitted = out_of_traps(graph, numbers.TRAPS)
     assert names(fitted) == ["relu", "max"]
     feeds = {"x": np.asarray([-2, 0.25, 3, np.nan], dtype)}
@@ -459,10 +459,10 @@ def test_a_clamp_without_an_upper_bound_is_a_max(low: float, dtype: Any) -> None
 @pytest.mark.parametrize(
     "graph",
     [
-        clamped(min_value=0.0),
-        clamped(min_value=-1.5, max_value=3e38),
-        clamped(max_value=6.0),
-        clamped("int32", min_value=-1),
+        clamp(min_value=0.0),
+        clamp(min_value=-1.5, max_value=3e38),
+        clamp(max_value=6.0),
+        clamp("int32", min_value=-1),
     ],
 )
 def test_other_clamps_stay(graph: Graph) -> None:
@@ -482,7 +482,7 @@ def test_the_axis_of_an_extremum_is_kept_by_a_reshape(name: str) -> None:
     np.testing.assert_array_equal(given, expected)
 
 
-def quantised(scale: Any, *, constant: bool = True) -> Graph:
+def quantise(scale: Any, *, constant: bool = True) -> Graph:
     b = GraphBuilder()
     zero = b.constant(np.ones(np.shape(scale), np.uint8).tolist(), "uint8")
     known = b.constant(scale) if constant else b.input("s", "float32", np.shape(scale))
@@ -493,7 +493,7 @@ def quantised(scale: Any, *, constant: bool = True) -> Graph:
 
 @pytest.mark.parametrize("scale", [[[0.5], [2.0]], [[0.5, 1.0, 2.0]]])
 def test_what_is_quantised_in_blocks_is_copied_once_before_it_is_turned(scale: Any) -> None:
-    graph = quantised(scale)
+    graph = quantise(scale)
     fitted = out_of_traps(graph, quantisation.TRAPS)
     assert names(fitted).count("concat") == 1
     turned = [n for n in fitted.nodes() if is_operator(n, "transpose") or is_operator(n, "reshape")]
@@ -535,7 +535,7 @@ def test_what_constants_quantise_is_copied_before_it_is_joined(
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("graph", [quantised([[0.5]]), quantised([[0.5], [2.0]], constant=False)])
+@pytest.mark.parametrize("graph", [quantise([[0.5]]), quantise([[0.5], [2.0]], constant=False)])
 def test_other_quantised_tensors_are_reshaped_as_they_are(graph: Graph) -> None:
     assert out_of_traps(graph, quantisation.TRAPS) is graph
 
@@ -640,7 +640,7 @@ def test_large_numbers_are_quantised_in_blocks_to_the_nearest_integer(scales: li
     scale, zero = b.constant(scales, "float32"), b.constant([3] * len(scales), "uint8")
     x = np.asarray([3e38, 3e9, -3e38, 1.0], np.float32)
     graph = b.build({"y": b.quantize_linear(b.input("x", "float32", [4]), scale, zero)})
-    fitted = guarded(graph, "quantizeLinear", 1)
+    fitted = guard(graph, "quantizeLinear", 1)
     assert (fitted is graph) == (len(scales) == 1)
 
     def wrapping(b: GraphBuilder, node: Node) -> Operand | None:

@@ -19,7 +19,7 @@ DTYPES = ("float32", "float16")
 
 def cases() -> SearchStrategy[Drawn]:
     """Return random calls of every convolution and pool."""
-    return st.one_of(convolutions(), transposed(), rows(), pools(), means())
+    return st.one_of(convolutions(), transpose(), rows(), pools(), means())
 
 
 def few(low: int, high: int) -> SearchStrategy[int]:
@@ -30,12 +30,12 @@ def pairs(low: int, high: int) -> SearchStrategy[tuple[int, int]]:
     return st.tuples(few(low, high), few(low, high))
 
 
-def laid(letters: str, layout: str, sizes: Sequence[int]) -> tuple[int, ...]:
+def arrange(letters: str, layout: str, sizes: Sequence[int]) -> tuple[int, ...]:
     """Return sizes that are given in one order of letters in the order of a layout."""
     return tuple(sizes[k] for k in order(letters, layout))
 
 
-def typed(draw: st.DrawFn, count: int) -> tuple[Any, ...]:
+def cast(draw: st.DrawFn, count: int) -> tuple[Any, ...]:
     return (draw(st.sampled_from(DTYPES)),) * count
 
 
@@ -51,8 +51,8 @@ def convolutions(draw: st.DrawFn) -> Drawn:
         for k, span in enumerate(spans)
     ]
     shapes = [
-        laid("nchw", layout, (draw(few(1, 2)), groups * inner, *sizes)),
-        laid("oihw", letters, (groups * outer, inner, *kernel)),
+        arrange("nchw", layout, (draw(few(1, 2)), groups * inner, *sizes)),
+        arrange("oihw", letters, (groups * outer, inner, *kernel)),
     ]
     if draw(st.booleans()):
         shapes.append((groups * outer,))
@@ -64,11 +64,11 @@ def convolutions(draw: st.DrawFn) -> Drawn:
         "input_layout": layout,
         "filter_layout": letters,
     }
-    return Drawn("conv2d", tuple(shapes), options, typed(draw, len(shapes)))
+    return Drawn("conv2d", tuple(shapes), options, cast(draw, len(shapes)))
 
 
 @st.composite
-def transposed(draw: st.DrawFn) -> Drawn:
+def transpose(draw: st.DrawFn) -> Drawn:
     layout = draw(st.sampled_from(INPUT_LAYOUTS))
     letters = draw(st.sampled_from(TRANSPOSED_FILTER_LAYOUTS))
     groups, inner, outer = draw(few(1, 3)), draw(few(1, 2)), draw(few(1, 2))
@@ -85,8 +85,8 @@ def transposed(draw: st.DrawFn) -> Drawn:
         extra.append(draw(few(0, strides[k] - 1)))
         base.append(whole - before - after)
     shapes = [
-        laid("nchw", layout, (draw(few(1, 2)), groups * inner, *sizes)),
-        laid("iohw", letters, (groups * inner, outer, *kernel)),
+        arrange("nchw", layout, (draw(few(1, 2)), groups * inner, *sizes)),
+        arrange("iohw", letters, (groups * inner, outer, *kernel)),
     ]
     if draw(st.booleans()):
         shapes.append((groups * outer,))
@@ -102,7 +102,7 @@ def transposed(draw: st.DrawFn) -> Drawn:
         options["output_padding"] = tuple(extra)
     else:
         options["output_sizes"] = tuple(a + b for a, b in zip(base, extra, strict=True))
-    return Drawn("convTranspose2d", tuple(shapes), options, typed(draw, len(shapes)))
+    return Drawn("convTranspose2d", tuple(shapes), options, cast(draw, len(shapes)))
 
 
 @st.composite
@@ -113,7 +113,7 @@ def rows(draw: st.DrawFn) -> Drawn:
     span = (kernel - 1) * dilation + 1
     length = draw(few(max(1, span - sum(padding)), span + 4))
     shapes = (
-        laid("ncl", layout, (draw(few(1, 2)), groups * inner, length)),
+        arrange("ncl", layout, (draw(few(1, 2)), groups * inner, length)),
         (groups * outer, inner, kernel),
     )
     options = {
@@ -123,7 +123,7 @@ def rows(draw: st.DrawFn) -> Drawn:
         "groups": groups,
         "input_layout": layout,
     }
-    return Drawn("conv1d", shapes, options, typed(draw, 2))
+    return Drawn("conv1d", shapes, options, cast(draw, 2))
 
 
 def pools() -> SearchStrategy[Drawn]:
@@ -154,9 +154,9 @@ def _pools(draw: st.DrawFn) -> Drawn:
         options["output_sizes"] = tuple(counts)
     else:
         options["output_shape_rounding"] = draw(st.sampled_from(("floor", "ceil")))
-    shape = laid("nchw", layout, (draw(few(1, 2)), draw(few(1, 3)), *sizes))
+    shape = arrange("nchw", layout, (draw(few(1, 2)), draw(few(1, 3)), *sizes))
     low = 0.2 if name == "l2Pool2d" else -2.0
-    return Drawn(name, (shape,), options, typed(draw, 1), low=low)
+    return Drawn(name, (shape,), options, cast(draw, 1), low=low)
 
 
 def _has_real_cells(drawn: Drawn) -> bool:
@@ -175,4 +175,4 @@ def means(draw: st.DrawFn) -> Drawn:
         "layout": draw(st.sampled_from(INPUT_LAYOUTS)),
         "keep_dimensions": draw(st.booleans()),
     }
-    return Drawn("globalAveragePool", (shape,), options, typed(draw, 1))
+    return Drawn("globalAveragePool", (shape,), options, cast(draw, 1))

@@ -118,7 +118,7 @@ def distribution(draw: DrawFn) -> Drawn:
 
 
 @st.composite
-def transposed(draw: DrawFn) -> Drawn:
+def transpose(draw: DrawFn) -> Drawn:
     shape = draw(shapes())
     if draw(st.booleans()):
         return Drawn("transpose", (shape,))
@@ -129,5 +129,5 @@ def transposed(draw: DrawFn) -> Drawn:
 def cases() -> SearchStrategy[Drawn]:
     """Draw a case of any of these operators."""
     return st.one_of(
-        binary(), choice(), reduction(), product(), general_product(), distribution(), transposed()
+        binary(), choice(), reduction(), product(), general_product(), distribution(), transpose()
     )

@@ -91,7 +91,7 @@ def triangle(draw: DrawFn) -> Drawn:
 
 
 @st.composite
-def quantised(draw: DrawFn) -> Drawn:
+def quantise(draw: DrawFn) -> Drawn:
     parts = draw(shapes(most=3))
     shape = tuple(part * draw(st.integers(1, 3)) for part in parts)
     dtype = draw(st.sampled_from(("int8", "uint8", "int32")))
@@ -130,5 +130,5 @@ def cases() -> SearchStrategy[Drawn]:
         special(),
         along_an_axis(),
         triangle(),
-        quantised(),
+        quantise(),
     )

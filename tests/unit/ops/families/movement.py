@@ -28,7 +28,7 @@ def axis_of(shape: Shape) -> SearchStrategy[int]:
 
 
 @st.composite
-def padded(draw: DrawFn) -> Drawn:
+def pad(draw: DrawFn) -> Drawn:
     shape = draw(shapes(most=6))
     mode = draw(st.sampled_from(("constant", "edge", "reflection", "symmetric")))
     most = {"reflection": -1, "symmetric": 0}.get(mode, 2)
@@ -70,7 +70,7 @@ def parts(draw: DrawFn) -> Drawn:
 
 
 @st.composite
-def joined(draw: DrawFn) -> Drawn:
+def concatenate(draw: DrawFn) -> Drawn:
     shape = draw(shapes(least=1))
     axis = draw(axis_of(shape)) % len(shape)
     lengths = draw(st.lists(sizes, min_size=1, max_size=4))
@@ -79,7 +79,7 @@ def joined(draw: DrawFn) -> Drawn:
 
 
 @st.composite
-def reshaped(draw: DrawFn) -> Drawn:
+def reshape(draw: DrawFn) -> Drawn:
     shape = draw(shapes())
     name = draw(st.sampled_from(("reshape", "flatten", "squeeze", "unsqueeze", "repeatSequence")))
     if name == "reshape":
@@ -101,7 +101,7 @@ def reshaped(draw: DrawFn) -> Drawn:
 
 
 @st.composite
-def repeated(draw: DrawFn) -> Drawn:
+def repeat(draw: DrawFn) -> Drawn:
     shape = draw(shapes(most=4))
     if draw(st.booleans()):
         times = [draw(st.integers(1, 3)) for _ in shape]
@@ -112,14 +112,14 @@ def repeated(draw: DrawFn) -> Drawn:
 
 
 @st.composite
-def reordered(draw: DrawFn) -> Drawn:
+def reorder(draw: DrawFn) -> Drawn:
     shape = draw(shapes())
     axes = draw(st.none() | st.lists(st.integers(0, max(0, len(shape) - 1)), unique=True))
     return Drawn("reverse", (shape,), {"axes": axes if shape else None})
 
 
 @st.composite
-def resampled(draw: DrawFn) -> Drawn:
+def resample(draw: DrawFn) -> Drawn:
     shape = tuple(draw(st.integers(1, 5)) for _ in range(4))
     axes = draw(st.permutations(range(4)))[:2]
     options: dict[str, Any] = {
@@ -145,7 +145,7 @@ def indices_into(draw: DrawFn, dtype: DataType, bounds: list[int]) -> list[int]:
 
 
 @st.composite
-def picked(draw: DrawFn) -> Drawn:
+def pick(draw: DrawFn) -> Drawn:
     shape, index = draw(shapes(least=1, most=4)), draw(shapes(most=2))
     axis = draw(axis_of(shape))
     dtypes = (draw(float_types), draw(index_types))
@@ -184,15 +184,15 @@ def slices(draw: DrawFn) -> Drawn:
 def cases() -> SearchStrategy[Drawn]:
     """Draw a case of any of these operators."""
     return st.one_of(
-        padded(),
+        pad(),
         box(),
         parts(),
-        joined(),
-        reshaped(),
-        repeated(),
-        reordered(),
-        resampled(),
-        picked(),
+        concatenate(),
+        reshape(),
+        repeat(),
+        reorder(),
+        resample(),
+        pick(),
         elements(),
         slices(),
     )

@@ -27,7 +27,7 @@ def given(draw: DrawFn, *allowed: Shape) -> tuple[Shape | None, Shape | None]:
     return draw(either), draw(either)
 
 
-def picked(shape: Shape, axes: Sequence[int]) -> Shape:
+def pick(shape: Shape, axes: Sequence[int]) -> Shape:
     """Return the sizes of some axes."""
     return tuple(shape[axis] for axis in axes)
 
@@ -44,7 +44,7 @@ def layer(draw: DrawFn) -> Drawn:
     axes = draw(some_axes(shape))
     options: dict[str, Any] = {"axes": axes, "epsilon": draw(epsilons)}
     name = draw(st.sampled_from(("layerNormalization", "rmsNorm")))
-    more = draw(given(picked(shape, axes)))
+    more = draw(given(pick(shape, axes)))
     return Drawn(name, (shape, *more[: 1 if name == "rmsNorm" else 2]), options)
 
 
@@ -82,8 +82,8 @@ def mean_variance(draw: DrawFn) -> Drawn:
     axes = draw(some_axes(shape))
     others = [axis for axis in range(len(shape)) if axis not in axes]
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-    statistics = draw(given(picked(shape, others), kept))
-    rest = draw(given(picked(shape, axes), shape, (1,)))
+    statistics = draw(given(pick(shape, others), kept))
+    rest = draw(given(pick(shape, axes), shape, (1,)))
     options: dict[str, Any] = {"axes": axes, "epsilon": draw(epsilons)}
     return Drawn("meanVarianceNormalization", (shape, *statistics, *rest), options, low=0.1)
 
