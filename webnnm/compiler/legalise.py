@@ -100,7 +100,7 @@ class Legaliser:
     def _copy_for_output(
         self, operand: Operand, used_as_output: set[Operand], trap: Trap | None
     ) -> tuple[str, Operand] | None:
-        """Return why a result cannot be an output, and a copy that can; None if nothing is why."""
+        """Return why a result cannot be an output, and a copy that can; None if it can."""
         b, node = operand.builder, operand.node
         with b.place(node.label, node.span):
             if not isinstance(node, OperatorNode):

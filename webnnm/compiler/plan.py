@@ -165,11 +165,11 @@ def operand_ids(call: Mapping[str, Any]) -> list[int]:
     return ids
 
 
-def rename_operands(call: Mapping[str, Any], new: Mapping[int, int]) -> dict[str, Any]:
+def rename_operands(call: Mapping[str, Any], new_ids: Mapping[int, int]) -> dict[str, Any]:
     """Return an operator with some tensors replaced by others: old number → new number."""
 
     def substitute(id: int | list[int]) -> Any:
-        return [substitute(item) for item in id] if isinstance(id, list) else new.get(id, id)
+        return [substitute(item) for item in id] if isinstance(id, list) else new_ids.get(id, id)
 
     references = {key: substitute(id) for key, id in call["references"].items()}
     operands = [substitute(id) for id in call["operands"]]

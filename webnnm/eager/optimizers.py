@@ -253,6 +253,6 @@ def _scalar(rate: float | Array, like: Array) -> Array:
 
 
 def _units(shape: Shape) -> tuple[int, ...]:
-    """Return the dimensions that count the units of a weight `[…, in, out]`, as `unit_axes`."""
+    """Return the unit dimensions of a weight `[…, in, out]`, as `find_unit_axes` does."""
     rank = len(shape)
     return product_units(rank, rank - 2) if rank > 1 else ()

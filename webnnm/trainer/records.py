@@ -37,7 +37,7 @@ class EpochRecorder:
     val_losses: Numbers = field(default_factory=Numbers)
     val_metrics: Numbers = field(default_factory=Numbers)
     phases: Numbers = field(default_factory=Numbers)
-    began: float = field(default_factory=time.perf_counter)
+    start: float = field(default_factory=time.perf_counter)
 
     def record(self, index: int) -> EpochRecord:
         """Return the record of one of the epochs, from 0."""
@@ -56,7 +56,7 @@ class EpochRecorder:
             math.fsum(losses.values()),
             losses,
             run.schedule.at(epoch * steps),
-            (time.perf_counter() - self.began) / self.epochs,
+            (time.perf_counter() - self.start) / self.epochs,
             math.fsum(self.val_losses.values()) if self.val_losses else None,
             val_losses=self.val_losses,
             val_metrics=self.val_metrics,

@@ -185,6 +185,6 @@ def find_origins(settings: Settings, rows: int) -> dict[str, str]:
     """
     origins = dict.fromkeys(HYPERPARAMETERS, "default")
     origins |= dict.fromkeys(OPTIMIZER_SETTINGS, f"default of {settings.optimizer}")
-    if rows:  # as `automatic.by_rows` has it
+    if rows:  # as `automatic.complete_settings` has it
         origins["epochs"] = f"default for {rows:,} rows"
     return origins | dict.fromkeys(settings.explicit, "given")

@@ -25,9 +25,9 @@ from webnnm.training.step_settings import MASK, TARGET
 
 PILOT_ROWS = 64
 TRIAL_STEPS = 3
-BATCHES = 8
+NORM_BATCHES = 8
 """Into how many batches the pilot rows are divided, to compare their gradients."""
-BUDGET = 2 * 10**7
+SEARCH_BUDGET = 2 * 10**7
 """The maximum of seeds times parameters."""
 TRIAL_PARAMETERS = 10**6
 """Larger models are evaluated without trial steps."""
@@ -105,7 +105,7 @@ def seeds_within_budget(seeds: int, parameters: int) -> int:
     >>> seeds_within_budget(50, 1_000), seeds_within_budget(50, 4_000_000)
     (50, 5)
     """
-    return min(seeds, max(1, BUDGET // parameters))
+    return min(seeds, max(1, SEARCH_BUDGET // parameters))
 
 
 async def scout(
@@ -181,11 +181,11 @@ class _SeedTrial:
         self._state = state
         self._step = step
         self._outputs = outputs
-        self._probe, self._initial = probe, draw
+        self._probe, self._initialiser = probe, draw
         self._owned: list[DeviceTensor | Executable] = [probe, draw]
         self._drawn: dict[str, DeviceTensor] = {}
         self._data: dict[str, DeviceTensor] = {}
-        self._bytes: dict[str, DeviceTensor] = {}
+        self._random_bytes: dict[str, DeviceTensor] = {}
         self._end_parameters: dict[str, DeviceTensor] = {}
         self._fixed: dict[str, DeviceTensor] = {}
         self._figures: list[DeviceTensor] = []
@@ -195,8 +195,8 @@ class _SeedTrial:
         """How many candidates to measure at a time; one if dispatches do not queue."""
         if not self._state.backend.dispatch_seconds:
             return 1
-        fit = PARAMETERS_PER_READ // max(1, self._state.parameters.count)
-        return max(1, min(MAX_PER_READ, fit))
+        limit = PARAMETERS_PER_READ // max(1, self._state.parameters.count)
+        return max(1, min(MAX_PER_READ, limit))
 
     @classmethod
     async def open(
@@ -243,7 +243,7 @@ class _SeedTrial:
             self._data = await tensors({n: t for n, t in inputs.items() if n in rows})
             for name, tensor in self._data.items():
                 backend.write(tensor, rows[name])
-            self._bytes = await tensors(self._initial.inputs)
+            self._random_bytes = await tensors(self._initialiser.inputs)
             current = {PARAMETER_PREFIX + name: t for name, t in parameters.tensors.items()}
             self._end_parameters = await tensors(outputs)
             tables = await tensors({str(k): figures for k in range(self.per_read)})
@@ -308,11 +308,11 @@ class _SeedTrial:
         The graph takes all pilot rows: a batch is repeated until they are as many, which leaves the
         mean gradient as it is.
         """
-        if pilots < 2 * BATCHES:
+        if pilots < 2 * NORM_BATCHES:
             return []
         norms: list[float] = []
-        for first in range(BATCHES):
-            batch = range(first, pilots, BATCHES)[: pilots // BATCHES]
+        for first in range(NORM_BATCHES):
+            batch = range(first, pilots, NORM_BATCHES)[: pilots // NORM_BATCHES]
             padded = [batch[k % len(batch)] for k in range(pilots)]
             for name, tensor in self._data.items():
                 self._state.backend.write(tensor, rows[name].rows(padded))
@@ -330,9 +330,9 @@ class _SeedTrial:
         data = draw_initial_bytes(
             seed, parameters.drawn, parameters.initialisers, Purpose.SCOUTING, number
         )
-        for name, tensor in self._bytes.items():
+        for name, tensor in self._random_bytes.items():
             backend.write(tensor, data[name])
-        backend.dispatch(self._initial, self._bytes, self._drawn)
+        backend.dispatch(self._initialiser, self._random_bytes, self._drawn)
 
     def close(self) -> None:
         """Free what the seed search allocated on the device."""

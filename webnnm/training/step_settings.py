@@ -59,4 +59,4 @@ class StepSettings:
             DUE: self.update.accumulate > 1,
             EPOCH: self.epochs > 1,
         }
-        return tuple(name for name, read in is_read.items() if read)
+        return tuple(name for name, is_used in is_read.items() if is_used)

@@ -13,8 +13,8 @@ from webnnm.core.errors import DataError
 from webnnm.core.random import Purpose
 from webnnm.data.dataset import Dataset
 from webnnm.trainer.scout import (
-    BUDGET,
     PILOT_ROWS,
+    SEARCH_BUDGET,
     TRIAL_PARAMETERS,
     Candidate,
     sample_pilot_rows,
@@ -247,8 +247,8 @@ async def test_large_models_get_fewer_seeds_and_no_trial_steps() -> None:
 
 
 def test_the_budget_of_the_specification() -> None:
-    assert (BUDGET, TRIAL_PARAMETERS, PILOT_ROWS) == (2 * 10**7, 10**6, 64)
-    assert seeds_within_budget(9, BUDGET) == seeds_within_budget(9, 2 * BUDGET) == 1
+    assert (SEARCH_BUDGET, TRIAL_PARAMETERS, PILOT_ROWS) == (2 * 10**7, 10**6, 64)
+    assert seeds_within_budget(9, SEARCH_BUDGET) == seeds_within_budget(9, 2 * SEARCH_BUDGET) == 1
 
 
 @pytest.mark.alike
