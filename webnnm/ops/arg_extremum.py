@@ -18,7 +18,7 @@ from webnnm.ops.declare.operator import (
     no_gradient,
     sample,
 )
-from webnnm.ops.declare.padding import extremes, fill_padding, one_step
+from webnnm.ops.declare.padding import extremes, fill_padding, reduce_mask
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.reduce import infer_reduced_shape, layout_after_reduction
 
@@ -65,7 +65,7 @@ def _build(builder: Builder, layer: BuildView, *, largest: bool) -> LayoutTensor
     if role == "sequence" and source.mask is not None:
         low, high = extremes(x.dtype)
         x = fill_padding(builder, source, low if largest else high)
-        mask = one_step(builder, source.mask) if keep else None
+        mask = reduce_mask(builder, source.mask) if keep else None
     options = {
         "axis": source.position(role),
         "keep_dimensions": keep,

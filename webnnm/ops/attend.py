@@ -17,7 +17,7 @@ from webnnm.ops.declare.grid_positions import grid_sizes
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Option, sample
-from webnnm.ops.declare.padding import every, extremes, lengths, valid
+from webnnm.ops.declare.padding import all_valid, extremes, is_valid, lengths
 from webnnm.ops.declare.relative import MAX_DISTANCE
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor, TensorType
 from webnnm.ops.declare.token_cache import token_cache
@@ -335,7 +335,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     result = queries.with_tensor(result).canonical()
     if queries.mask is None and keys.mask is not None and keys.sequence == queries.sequence:
         # Queries without padding must not take over that of keys whose sequence has the same name.
-        mask = every(b, keys.mask.shape[0], result.size("sequence"))
+        mask = all_valid(b, keys.mask.shape[0], result.size("sequence"))
         return replace(result, mask=mask)
     return result
 
@@ -358,7 +358,7 @@ def _mask_scores(
         scores = scores + b.cast(later, type="float32") * MASKED["float32"]
     if keys.mask is None:
         return scores
-    seen = b.reshape(valid(b, keys.mask), new_shape=(batch, *middle, 1, tokens))
+    seen = b.reshape(is_valid(b, keys.mask), new_shape=(batch, *middle, 1, tokens))
     return b.where(seen, scores, b.constant(extremes("float32")[0], "float32"))
 
 

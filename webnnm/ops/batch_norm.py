@@ -26,7 +26,7 @@ from webnnm.ops.declare.normalising import (
     to_float32,
 )
 from webnnm.ops.declare.operator import AnyOperator, Composite, Option, Slot, sample
-from webnnm.ops.declare.padding import align_rows, column
+from webnnm.ops.declare.padding import align_rows, as_column
 from webnnm.ops.declare.rules import same_shape
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 
@@ -151,7 +151,7 @@ def _batch_statistics(b: Builder, layer: BuildView, axis: int) -> _Statistics:
     size: Any = b.constant(float(count(x.shape[k] for k in others)), "float32")
     weights: Any = None
     if source.mask is not None:
-        counted = source.mask if layer.rows is None else source.mask * column(b, layer.rows)
+        counted = source.mask if layer.rows is None else source.mask * as_column(b, layer.rows)
         weights = align_rows(b, counted, source)
         cells = count(source.mask.shape)
         # A batch may be all padding: its statistics are 0, not 0/0.

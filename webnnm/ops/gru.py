@@ -19,16 +19,16 @@ from webnnm.ops.declare.recurrent import (
     activations,
     backwards,
     covers,
+    emit_loops,
     functions,
     last_states,
-    loops,
-    of_direction,
-    parts,
     project_inputs,
     require_shapes,
-    run,
+    run_steps,
     sequence,
     slot,
+    split_equally,
+    take_direction,
     zeros,
 )
 from webnnm.ops.declare.recurrent_layer import (
@@ -83,7 +83,7 @@ class _Recurrence(NamedTuple):
         product = self._product(b, hidden, 0)
         sums, fresh = b.split(entering, splits=cuts, axis=1)
         recurrent, behind = b.split(product, splits=cuts, axis=1) if after else (product, None)
-        gates = parts(b, gate(sums + recurrent), GATES - 1, 1)
+        gates = split_equally(b, gate(sums + recurrent), GATES - 1, 1)
         z, r = (gates[self.layout.index(letter)] for letter in "zr")
         again = self._product(b, r * hidden, 1) if behind is None else r * behind
         return z * hidden + (1 - z) * candidate(fresh + again)
@@ -155,16 +155,16 @@ def _decompose(
     runs: list[list[tuple[Tensor]]] = []
     inputs = project_inputs(b, x, weight, bias)
     for number, backward in enumerate(backwards(direction)):
-        own = (of_direction(b, weights, number) for weights in (recurrent, recurrent_bias))
+        own = (take_direction(b, weights, number) for weights in (recurrent, recurrent_bias))
         unit = _recurrence(b, *own, **options)
-        first = (zeros(b, x, state[1:]) if hidden is None else of_direction(b, hidden, number),)
+        first = (zeros(b, x, state[1:]) if hidden is None else take_direction(b, hidden, number),)
 
         def step(
             entering: Tensor, states: tuple[Any, ...], unit: _Recurrence = unit
         ) -> tuple[Tensor]:
             return (unit.step(b, entering, states[0]),)
 
-        runs.append(run(b, inputs[number], first, step, backward=backward, lengths=lengths))
+        runs.append(run_steps(b, inputs[number], first, step, backward=backward, lengths=lengths))
     final = last_states(b, runs, direction)
     return (*final, sequence(b, runs)) if return_sequence else tuple(final)
 
@@ -188,7 +188,7 @@ def _stablehlo(
         rest = {"bias": bias, "recurrent_bias": recurrent_bias, "hidden_size": None}
         return b.gru_cell(x, weight, recurrent, state, **rest, **rules)
 
-    return loops(h, step, x, weights, [hidden], **options)
+    return emit_loops(h, step, x, weights, [hidden], **options)
 
 
 SLOTS = (

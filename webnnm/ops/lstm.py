@@ -19,16 +19,16 @@ from webnnm.ops.declare.recurrent import (
     activations,
     backwards,
     covers,
+    emit_loops,
     functions,
     last_states,
-    loops,
-    of_direction,
-    parts,
     project_inputs,
     require_shapes,
-    run,
+    run_steps,
     sequence,
     slot,
+    split_equally,
+    take_direction,
     zeros,
 )
 from webnnm.ops.declare.recurrent_layer import (
@@ -83,7 +83,7 @@ class _Gates(NamedTuple):
             if letters in self.peepholes:
                 entering = entering + cell * self.peepholes[letters]
             value = (candidate if letters == "g" else gate)(entering)
-            values |= zip(letters, parts(b, value, len(letters), 1), strict=True)
+            values |= zip(letters, split_equally(b, value, len(letters), 1), strict=True)
         cell = values["f"] * cell + values["i"] * values["g"]
         return values["o"] * output(cell), cell
 
@@ -91,7 +91,7 @@ class _Gates(NamedTuple):
 def _gates(
     b: Builder, layout: str, activations: Sequence[str | Activation], peephole: Tensor | None
 ) -> _Gates:
-    weights = [] if peephole is None else parts(b, peephole, len(PEEPHOLES), 0)
+    weights = [] if peephole is None else split_equally(b, peephole, len(PEEPHOLES), 0)
     return _Gates(layout, functions(b, activations), dict(zip(PEEPHOLES, weights, strict=False)))
 
 
@@ -139,10 +139,10 @@ def _decompose(
     runs: list[list[tuple[Tensor, Tensor]]] = []
     inputs = project_inputs(b, x, weight, bias, recurrent_bias)
     for number, backward in enumerate(backwards(direction)):
-        matrix = transpose_matrices(b, of_direction(b, recurrent, number))
-        gates = _gates(b, layout, activations, of_direction(b, peephole, number))
+        matrix = transpose_matrices(b, take_direction(b, recurrent, number))
+        gates = _gates(b, layout, activations, take_direction(b, peephole, number))
         first = tuple(
-            zeros(b, x, state[1:]) if initial is None else of_direction(b, initial, number)
+            zeros(b, x, state[1:]) if initial is None else take_direction(b, initial, number)
             for initial in (hidden, cell)
         )
 
@@ -152,7 +152,7 @@ def _decompose(
             before, memory = states
             return gates.step(b, total + b.matmul(before, matrix), memory)
 
-        runs.append(run(b, inputs[number], first, step, backward=backward, lengths=lengths))
+        runs.append(run_steps(b, inputs[number], first, step, backward=backward, lengths=lengths))
     final = last_states(b, runs, direction)
     return (*final, sequence(b, runs)) if return_sequence else tuple(final)
 
@@ -175,7 +175,7 @@ def _stablehlo(
         options = {"hidden_size": None, "layout": layout, "activations": activations}
         return b.lstm_cell(x, weight, recurrent, *states, **rest, **options)
 
-    return loops(h, step, x, weights, [hidden, cell], **options)
+    return emit_loops(h, step, x, weights, [hidden, cell], **options)
 
 
 SLOTS = (

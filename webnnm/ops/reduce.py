@@ -25,7 +25,7 @@ from webnnm.ops.declare.operator import (
     lower_by_parts,
     sample,
 )
-from webnnm.ops.declare.padding import extremes, fill_padding, mean, one_step
+from webnnm.ops.declare.padding import extremes, fill_padding, mean_of_valid, reduce_mask
 from webnnm.ops.declare.rules import tensor_options
 from webnnm.ops.declare.tensors import Builder, Tensor, TensorType
 from webnnm.ops.declare.traits import Trait
@@ -165,7 +165,7 @@ def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> LayoutT
         low, high = extremes(source.tensor.dtype)
         value = {"zero": 0, "one": 1, "lowest": low, "highest": high}[neutral]
         result = builder.apply(layer.operator, [fill_padding(builder, source, value)], options)
-    return LayoutTensor(result, *layout, one_step(builder, source.mask) if keep else None)
+    return LayoutTensor(result, *layout, reduce_mask(builder, source.mask) if keep else None)
 
 
 def _mean_of_valid(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
@@ -173,10 +173,10 @@ def _mean_of_valid(b: Builder, layer: BuildView, axes: Sequence[int]) -> Tensor:
     source = layer.operands[0]
     x = source.tensor
     wide = b.cast(x, type="float32") if x.dtype == "float16" else x
-    average = mean(b, source, wide, axes)
+    average = mean_of_valid(b, source, wide, axes)
     if layer.operator is reduce_variance:
         centred = wide - average
-        average = mean(b, source, centred * centred, axes)
+        average = mean_of_valid(b, source, centred * centred, axes)
     return b.cast(average, type=x.dtype) if x.dtype == "float16" else average
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeat
 from webnnm.evaluation.epoch import EpochRecord
-from webnnm.expert.facts.course import chance, doubt, skill
+from webnnm.expert.facts.course import chance_skill, skill, skill_margin
 from webnnm.expert.facts.facts import (
     DataFacts,
     Facts,
@@ -568,5 +568,5 @@ def test_skill_is_measured_from_knowing_nothing() -> None:
 
 def test_what_chance_gives_shrinks_with_the_rows() -> None:
     few, many = classes([5, 5], [10, 10], [10, 10]), classes([500, 500], [1000, 1000], [1000, 1000])
-    assert 0 < chance(many) < chance(few) < 0.5
-    assert doubt(classes([10, 10], [10, 10], [10, 10])) == 0
+    assert 0 < chance_skill(many) < chance_skill(few) < 0.5
+    assert skill_margin(classes([10, 10], [10, 10], [10, 10])) == 0

@@ -232,13 +232,15 @@ def find_redundant_columns(rows: Rows) -> Suspicion | None:
         if max(common.values()) > MAX_SHARE_OF_ONE_VALUE * len(values):
             continue
         vector = normalise(values)
-        parts, rest, left = combination(vector, basis)
-        if left > DEPENDENT:
-            independent.append((column, vector, [*parts, left]))
-            basis.append([value / left for value in rest])
+        parts, rest, residual = combination(vector, basis)
+        if residual > DEPENDENT:
+            independent.append((column, vector, [*parts, residual]))
+            basis.append([value / residual for value in rest])
         # Columns of yes and no are the categories of one; so are those that add up to 1, of which
         # rows with a missing cell have shares.
-        elif len(common) > 2 or any(_alike(vector, other) for _, other, _ in independent):
+        elif len(common) > 2 or any(
+            _is_same_direction(vector, other) for _, other, _ in independent
+        ):
             twin = next(
                 (c.name for c, other, _ in independent if abs(_dot(vector, other)) > 1 - 1e-6), ""
             )
@@ -262,7 +264,7 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
+def _is_same_direction(one: Sequence[float], other: Sequence[float]) -> bool:
     return _dot(one, other) > 1 - 1e-6
 
 

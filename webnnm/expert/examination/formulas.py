@@ -102,21 +102,21 @@ def find_formula(rows: Rows) -> Suspicion | None:
         for form in FORMS:
             if _residual_share(form, *fewer, first) > MAX_RESIDUAL_OF_FIRST:
                 continue
-            left = _residual_share(form, *pair, targets)
-            is_formula = left <= MAX_RESIDUAL and _share_of_simpler_model(
+            residual = _residual_share(form, *pair, targets)
+            is_formula = residual <= MAX_RESIDUAL and _share_of_simpler_model(
                 form, *pair, targets
-            ) >= max(MIN_RESIDUAL_OF_PARTS, MIN_RESIDUAL_RATIO * left)
-            if is_formula and (best is None or left < best[0]):
-                best = left, form, one, other
+            ) >= max(MIN_RESIDUAL_OF_PARTS, MIN_RESIDUAL_RATIO * residual)
+            if is_formula and (best is None or residual < best[0]):
+                best = residual, form, one, other
     if best is None:
         return _find_total([column.name for column in named], values, targets)
-    left, form, one, other = best
+    residual, form, one, other = best
     names = named[one].name, named[other].name
     alone = [correlation(values[index], targets) ** 2 for index in (one, other)]
     return Suspicion(
-        f"the target is {form.text.format(*names)} (R² {_format_r2(1 - left)}), up to scale and "
-        f"offset; {names[0]} alone has R² {alone[0]:.2f}, {names[1]} {alone[1]:.2f}",
-        {"columns": list(names), "r2": 1 - left},
+        f"the target is {form.text.format(*names)} (R² {_format_r2(1 - residual)}), up to scale "
+        f"and offset; {names[0]} alone has R² {alone[0]:.2f}, {names[1]} {alone[1]:.2f}",
+        {"columns": list(names), "r2": 1 - residual},
     )
 
 
@@ -125,8 +125,8 @@ def _find_total(
 ) -> Suspicion | None:
     """Find a quantity that is the sum of three columns and more, some of them with a minus."""
     target = normalise(targets)
-    left = combination(target, orthonormalise(values))[2] ** 2
-    if len(names) < 3 or left > MAX_RESIDUAL:
+    residual = combination(target, orthonormalise(values))[2] ** 2
+    if len(names) < 3 or residual > MAX_RESIDUAL:
         return None
     weights: dict[str, float] = {}
     for index, name in enumerate(names):
@@ -144,9 +144,9 @@ def _find_total(
     signs = ["+" if weight * first > 0 else "−" for weight in weights.values()]
     text = "".join(f" {sign} {name}" for sign, name in zip(signs, weights, strict=True))
     return Suspicion(
-        f"the target is {text.removeprefix(' + ')} (R² {_format_r2(1 - left)}), up to scale and "
-        "offset",
-        {"columns": [*weights], "r2": 1 - left},
+        f"the target is {text.removeprefix(' + ')} (R² {_format_r2(1 - residual)}), up to scale "
+        "and offset",
+        {"columns": [*weights], "r2": 1 - residual},
     )
 
 

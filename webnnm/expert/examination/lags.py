@@ -40,31 +40,35 @@ def find_lags(rows: Rows) -> Lags | None:
     after = {column.name: column.take_raw(later) for column in rows.columns}
     # What hardly changes from row to row is the same as other such columns.
     changing = [
-        name for name, std in spreads.items() if not _same(here[name], after[name], TOLERANCE * std)
+        name
+        for name, std in spreads.items()
+        if not _is_nearly_equal(here[name], after[name], TOLERANCE * std)
     ]
     moves = {
-        one: [
-            two
-            for two in changing
-            if one != two and _same(here[one], after[two], TOLERANCE * spreads[one])
+        name: [
+            next_name
+            for next_name in changing
+            if name != next_name
+            and _is_nearly_equal(here[name], after[next_name], TOLERANCE * spreads[name])
         ]
-        for one in changing
+        for name in changing
     }
-    names = {one for one, others in moves.items() if others}
-    names |= {two for others in moves.values() for two in others}
+    names = {name for name, others in moves.items() if others}
+    names |= {next_name for others in moves.values() for next_name in others}
     if not names:
         return None
     # The latest values move into other columns, and no column moves into them.
-    reached = {two for others in moves.values() for two in others}
+    reached = {next_name for others in moves.values() for next_name in others}
     latest = sorted(names - reached)
     target = rows.quantity
     continued = target is not None and any(
-        _same(target.take_raw(numbers), after[one], TOLERANCE * spreads[one]) for one in latest
+        _is_nearly_equal(target.take_raw(numbers), after[name], TOLERANCE * spreads[name])
+        for name in latest
     )
     return Lags(frozenset(names), latest[0] if len(latest) == 1 else "", continued)
 
 
-def _same(one: Sequence[float], other: Sequence[float], slack: float) -> bool:
+def _is_nearly_equal(one: Sequence[float], other: Sequence[float], slack: float) -> bool:
     """Return whether two columns have the same values, but for a few."""
     allowed = (1 - MIN_SHARE) * len(one)
     for a, b in zip(one, other, strict=True):

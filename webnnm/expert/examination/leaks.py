@@ -64,16 +64,20 @@ def find_predictors(rows: Rows) -> Suspicion | None:
     columns = [column for column in rows.columns if column.name not in excluded]
     if rows.classes:
         wrong = {column.name: _prediction_error(column.take(sample), labels) for column in columns}
-        leaks = [one for one in columns if wrong[one.name] <= MAX_ERROR * _guess_error(labels)]
+        leaks = [
+            column for column in columns if wrong[column.name] <= MAX_ERROR * _guess_error(labels)
+        ]
         if leaks and _score_of_others(rows, leaks, labels) >= EASY_ACCURACY:
             return None
         messages = [
-            f"{one.name} alone predicts the class of {1 - wrong[one.name]:.1%} of the rows"
-            for one in leaks
+            f"{column.name} alone predicts the class of {1 - wrong[column.name]:.1%} of the rows"
+            for column in leaks
         ]
     else:
         places = ranks(labels)
-        orders = {one.name: abs(correlation(ranks(one.take(sample)), places)) for one in columns}
+        orders = {
+            column.name: abs(correlation(ranks(column.take(sample)), places)) for column in columns
+        }
         messages = [
             f"{name} alone gives the target (rank correlation {order:.4f})"
             for name, order in orders.items()
@@ -167,8 +171,8 @@ def _score_of_others(rows: Rows, left_out: Sequence[Column], labels: Sequence[fl
     by_line = 0.0
     if {*labels} == {0, 1}:
         others = [rows.columns[index].take(sample) for index in indices]
-        left = residuals(labels, others, len(labels))
-        by_line = sum([abs(value) < 0.5 for value in left]) / len(left)
+        remainders = residuals(labels, others, len(labels))
+        by_line = sum([abs(value) < 0.5 for value in remainders]) / len(remainders)
     rest = [[point[index] for index in indices] for point in points]
     tried = range(0, len(rest), -(-len(rest) // MAX_TRIED_ROWS))
     near, _ = find_three_nearest(rest, tried)

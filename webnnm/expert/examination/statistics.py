@@ -78,9 +78,9 @@ def orthonormalise(columns: Iterable[Sequence[float]]) -> list[list[float]]:
     """
     basis: list[list[float]] = []
     for column in columns:
-        _, rest, left = combination(normalise(column), basis)
-        if left > DEPENDENT:
-            basis.append([value / left for value in rest])
+        _, rest, length = combination(normalise(column), basis)
+        if length > DEPENDENT:
+            basis.append([value / length for value in rest])
     return basis
 
 
@@ -104,14 +104,14 @@ def residuals(
         for axis in basis:
             part = math.fsum(map(mul, rest[:fitted], axis))
             rest = list(map(sub, rest, [part * value for value in axis]))
-        left = math.fsum(map(mul, rest[:fitted], rest))
-        return rest, math.sqrt(left / total) if total else 0.0
+        remaining = math.fsum(map(mul, rest[:fitted], rest))
+        return rest, math.sqrt(remaining / total) if total else 0.0
 
     for column in columns:
         rest, share = remove_axes(column)
         if share > DEPENDENT:
-            left = math.sqrt(math.fsum(map(mul, rest[:fitted], rest)))
-            basis.append([value / left for value in rest])
+            length = math.sqrt(math.fsum(map(mul, rest[:fitted], rest)))
+            basis.append([value / length for value in rest])
     return remove_axes(target)[0]
 
 

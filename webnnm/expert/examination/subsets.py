@@ -165,8 +165,8 @@ def find_drift(rows: Rows) -> Suspicion | None:
     if fitted < 2 * len(columns) + MIN_ROWS or len(tested) < MIN_ROWS:
         return None
     both = [*trained, *tested]
-    left = residuals(target.take(both), [column.take(both) for column in columns], fitted)
-    before, after = left[:fitted], left[fitted:]
+    remainders = residuals(target.take(both), [column.take(both) for column in columns], fitted)
+    before, after = remainders[:fitted], remainders[fitted:]
     mean, std = compute_moments(target.take(trained))
     off = math.fsum(after) / len(after)
     spread = compute_moments(before)[1]

@@ -80,9 +80,9 @@ def find_unit_mix(rows: Rows) -> Suspicion | None:
         groups = _split_at_gap(logs) if logs else None
         if groups is None:
             continue
-        low, high, few = groups
-        factor = _factor(low, high)
-        if factor is None or not _same_quantity(rows, column, logs, few, math.log(factor)):
+        low, high, is_minority = groups
+        factor = _find_factor(low, high)
+        if factor is None or not _same_quantity(rows, column, logs, is_minority, math.log(factor)):
             continue
         fewer, more = sorted((low, high), key=len)
         lowest, highest, smallest_other, largest_other = (
@@ -103,16 +103,16 @@ def _describe_degrees(rows: Rows, column: Column, values: Sequence[float]) -> st
     groups = _split_at_gap(values)
     if groups is None:
         return ""
-    low, high, few = groups
-    (cold, spread), (warm, wide) = compute_moments(low), compute_moments(high)
-    times, zero = FAHRENHEIT
-    error = times * spread * math.sqrt(1 / len(low) + 1 / len(high))
+    low, high, is_minority = groups
+    (mean_low, std_low), (mean_high, std_high) = compute_moments(low), compute_moments(high)
+    factor, offset = FAHRENHEIT
+    error = factor * std_low * math.sqrt(1 / len(low) + 1 / len(high))
     slack = DEGREE_TOLERANCE + MAX_STANDARD_ERRORS * math.sqrt(0.5 / len(low) + 0.5 / len(high))
-    same = abs(warm - times * cold - zero) <= MAX_STANDARD_ERRORS * error < zero / 4
-    if not spread or not same or abs(math.log(wide / spread / times)) > math.log(1 + slack):
+    fits = abs(mean_high - factor * mean_low - offset) <= MAX_STANDARD_ERRORS * error < offset / 4
+    if not std_low or not fits or abs(math.log(std_high / std_low / factor)) > math.log(1 + slack):
         return ""
     # How far apart both groups would be if they were in one unit.
-    if not _same_quantity(rows, column, values, few, warm - cold):
+    if not _same_quantity(rows, column, values, is_minority, mean_high - mean_low):
         return ""
     return (
         f"{len(high) / len(values):.1%} of the cells of {column.name}, {high[0]:.4g} to "
@@ -138,57 +138,74 @@ def _split_at_gap(logs: Sequence[float]) -> tuple[list[float], list[float], list
     return low, high, [(value >= edge) == fewer_above for value in logs]
 
 
-def _factor(low: Sequence[float], high: Sequence[float]) -> float | None:
+def _find_factor(low: Sequence[float], high: Sequence[float]) -> float | None:
     """Return the factor by which both are the same quantity, as far as that can be determined."""
     spreads = [compute_moments(values)[1] for values in (low, high)]
     if min(spreads) * MAX_SPREAD_RATIO < max(spreads):
         return None
-    off = high[len(high) // 2] - low[len(low) // 2]
+    difference = high[len(high) // 2] - low[len(low) // 2]
     # The standard error of a median is 1.25 times that of a mean.
     error = 1.25 * max(spreads) * math.sqrt(1 / len(low) + 1 / len(high))
-    nearest = min(FACTORS, key=lambda factor: abs(math.log(factor) - off))
+    nearest = min(FACTORS, key=lambda factor: abs(math.log(factor) - difference))
     # If errors are larger than the difference between factors, none of them is reported.
-    if abs(math.log(nearest) - off) > MAX_STANDARD_ERRORS * error or error > math.log(nearest) / 4:
+    if (
+        abs(math.log(nearest) - difference) > MAX_STANDARD_ERRORS * error
+        or error > math.log(nearest) / 4
+    ):
         return None
     return nearest
 
 
 def _same_quantity(
-    rows: Rows, column: Column, values: Sequence[float], few: Sequence[bool], log_factor: float
+    rows: Rows,
+    column: Column,
+    values: Sequence[float],
+    is_minority: Sequence[bool],
+    log_factor: float,
 ) -> bool:
     """Return whether other columns and the target are alike in both groups; in large groups, also
-    whether one of them says that a difference of `log_factor` is none.
+    whether one of them shows that a difference of `log_factor` is only one of units.
 
     What follows a column, in one group as in the other, would differ between both by the slope
     times their distance.
     """
     others = [*_other_columns(rows, column)]
-    if any(_differs_in_mean(column, few) for column in others):
+    if any(_differs_in_mean(column, is_minority) for column in others):
         return False
-    large = sum(few) > MAX_MISTAKEN * len(few)
-    return not large or any(_contradicts(column, values, few, log_factor) for column in others)
+    is_large = sum(is_minority) > MAX_MISTAKEN * len(is_minority)
+    return not is_large or any(
+        _shows_no_difference(column, values, is_minority, log_factor) for column in others
+    )
 
 
-def _contradicts(
-    other: Sequence[float], values: Sequence[float], few: Sequence[bool], log_factor: float
+def _shows_no_difference(
+    other: Sequence[float], values: Sequence[float], is_minority: Sequence[bool], log_factor: float
 ) -> bool:
     """Return whether a column follows the values in both groups, and is the same in both."""
     slopes: list[float] = []
     errors: list[float] = []
-    for kind in (True, False):
-        one = [value for value, its in zip(values, few, strict=True) if its is kind]
-        two = [value for value, its in zip(other, few, strict=True) if its is kind]
-        related, (_, spread), (_, std) = (
-            correlation(one, two),
-            compute_moments(one),
-            compute_moments(two),
+    for side in (True, False):
+        values_of_group = [
+            value
+            for value, is_in_minority in zip(values, is_minority, strict=True)
+            if is_in_minority is side
+        ]
+        others_of_group = [
+            value
+            for value, is_in_minority in zip(other, is_minority, strict=True)
+            if is_in_minority is side
+        ]
+        related, (_, std_of_values), (_, std_of_others) = (
+            correlation(values_of_group, others_of_group),
+            compute_moments(values_of_group),
+            compute_moments(others_of_group),
         )
-        if abs(related) * math.sqrt(len(one)) < MIN_RELATION or not spread:
+        if abs(related) * math.sqrt(len(values_of_group)) < MIN_RELATION or not std_of_values:
             return False
-        slopes.append(related * std / spread)
-        errors.append(std / math.sqrt(len(one)))
-    least = min(map(abs, slopes)) if slopes[0] * slopes[1] > 0 else 0.0
-    return least * log_factor > 2 * MAX_DIFFERENCE * math.hypot(*errors)
+        slopes.append(related * std_of_others / std_of_values)
+        errors.append(std_of_others / math.sqrt(len(values_of_group)))
+    slope = min(map(abs, slopes)) if slopes[0] * slopes[1] > 0 else 0.0
+    return slope * log_factor > 2 * MAX_DIFFERENCE * math.hypot(*errors)
 
 
 def _other_columns(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
@@ -198,10 +215,10 @@ def _other_columns(rows: Rows, column: Column) -> Iterator[Sequence[float]]:
         yield [float(rows.target[row]) for row in rows.sample]
 
 
-def _differs_in_mean(values: Sequence[float], few: Sequence[bool]) -> bool:
+def _differs_in_mean(values: Sequence[float], is_minority: Sequence[bool]) -> bool:
     """Return whether the few rows have another mean than the others (Welch 1947)."""
-    minority = [value for value, one in zip(values, few, strict=True) if one]
-    rest = [value for value, one in zip(values, few, strict=True) if not one]
+    minority = [value for value, one in zip(values, is_minority, strict=True) if one]
+    rest = [value for value, one in zip(values, is_minority, strict=True) if not one]
     (mean, std), (mean_of_rest, spread) = compute_moments(minority), compute_moments(rest)
     error = math.sqrt(max(std, spread / 2) ** 2 / len(minority) + spread**2 / len(rest))
     return abs(mean - mean_of_rest) > MAX_DIFFERENCE * error

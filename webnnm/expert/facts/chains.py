@@ -19,10 +19,10 @@ def _weight(layer: LayerVertex, uses: Counter[int]) -> bool:
     return isinstance(weight, ParameterVertex) and uses[id(weight)] == 1
 
 
-def _low_rank(first: LayerVertex, second: LayerVertex) -> bool:
+def _is_bottleneck(first: LayerVertex, second: LayerVertex) -> bool:
     """Return whether a product is narrower than its operand and the next one: a bottleneck."""
     around = first.operands[0].features, second.features[0]
-    return count(first.features[0].sizes()) < min(count(one.sizes()) for one in around)
+    return count(first.features[0].sizes()) < min(count(features.sizes()) for features in around)
 
 
 def products_in_a_row(network: Network) -> dict[str, str]:
@@ -37,7 +37,7 @@ def products_in_a_row(network: Network) -> dict[str, str]:
         alone = len(before) == 1 and layer.operands[0].vertex is before[0]
         source = origin.get(id(before[0])) if alone and uses[id(before[0])] == 1 else None
         if _weight(layer, uses):
-            if source is not None and not _low_rank(source, layer):
+            if source is not None and not _is_bottleneck(source, layer):
                 messages[layer.label] = source.label
             origin[id(layer)] = layer
         elif layer.has("linear") and source is not None:

@@ -12,22 +12,22 @@ from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import Settings
 
 
-def relative(history: HistoryFacts, record: EpochRecord, *, validation: bool = False) -> float:
+def relative_loss(history: HistoryFacts, record: EpochRecord, *, validation: bool = False) -> float:
     """Return a loss divided by that of a constant prediction, the mean over the outputs."""
     losses = record.val_losses if validation else record.losses
     ratios = [loss / history.references.get(name, 1.0) for name, loss in losses.items()]
     return math.fsum(ratios) / len(ratios) if ratios else math.nan
 
 
-def course(history: HistoryFacts, *, validation: bool = False) -> list[float]:
+def relative_losses(history: HistoryFacts, *, validation: bool = False) -> list[float]:
     """Return the relative losses of all epochs that have one."""
-    losses = [relative(history, record, validation=validation) for record in history.epochs]
+    losses = [relative_loss(history, record, validation=validation) for record in history.epochs]
     return [loss for loss in losses if math.isfinite(loss)]
 
 
 def losses_to_monitor(history: HistoryFacts) -> list[float]:
     """Return the losses that decide on the best epoch: of validation rows if there are any."""
-    return course(history, validation=True) or course(history)
+    return relative_losses(history, validation=True) or relative_losses(history)
 
 
 def skill(predictions: PredictionFacts) -> float | None:
@@ -45,7 +45,7 @@ def skill(predictions: PredictionFacts) -> float | None:
     return round(_stretch(math.fsum(recalls) / len(recalls) - 1 / len(recalls), recalls), 6)
 
 
-def right(predictions: PredictionFacts) -> float:
+def score(predictions: PredictionFacts) -> float:
     """Return R², or the share of rows whose class was found."""
     return (
         predictions.r2
@@ -54,7 +54,7 @@ def right(predictions: PredictionFacts) -> float:
     )
 
 
-def doubt(predictions: PredictionFacts) -> float:
+def skill_margin(predictions: PredictionFacts) -> float:
     """Return by how much at most chance lowers a skill in 95 % of cases: 1.64 standard errors.
 
     That of a recall r of n rows is √(r(1 − r)/n).
@@ -67,13 +67,13 @@ def doubt(predictions: PredictionFacts) -> float:
     return 1.64 * _stretch(math.sqrt(variance) / len(recalls), recalls)
 
 
-def chance(predictions: PredictionFacts) -> float:
+def chance_skill(predictions: PredictionFacts) -> float:
     """Return the bound below which the skill of guesses stays in 95 % of cases."""
     classes = len(_recalls(predictions))
     if predictions.r2 is not None or classes < 2:
         return 0.0
     guessed = replace(predictions, hits=[rows / classes for rows in predictions.support])
-    return doubt(guessed)
+    return skill_margin(guessed)
 
 
 def _recalls(predictions: PredictionFacts) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webnnm.expert.facts.course import chance, doubt, right, skill, updates
+from webnnm.expert.facts.course import chance_skill, score, skill, skill_margin, updates
 from webnnm.expert.facts.facts import Facts, HistoryFacts, PredictionFacts
 from webnnm.expert.facts.paths import pools_without_order, pools_without_positions
 from webnnm.expert.rules.rule import DECLARED
@@ -36,19 +36,19 @@ MIN_ROWS_OF_CLASS = 3
 """With this many rows of a class, at least one would be predicted by chance."""
 
 
-def learnt_nothing(history: HistoryFacts, name: str) -> bool:
+def has_learnt_nothing(history: HistoryFacts, name: str) -> bool:
     """Return whether an output is no better than a constant prediction, and memorised nothing."""
     trained = history.predictions[name]
     held = history.held_out.get(name, trained)
-    training_skill, held_out_skill, bound = skill(trained), skill(held), chance(held)
+    training_skill, held_out_skill, bound = skill(trained), skill(held), chance_skill(held)
     if (
         training_skill is None
         or held_out_skill is None
-        or hardly_predicted(trained)
+        or rarely_predicted_classes(trained)
         or held_out_skill > bound
     ):
         return False
-    by_heart = skill_by_heart(history, name) is not None
+    by_heart = skill_if_memorised(history, name) is not None
     return not by_heart and not (
         training_skill > MIN_MEMORISED_SKILL and bound >= training_skill / 2
     )
@@ -68,7 +68,7 @@ def tokens_hint(facts: Facts) -> str:
 
 def pools_at_chance(facts: Facts, history: HistoryFacts) -> list[str]:
     """Return the layers that pool without order or position, if the model is at chance."""
-    return orderless_pools(facts, history) or placeless_pools(facts, history)
+    return orderless_pools(facts, history) or positionless_pools(facts, history)
 
 
 def orderless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
@@ -76,7 +76,7 @@ def orderless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
     return pools_without_order(facts.network) if _at_chance(facts, history) else []
 
 
-def placeless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
+def positionless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
     """Return the layers that pool over all positions of a picture, if the model is at chance and
     nothing else is known that would prevent learning."""
     if not _at_chance(facts, history):
@@ -92,13 +92,13 @@ def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
     if trained is None or others or (updates(facts, history) or MIN_UPDATES) < MIN_UPDATES:
         return False
     held = history.held_out.get(name, trained)
-    other = skill(held)
-    if other is None or other > chance(held):
+    other_skill = skill(held)
+    if other_skill is None or other_skill > chance_skill(held):
         return False
-    return learnt_nothing(history, name) or skill_by_heart(history, name) is not None
+    return has_learnt_nothing(history, name) or skill_if_memorised(history, name) is not None
 
 
-def skill_by_heart(history: HistoryFacts, name: str) -> float | None:
+def skill_if_memorised(history: HistoryFacts, name: str) -> float | None:
     """Return the skill on other rows of an output that memorised its training rows."""
     trained, held = history.predictions[name], history.held_out.get(name)
     if held is None:
@@ -107,16 +107,16 @@ def skill_by_heart(history: HistoryFacts, name: str) -> float | None:
     if training_skill is None or held_out_skill is None or training_skill < MIN_MEMORISED_SKILL:
         return None
     gap = (
-        training_skill - held_out_skill - doubt(held) > MIN_SKILL_GAP
-        and right(trained) - right(held) > MIN_ACCURACY_GAP
+        training_skill - held_out_skill - skill_margin(held) > MIN_SKILL_GAP
+        and score(trained) - score(held) > MIN_ACCURACY_GAP
     )
     return held_out_skill if gap else None
 
 
 def skills_of(predictions: Mapping[str, PredictionFacts]) -> list[float]:
     """Return the skills of all outputs that have one."""
-    skills = [skill(skill_of_output) for skill_of_output in predictions.values()]
-    return [skill_of_output for skill_of_output in skills if skill_of_output is not None]
+    skills = [skill(prediction) for prediction in predictions.values()]
+    return [value for value in skills if value is not None]
 
 
 def scores_of(history: HistoryFacts, name: str) -> str:
@@ -131,7 +131,7 @@ def _score(predictions: PredictionFacts) -> str:
     return f"{sum(predictions.hits)} of {predictions.rows} right"
 
 
-def hardly_predicted(predictions: PredictionFacts) -> list[str]:
+def rarely_predicted_classes(predictions: PredictionFacts) -> list[str]:
     """Return the rare classes that are hardly ever predicted, with their counts."""
     largest = max(predictions.support, default=0)
     return [

@@ -45,7 +45,7 @@ def scales(layer: LayerVertex) -> bool:
 def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
     """Yield the first layers that use an input, after those that pass it on."""
     for layer in network.layers:
-        if any(one.vertex is source for one in layer.sources()):
+        if any(operand.vertex is source for operand in layer.sources()):
             if layer.has("passing"):
                 yield from _first_layers(network, layer)
             else:

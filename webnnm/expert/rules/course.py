@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Any
 
 from webnnm.expert.facts.course import (
-    course,
     highest_rate,
     losses_to_monitor,
     percent,
+    relative_losses,
     updates,
     usual_rate,
 )
@@ -67,7 +67,7 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the best epoch is kept and good enough.
     """
-    losses = course(history)
+    losses = relative_losses(history)
     high = MIN_LOSS_TO_LEARN / 2
     leaps = [k for k, (a, b) in enumerate(pairwise(losses), 2) if b > max(MIN_LEAP * a, high)]
     if len(losses) < MIN_EPOCHS:
@@ -196,7 +196,9 @@ def early_stop(facts: Facts, history: HistoryFacts) -> Hit | None:
     done = history.epochs[-1].epoch
     if history.stopped != "patience" or patience >= MIN_PATIENCE or done >= EARLY_SHARE * total:
         return None
-    if course(history)[-1:] < [MIN_LOSS_TO_LEARN]:  # everything there was to learn is learnt
+    if relative_losses(history)[-1:] < [
+        MIN_LOSS_TO_LEARN
+    ]:  # everything there was to learn is learnt
         return None
     return Hit(
         message=f"patience {patience} ended the training after {done} of {total} epochs",

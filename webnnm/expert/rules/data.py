@@ -150,9 +150,9 @@ def _features(
     numbers: dict[str, int] = {}
     for name, features_of_input in features.items():
         texts = [
-            f"{one.name}{message}"
-            for one in features_of_input
-            if (message := text(one)) is not None
+            f"{feature.name}{message}"
+            for feature in features_of_input
+            if (message := text(feature)) is not None
         ]
         if texts:
             numbers[name] = len(texts)

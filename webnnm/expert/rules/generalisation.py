@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from webnnm.expert.facts.course import chance, losses_to_monitor, relative
+from webnnm.expert.facts.course import chance_skill, losses_to_monitor, relative_loss
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
     MIN_EPOCHS,
     pools_at_chance,
     scores_of,
-    skill_by_heart,
+    skill_if_memorised,
     skills_of,
     tokens_hint,
     unlike_losses,
@@ -72,10 +72,10 @@ def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
         if o.loss in LOSSES and LOSSES[o.loss].robust and o.labels is not None and o.labels.outliers
     }
     for name in history.predictions:
-        if name not in robust and (other := skill_by_heart(history, name)) is not None:
+        if name not in robust and (other := skill_if_memorised(history, name)) is not None:
             messages[name] = f"{name}: {scores_of(history, name)}"
             least = min(least, other)
-            guessed |= other <= chance(history.held_out[name])
+            guessed |= other <= chance_skill(history.held_out[name])
     careful = facts.profile.dropout_count or "regularization" in facts.settings.explicit
     noted: Any = {"severity": "info"} if careful and least >= MIN_USEFUL_SKILL else {}
     if guessed and (words := tokens_hint(facts)):
@@ -122,10 +122,15 @@ def rising_validation_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
         return None
     last = records[-1]
     assert last.val_loss is not None
-    validation = [relative(history, record, validation=True) for record in (best, last)]
+    validation = [relative_loss(history, record, validation=True) for record in (best, last)]
     least = RISEN_RATIO if history.settings.restore_best else WORSE_RATIO
     risen = validation[1] > max(least * validation[0], validation[0] + MIN_RISE)
-    if not risen or last.loss > best.loss or relative(history, best) > 1 or unlike_losses(history):
+    if (
+        not risen
+        or last.loss > best.loss
+        or relative_loss(history, best) > 1
+        or unlike_losses(history)
+    ):
         return None
     kept = history.settings.restore_best
     handled = kept and min(skills_of(history.held_out), default=0.0) >= MIN_USEFUL_SKILL

@@ -184,15 +184,15 @@ def attention_without_order(facts: Facts) -> Hit | None:
         if layer.operator.name != "attend" or layer.options["rope"] or layer.options["causal"]:
             continue
         before = list(ancestors(layer))
-        embedded = any(one.operator.name == "embedding" for one in before)
+        embedded = any(layer_before.operator.name == "embedding" for layer_before in before)
         table = any(
             isinstance(source.vertex, ParameterVertex) and len(source.features.sizes()) > 1
-            for one in before
-            if one.operator.name == "add"
-            for source in one.operands[1:]
+            for layer_before in before
+            if layer_before.operator.name == "add"
+            for source in layer_before.operands[1:]
         )
         knows_order = table or any(
-            one.has("recurrent", "convolution", "positional") for one in before
+            layer_before.has("recurrent", "convolution", "positional") for layer_before in before
         )
         if embedded and not knows_order:
             messages[layer.label] = f"{layer.label} does not know the order of its tokens"
@@ -420,8 +420,12 @@ def early_pooling(facts: Facts) -> Hit | None:
         if not _is_convolution(layer):
             continue
         before = list(ancestors(layer))
-        pools = [one for one in before if one.has("pooling") and one.has("windowed")]
-        if len(pools) != 1 or any(one.has("product") for one in before):
+        pools = [
+            layer_before
+            for layer_before in before
+            if layer_before.has("pooling") and layer_before.has("windowed")
+        ]
+        if len(pools) != 1 or any(layer_before.has("product") for layer_before in before):
             continue
         sizes_before, sizes_after = _spatial(pools[0]), _spatial(layer)
         if (

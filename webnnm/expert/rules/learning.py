@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from webnnm.expert.facts.course import (
-    course,
     highest_rate,
     losses_to_monitor,
     percent,
-    right,
+    relative_losses,
+    score,
     skill,
     updates,
     usual_rate,
@@ -25,11 +25,11 @@ from webnnm.expert.facts.learning import (
     MIN_GOOD_SKILL,
     MIN_LOSS_TO_LEARN,
     MIN_UPDATES,
-    hardly_predicted,
-    learnt_nothing,
+    has_learnt_nothing,
     orderless_pools,
-    placeless_pools,
     pools_at_chance,
+    positionless_pools,
+    rarely_predicted_classes,
     scores_of,
     skills_of,
     tokens_hint,
@@ -73,7 +73,7 @@ def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the parameters were pretrained and need no further training.
     """
-    losses = course(history)
+    losses = relative_losses(history)
     if len(losses) < MIN_EPOCHS or losses[-1] < MIN_LOSS_TO_LEARN or history.settings.freeze:
         return None
     fallen = 1 - losses[-1] / losses[0] if losses[0] else 0.0
@@ -127,7 +127,7 @@ def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
     messages = {
         name: f"{name}: {scores_of(history, name)}"
         for name in history.predictions
-        if learnt_nothing(history, name)
+        if has_learnt_nothing(history, name)
     }
     linear = facts.profile.heavy_ops == 1
     more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
@@ -162,7 +162,7 @@ def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
     if history.stopped != "epochs" or history.best_epoch < last or not losses:
         return None
     predictions = [history.held_out]
-    if not course(history, validation=True):
+    if not relative_losses(history, validation=True):
         predictions.append(history.predictions)
     if any(min(skills_of(rows), default=0.0) >= MIN_GOOD_SKILL for rows in predictions):
         return None
@@ -217,7 +217,7 @@ def class_never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     for name, predictions in history.predictions.items():
         if "E330" in facts.data.suspicions and name in facts.outputs_of_positions:
             continue  # next-token predictions rarely contain rare letters and words
-        if missed := hardly_predicted(predictions):
+        if missed := rarely_predicted_classes(predictions):
             messages[name] = f"{name} hardly ever predicts {join_names(missed)}"
     weighed = history.settings.class_weight
     more = {"remedy": "Gather or repeat rows of it."} if weighed else {}
@@ -257,7 +257,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     if suspicion is None or len(history.predictions) != 1 or static_weights(facts) is not None:
         return None
     ((name, predictions),) = history.predictions.items()
-    reach, got = suspicion.evidence["found"], right(predictions)
+    reach, got = suspicion.evidence["found"], score(predictions)
     if predictions.several or not predictions.rows or skill(predictions) is None:
         return None
     error = (reach * (1 - reach) / EXAMINED_ROWS) ** 0.5 + (
@@ -355,7 +355,7 @@ def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where positions are irrelevant, and the data do not contain the answer.
     """
-    pools = placeless_pools(facts, history)
+    pools = positionless_pools(facts, history)
     if not pools:
         return None
     (name,) = history.predictions

@@ -371,10 +371,10 @@ def early_step_decay(facts: Facts) -> Hit | None:
     interval, epochs = facts.settings.step_epochs or 0, facts.settings.epochs or 0
     if facts.settings.schedule != "step" or not interval or not epochs:
         return None
-    left = facts.settings.step_factor ** (epochs / 3 // interval)
-    if left >= MIN_STEP_RATE:
+    remaining_rate = facts.settings.step_factor ** (epochs / 3 // interval)
+    if remaining_rate >= MIN_STEP_RATE:
         return None
-    message = f"a third of the epochs leaves {left:.0e} of the rate"
+    message = f"a third of the epochs leaves {remaining_rate:.0e} of the rate"
     return Hit(message=message, fix={"step_epochs": max(1, -(-epochs // 3)), "step_factor": 0.1})
 
 

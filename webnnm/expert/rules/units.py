@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from webnnm.expert.facts.course import course, highest_rate, percent, usual_rate
+from webnnm.expert.facts.course import highest_rate, percent, relative_losses, usual_rate
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import MIN_GOOD_SKILL, MIN_LOSS_TO_LEARN, skills_of
 from webnnm.expert.rules.rule import Hit, after, merge_hits
@@ -276,7 +276,7 @@ def dominant_penalty(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the sparsest model is wanted.
     """
-    first, losses = history.epochs[0], course(history)
+    first, losses = history.epochs[0], relative_losses(history)
     if (
         not first.penalty
         or not losses

@@ -40,13 +40,13 @@ def fold(b: Builder, parts: Tensor, shape: Shape, axis: int, windows: Windows) -
 def _scatter_add(
     b: Builder, parts: Tensor, shape: Shape, axis: int, indices: Sequence[int]
 ) -> Tensor:
-    """Sum parts, each of which belongs to a place along an axis."""
+    """Sum parts, each of which belongs to an index along an axis."""
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
     flat = b.reshape(parts, new_shape=(lead, len(indices), tail))
     # WebNN has no scatter-add: a product with a 0/1 matrix replaces it.
     check_amount(shape[axis] * len(indices), f"{len(indices)} parts of {shape[axis]} cells")
     matrix = [[float(cell == index) for index in indices] for cell in range(shape[axis])]
-    return b.reshape(_product(b, matrix, flat), new_shape=shape)
+    return b.reshape(_multiply_middle(b, matrix, flat), new_shape=shape)
 
 
 def spread_sums(b: Builder, g: Tensor, shape: Shape, axis: int, windows: Windows) -> Tensor:
@@ -54,11 +54,11 @@ def spread_sums(b: Builder, g: Tensor, shape: Shape, axis: int, windows: Windows
     lead, tail = count(shape[:axis]), count(shape[axis + 1 :])
     flat = b.reshape(g, new_shape=(lead, windows.count, tail))
     check_amount(windows.size * windows.count, f"{windows.count} windows over {windows.size} cells")
-    seen = [[float(row.count(cell)) for row in windows.cells] for cell in range(windows.size)]
-    return b.reshape(_product(b, seen, flat), new_shape=shape)
+    counts = [[float(row.count(cell)) for row in windows.cells] for cell in range(windows.size)]
+    return b.reshape(_multiply_middle(b, counts, flat), new_shape=shape)
 
 
-def _product(b: Builder, matrix: list[list[float]], x: Tensor) -> Tensor:
+def _multiply_middle(b: Builder, matrix: list[list[float]], x: Tensor) -> Tensor:
     """Multiply the middle dimension of a tensor of rank 3 by a constant matrix."""
     if x.shape[2] > 1:
         return b.matmul(b.constant(matrix, x.dtype), x)
@@ -67,7 +67,7 @@ def _product(b: Builder, matrix: list[list[float]], x: Tensor) -> Tensor:
     return b.matmul(b.reshape(x, new_shape=x.shape[:2]), b.constant(transposed, x.dtype))
 
 
-MAX_PIECES = 8
+MAX_COMPARED_CELLS = 8
 """Windows of up to this many cells are compared cell by cell, which is several times faster."""
 
 
@@ -76,37 +76,37 @@ def first_maximum(
 ) -> Tensor:
     """Return the gradient of the maximum `top` over windows: to the first cell that reaches it."""
     shape = count(x.shape[:axis]), windows.count, 1, count(x.shape[axis + 1 :])
-    top, left = (b.reshape(tensor, new_shape=shape) for tensor in (top, g))
-    if windows.length > MAX_PIECES:
+    top, rest = (b.reshape(tensor, new_shape=shape) for tensor in (top, g))
+    if windows.length > MAX_COMPARED_CELLS:
         parts = unfold(b, x, axis, windows)
         # In float32, whatever the type of x, because float16 only counts to 2048.
         order = b.constant([[float(k)] for k in range(windows.length)])
         reached = b.where(b.equal(parts, top), order, b.constant(float(windows.length)))
         first = b.equal(b.reduce_min(reached, axes=[2], keep_dimensions=True), order)
-        return fold(b, b.where(first, left, scalar_like(b, 0, g)), x.shape, axis, windows)
-    sent: list[Tensor] = []
+        return fold(b, b.where(first, rest, scalar_like(b, 0, g)), x.shape, axis, windows)
+    shares: list[Tensor] = []
     for k in range(windows.length):
-        reached = as_number(b, b.equal(_piece(b, x, shape, windows, k), top), g)
-        sent.append(left * reached)
-        left = left - sent[-1]  # none is left for later cells
+        reached = as_number(b, b.equal(_take_cell(b, x, shape, windows, k), top), g)
+        shares.append(rest * reached)
+        rest = rest - shares[-1]  # none is left for later cells
     if _side_by_side(windows):
-        return fold(b, b.concat(sent, axis=2), x.shape, axis, windows)
+        return fold(b, b.concat(shares, axis=2), x.shape, axis, windows)
     # Piece by piece, because interleaving them takes longer than the product.
-    places = [row[k] for k in range(windows.length) for row in windows.nearest]
-    return _scatter_add(b, b.concat(sent, axis=1), x.shape, axis, places)
+    indices = [row[k] for k in range(windows.length) for row in windows.nearest]
+    return _scatter_add(b, b.concat(shares, axis=1), x.shape, axis, indices)
 
 
-def _piece(b: Builder, x: Tensor, shape: Shape, windows: Windows, k: int) -> Tensor:
+def _take_cell(b: Builder, x: Tensor, shape: Shape, windows: Windows, k: int) -> Tensor:
     """Return cell k of all windows."""
     flat = b.reshape(x, new_shape=(shape[0], windows.size, shape[3]))
     cells = [row[k] for row in windows.nearest]
     if all(row[k] for row in windows.real):
         sizes = (shape[0], cells[-1] - cells[0] + 1, shape[3])
         steps = (1, windows.stride, 1)
-        piece = b.slice(flat, starts=(0, cells[0], 0), sizes=sizes, strides=steps)
+        cell = b.slice(flat, starts=(0, cells[0], 0), sizes=sizes, strides=steps)
     else:
-        piece = b.gather(flat, b.constant(cells, "int32"), axis=1)
-    return b.reshape(piece, new_shape=shape)
+        cell = b.gather(flat, b.constant(cells, "int32"), axis=1)
+    return b.reshape(cell, new_shape=shape)
 
 
 def _side_by_side(windows: Windows) -> bool:

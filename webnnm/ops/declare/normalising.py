@@ -123,10 +123,14 @@ def standardise_padded(
     """Return x̂ with statistics over axes that include a padded sequence; some may be given."""
     wide = to_float32(b, source.tensor)
     if centred:
-        centre = padding.mean(b, source, wide, axes) if mean is None else to_float32(b, mean)
+        centre = (
+            padding.mean_of_valid(b, source, wide, axes) if mean is None else to_float32(b, mean)
+        )
         wide = wide - centre
     square = (
-        padding.mean(b, source, wide * wide, axes) if variance is None else to_float32(b, variance)
+        padding.mean_of_valid(b, source, wide * wide, axes)
+        if variance is None
+        else to_float32(b, variance)
     )
     return cast_like(b, wide * inverse_deviation(b, square, epsilon), source.tensor)
 

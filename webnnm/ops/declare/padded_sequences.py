@@ -9,7 +9,7 @@ from webnnm.core.dtypes import DataType, is_float
 from webnnm.core.shapes import count
 from webnnm.ops.declare.along import pad_axis
 from webnnm.ops.declare.layout import LayoutTensor
-from webnnm.ops.declare.padding import align_rows, below, column, every, lengths, valid
+from webnnm.ops.declare.padding import align_rows, all_valid, as_column, is_below, is_valid, lengths
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 
@@ -30,7 +30,7 @@ def resize_mask(b: Builder, mask: Tensor, rule: Callable[[int], int], length: in
     if length == old and all(rule(n) == n for n in range(1, old + 1)):
         return mask
     numbers = map_lengths(b, mask, lambda n: min(max(rule(n), 0), length) if n else 0)
-    return b.cast(below(b, numbers, length), type="float32")
+    return b.cast(is_below(b, numbers, length), type="float32")
 
 
 def gather_positions(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
@@ -56,8 +56,8 @@ def reverse_rows(b: Builder, value: LayoutTensor) -> LayoutTensor:
     """Return a value with the valid positions of each row in reverse order."""
     n = value.size("sequence")
     positions = b.constant(range(n), "int32", (1, n))
-    last = column(b, lengths(b, value.mask, "int32")) - 1
-    indices = b.where(valid(b, value.mask), last - positions, positions)
+    last = as_column(b, lengths(b, value.mask, "int32")) - 1
+    indices = b.where(is_valid(b, value.mask), last - positions, positions)
     return _in_layout_of(value, gather_positions(b, value, indices))
 
 
@@ -68,7 +68,8 @@ def join_sequences(b: Builder, parts: Sequence[LayoutTensor], joined: LayoutTens
     """
     rows = joined.size("batch")
     masks = [
-        every(b, rows, part.size("sequence")) if part.mask is None else part.mask for part in parts
+        all_valid(b, rows, part.size("sequence")) if part.mask is None else part.mask
+        for part in parts
     ]
     mask = b.concat(masks, axis=1)
     if all(part.mask is None for part in parts[:-1]):
@@ -84,7 +85,7 @@ def join_sequences(b: Builder, parts: Sequence[LayoutTensor], joined: LayoutTens
         indices = indices + behind * (float(part.shape[1]) - valid_ones)
     indices = b.cast(b.min(indices, b.constant(n - 1, "float32")), type="int32")
     total = b.reduce_sum(mask, axes=[1])
-    mask = b.cast(below(b, total, n), type="float32")
+    mask = b.cast(is_below(b, total, n), type="float32")
     return LayoutTensor(gather_positions(b, joined, indices), joined.layout, joined.sequence, mask)
 
 

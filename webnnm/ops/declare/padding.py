@@ -38,28 +38,28 @@ def lengths(b: Builder, mask: Tensor, dtype: DataType = "float32") -> Any:
     return numbers if dtype == "float32" else b.cast(numbers, type=dtype)
 
 
-def valid(b: Builder, mask: Tensor) -> Any:
+def is_valid(b: Builder, mask: Tensor) -> Any:
     """Return which positions are valid as conditions `[batch, length]`, at least one per row."""
-    return below(b, lengths(b, mask), mask.shape[1])
+    return is_below(b, lengths(b, mask), mask.shape[1])
 
 
-def below(b: Builder, numbers: Tensor, length: int) -> Any:
+def is_below(b: Builder, numbers: Tensor, length: int) -> Any:
     """Return, for each of `[batch]` numbers, which positions from 0 on are below it."""
     positions = b.constant(range(length), numbers.dtype, (1, length))
-    return b.lesser(positions, column(b, numbers))
+    return b.lesser(positions, as_column(b, numbers))
 
 
-def column(b: Builder, numbers: Tensor) -> Any:
+def as_column(b: Builder, numbers: Tensor) -> Any:
     """Return `[batch]` numbers as `[batch, 1]`."""
     return b.reshape(numbers, new_shape=(-1, 1))
 
 
-def every(b: Builder, batch: int, length: int) -> Any:
+def all_valid(b: Builder, batch: int, length: int) -> Any:
     """Return a mask in which all positions are valid."""
     return b.expand(b.constant(1, "float32"), new_shape=(batch, length))
 
 
-def one_step(b: Builder, mask: Tensor) -> Any:
+def reduce_mask(b: Builder, mask: Tensor) -> Any:
     """Return the mask of a sequence of one step that is computed from all valid steps."""
     return b.reduce_max(mask, axes=[1], keep_dimensions=True)
 
@@ -83,10 +83,10 @@ def fill_padding(
 ) -> Any:
     """Return a value, or a tensor laid out like it, with a number at all padded positions."""
     x = source.tensor if tensor is None else tensor
-    return b.where(align_rows(b, valid(b, source.mask), source), x, b.constant(value, x.dtype))
+    return b.where(align_rows(b, is_valid(b, source.mask), source), x, b.constant(value, x.dtype))
 
 
-def mean(b: Builder, source: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
+def mean_of_valid(b: Builder, source: LayoutTensor, x: Tensor, axes: Sequence[int]) -> Any:
     """Return the mean over axes that include the sequence; they keep size 1."""
     total = b.reduce_sum(fill_padding(b, source, 0, x), axes=axes, keep_dimensions=True)
     sequence = source.position("sequence")

@@ -68,7 +68,7 @@ def activations(*default: str) -> Option:
         if isinstance(value, str) or not isinstance(value, Iterable):
             raise OperatorError("NNM303", f"{value!r} is not a list")
         items: Iterable[Any] = value
-        activations = tuple(_plain(item) for item in items)
+        activations = tuple(_plain_activation(item) for item in items)
         if len(activations) != len(default):
             raise OperatorError(
                 "NNM303", f"{len(activations)} activations, {len(default)} expected"
@@ -78,7 +78,7 @@ def activations(*default: str) -> Option:
     return Option(default, check)
 
 
-def _plain(value: Any) -> str | Activation:
+def _plain_activation(value: Any) -> str | Activation:
     result = activation(value)
     return result if result.options else result.name
 
@@ -127,7 +127,7 @@ def functions(b: Builder, names: Sequence[str | Activation]) -> list[Callable[[T
     return [partial(activation(name), b) for name in names]
 
 
-def parts(b: Builder, x: Tensor, count: int, axis: int) -> list[Tensor]:
+def split_equally(b: Builder, x: Tensor, count: int, axis: int) -> list[Tensor]:
     """Cut a tensor into equal parts along an axis."""
     return [x] if count == 1 else list(b.split(x, splits=count, axis=axis))
 
@@ -146,10 +146,10 @@ def project_inputs(
     for bias in biases:
         if bias is not None:
             product = product + b.reshape(bias, new_shape=(directions * rows,))
-    return [parts(b, part, steps, 0) for part in parts(b, product, directions, 1)]
+    return [split_equally(b, part, steps, 0) for part in split_equally(b, product, directions, 1)]
 
 
-def of_direction(b: Builder, x: Tensor | None, number: int) -> Any:
+def take_direction(b: Builder, x: Tensor | None, number: int) -> Any:
     """Return one direction's part of a tensor whose first dimension is the direction."""
     if x is None:
         return None
@@ -165,7 +165,7 @@ def zeros(b: Builder, x: Tensor, shape: Shape) -> Tensor:
     return b.expand(b.constant(0, x.dtype), new_shape=shape)
 
 
-def run(
+def run_steps(
     b: Builder,
     inputs: Sequence[Tensor],
     state: tuple[Any, ...],
@@ -181,17 +181,17 @@ def run(
     outputs: list[tuple[Any, ...]] = []
     order = range(len(inputs))
     for time in reversed(order) if backward else order:
-        after = step(inputs[time], state)
+        new_state = step(inputs[time], state)
         if lengths is not None and time:  # every row has a first step
-            inside = b.greater(lengths, b.constant(time, "float32"))
-            pairs = zip(after, state, strict=True)
-            after = tuple(b.where(inside, new, old) for new, old in pairs)
-        state = after
+            is_inside = b.greater(lengths, b.constant(time, "float32"))
+            pairs = zip(new_state, state, strict=True)
+            new_state = tuple(b.where(is_inside, new, old) for new, old in pairs)
+        state = new_state
         outputs.append(state)
     return outputs[::-1] if backward else outputs
 
 
-def loops(
+def emit_loops(
     h: Any,
     cell: Callable[..., Any],
     x: Any,

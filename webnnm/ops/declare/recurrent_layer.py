@@ -11,7 +11,7 @@ from webnnm.ops.declare import padding, values
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.layer import BuildView, ParameterRole, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role
-from webnnm.ops.declare.padding import column
+from webnnm.ops.declare.padding import as_column
 from webnnm.ops.declare.recurrent import DIRECTIONS
 from webnnm.ops.declare.rules import broadcast_operands, tensor_options
 from webnnm.ops.declare.tensors import Builder
@@ -167,7 +167,7 @@ def build_run(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:
         if slot.name.startswith("initial") and operands[index] is not None:
             operands[index] = _initial(b, layer, slot.name, (directions, batch))
     options = tensor_options(layer) | {"steps": steps, "hidden_size": operands[1].shape[-1]}
-    lengths = None if source.mask is None else column(b, padding.lengths(b, source.mask))
+    lengths = None if source.mask is None else as_column(b, padding.lengths(b, source.mask))
     outputs = _apply(b, layer, [source.tensor, *operands], options, lengths)
     states = len(outputs) - layer.options["return_sequence"]
     results = [_states(b, x, ("batch", 0), None) for x in outputs[:states]]

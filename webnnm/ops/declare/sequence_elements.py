@@ -10,7 +10,7 @@ from webnnm.notation.syntax import Percent
 from webnnm.ops.declare.layer import BuildView
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.padded_sequences import gather_positions, map_lengths, resize_mask
-from webnnm.ops.declare.padding import column, every, lengths
+from webnnm.ops.declare.padding import all_valid, as_column, lengths
 from webnnm.ops.declare.tensors import Builder, Tensor
 
 
@@ -39,9 +39,9 @@ def at_valid_position(
         )
     else:
         size, new_lengths = like.size("sequence"), _amounts(b, like)
-        mask = every(b, source.mask.shape[0], size) if like.mask is None else like.mask
+        mask = all_valid(b, source.mask.shape[0], size) if like.mask is None else like.mask
     old_lengths, new_lengths = (
-        column(b, numbers) for numbers in (_amounts(b, source), new_lengths)
+        as_column(b, numbers) for numbers in (_amounts(b, source), new_lengths)
     )
     steps = b.constant(range(size), "int32", (1, size)) * old_lengths / new_lengths
     return LayoutTensor(
@@ -65,7 +65,7 @@ def _row_positions(b: Builder, source: LayoutTensor, positions: Sequence[int]) -
         b.constant(numbers, "int32", (1, len(positions)))
         for numbers in (list(positions), [int(position < 0) for position in positions])
     )
-    signed = fixed + column(b, lengths(b, source.mask, "int32")) * back
+    signed = fixed + as_column(b, lengths(b, source.mask, "int32")) * back
     return b.max(signed, b.constant(0, "int32"))
 
 

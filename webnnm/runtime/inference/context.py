@@ -20,7 +20,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, Operand
-from webnnm.ops.declare.padding import below
+from webnnm.ops.declare.padding import is_below
 from webnnm.ops.declare.tensors import TensorType
 
 if TYPE_CHECKING:
@@ -353,7 +353,7 @@ class InferenceContext:
             name = vertex.features[0].sequence
             if name in self._masked and name not in masks:
                 lengths = b.input(LENGTH + name, "float32", [self._batch])
-                valid = below(b, lengths, self._type(vertex.block).shape[1])
+                valid = is_below(b, lengths, self._type(vertex.block).shape[1])
                 masks[name] = b.cast(valid, type="float32")
         lowered = lower_network(
             self._network, batch=self._batch, sequence=self._sequence, builder=b, masks=masks
