@@ -1,4 +1,4 @@
-"""A `config.json`: the settings of a model, with every key checked and none ignored."""
+"""A `config.json`: every key is read, known to be harmless, or refused by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from webnnm.formats.fields import MAX_INTEGER, Fields, shorten
 from webnnm.snapshots.safetensors import parse_json
 
 HARMLESS = re.compile(
-    r"""_.* | transformers_version | architectures | auto_map | model_type | task_specific_params
+    r"""_name_or_path | _class_name | _auto_class | _commit_hash | _configuration_file | _num_labels
+    | _from_(auto|pipeline|model_config) | _(attn|experts)_implementation(_internal|_autoset)?
+    | _flash_attn_2_enabled | _output_attentions | _pre_quantization_dtype
+    | _diffusers_version | _use_default_values | _ignore_files
+    | transformers_version | architectures | auto_map | model_type | task_specific_params
     | (torch_)?dtype | use_cache | return_dict(_in_generate)? | output_(attentions|hidden_states)
     | .*_token_id | .*_token_ids | .*dropout.* | .*_pdrop | layerdrop | .*_layerdrop | initializer.*
     | init_std | gradient_checkpointing | pretraining_tp | chunk_size_feed_forward | id2label
@@ -28,7 +32,11 @@ HARMLESS = re.compile(
     """,
     re.VERBOSE,
 )
-"""Keys for training, generation, tokenizers and other programs: results do not depend on them."""
+"""Keys for training, generation, tokenizers and other programs: results do not depend on them.
+
+Those with an underscore are all that `transformers` and `diffusers` write for themselves; others,
+such as `_remove_final_layer_norm`, change results.
+"""
 
 ACTIVATIONS: Mapping[str, str] = {
     **dict.fromkeys(("gelu", "gelu_python"), "gelu()"),
@@ -181,12 +189,12 @@ class Config(Fields):
             raise self.not_supported(key, name, hint)
         return ACTIVATIONS[name]
 
-    def only(self, key: str, *values: Any) -> None:
-        """Raise an error for other values than these; absent and null mean the first."""
+    def require(self, key: str, *values: Any) -> None:
+        """Raise an error unless a key has one of these values; absent and null mean the first."""
         actual = self.get(key, values[0])
         if not any(actual == value and type(actual) is type(value) for value in values):
             expected = " or ".join(json.dumps(value) for value in values)
-            raise self.not_supported(key, actual, f"models with {expected} can be loaded")
+            raise self.not_supported(key, actual, f"only {expected} is supported")
 
     def finish(self) -> None:
         """Raise an error for keys that were not read; only empty ones are ignored."""

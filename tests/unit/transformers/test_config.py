@@ -122,6 +122,32 @@ def test_empty_keys_and_those_of_training_are_passed_over() -> None:
     assert write_model({**LLAMA, **more}) == write_model(LLAMA)
 
 
+PRIVATE: Mapping[str, Any] = {
+    "_name_or_path": "org/model",
+    "_commit_hash": "0c3ae8",
+    "_num_labels": 3,
+    "_from_auto": True,
+    "_from_model_config": True,
+    "_attn_implementation": "sdpa",
+    "_attn_implementation_autoset": True,
+    "_attn_implementation_internal": "eager",
+    "_flash_attn_2_enabled": True,
+    "_diffusers_version": "0.30.0",
+}
+"""Private keys that libraries write for themselves."""
+
+
+@pytest.mark.parametrize("key", PRIVATE)
+def test_private_keys_of_libraries_are_passed_over(key: str) -> None:
+    assert write_model({**LLAMA, key: PRIVATE[key]}) == write_model(LLAMA)
+
+
+@pytest.mark.parametrize("key", ["_remove_final_layer_norm", "_sliding_window_pattern", "_new"])
+def test_other_private_keys_are_refused_by_name(key: str) -> None:
+    assert f'"{key}" is 2, which is not supported' in catch_error({**LLAMA, key: 2})
+    assert write_model({**LLAMA, key: None}) == write_model(LLAMA)
+
+
 REAL: Mapping[str, Mapping[str, Any]] = {
     "gpt2": {"n_ctx": 1024, "task_specific_params": {"text-generation": {"max_length": 50}}},
     "llama": {"pretraining_tp": 1, "is_llama_config": True, "rope_interleaved": False},
@@ -239,7 +265,7 @@ SAM: Mapping[str, Any] = {"model_type": "sam"}
         (SAM, {"vision_config": {"image_size": [64, 32]}}, "must be square"),
         (SAM, {"mask_decoder_config": {"hidden_size": 64}}, '"mask_decoder_config.hidden_size"'),
         (SAM, {"mask_decoder_config": {"num_attention_heads": 3}}, "2 times 3 heads"),
-        (SAM, {"prompt_encoder_config": {"image_size": 512}}, "models with 1024 can be loaded"),
+        (SAM, {"prompt_encoder_config": {"image_size": 512}}, "only 1024 is supported"),
     ],
 )
 def test_what_parts_of_pictures_lack_is_named(

@@ -195,4 +195,4 @@ def test_computed_tables_are_bounded(kind: str) -> None:
             except DataError as error:
                 assert error.code in ("NNM818", "NNM817")
             else:
-                assert sum(len(array.data) for array in found.made.values()) <= 1 << 24
+                assert sum(len(array.data) for array in found.constants.values()) <= 1 << 24

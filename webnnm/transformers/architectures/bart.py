@@ -12,23 +12,24 @@ from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.snapshots.foreign import Form, Part, Reshaped
-from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.encoder_decoder import INPUTS, POSITIONS
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
     last_product,
     layers,
+    linear_layers,
     linear_names,
     norm_names,
     output,
+    projection_names,
     statements,
 )
 from webnnm.transformers.architectures.waves import halves, halves_from
 from webnnm.transformers.config import Config
 
 OFFSET = 2
-"""Rows of the position tables that are never used."""
+"""Rows of a position table of BART before that of the first position: no token reads them."""
 
 STACKS = ("encoder", "decoder")
 
@@ -36,29 +37,35 @@ STACKS = ("encoder", "decoder")
 class Variant(NamedTuple):
     """The differences between the members of the family.
 
-    Attributes: `family`, the prefix of the class names; `head`, the suffix of the class with
-    logits; `stored`, whether positions are in the file, or sinusoidal; `normed`, whether embeddings
-    are normalised; `counted`, whether padding has no position; `first`, whether norms come before
-    attention and MLP, and a last one after all layers, or after each; `bias`, whether logits have
-    one; `scaled`, whether embeddings are scaled; `activation`.
+    Attributes: `family`, the prefix of the class names; `logits_class`, the suffix of the class
+    with logits; `stores_positions`, whether the file has position tables, or they are sinusoidal;
+    `embedding_norm`, whether embeddings are normalised; `skips_padding`, whether padding has no
+    position; `norm_first`, whether norms come before attention and MLP, and a last one after all
+    layers, or after each; `logits_bias`, whether logits have one; `scales_embeddings`;
+    `activation`.
     """
 
     family: str
-    head: str = "ForConditionalGeneration"
-    stored: bool = False
-    normed: bool = False
-    counted: bool = False
-    first: bool = False
-    bias: bool = True
-    scaled: bool = False
+    logits_class: str = "ForConditionalGeneration"
+    stores_positions: bool = False
+    embedding_norm: bool = False
+    skips_padding: bool = False
+    norm_first: bool = False
+    logits_bias: bool = True
+    scales_embeddings: bool = False
     activation: str = "gelu"
 
 
 VARIANTS: Mapping[str, Variant] = {
-    "bart": Variant("Bart", stored=True, normed=True),
+    "bart": Variant("Bart", stores_positions=True, embedding_norm=True),
     "marian": Variant("Marian", "MTModel"),
     "m2m_100": Variant(
-        "M2M100", counted=True, first=True, bias=False, scaled=True, activation="relu"
+        "M2M100",
+        skips_padding=True,
+        norm_first=True,
+        logits_bias=False,
+        scales_embeddings=True,
+        activation="relu",
     ),
 }
 
@@ -67,7 +74,7 @@ class Sizes(NamedTuple):
     """The sizes of a model; those of layers are pairs for encoder and decoder."""
 
     vocabulary: int
-    written: int
+    decoder_vocabulary: int
     width: int
     positions: int
     padding: int
@@ -81,118 +88,128 @@ def write_model(config: Config) -> ModelText:
     name = config.get("model_type")
     variant = VARIANTS[name]
     if config.tensors is not None and "encoder.embed_positions.weight" in config.tensors:
-        variant = variant._replace(stored=True)
-    default = variant.family + variant.head
-    kind = head(config, variant.head, f"{variant.family}Model", default=default)
-    config.only("is_encoder_decoder", True)
-    for key in ("num_hidden_layers", "normalize_before", "add_final_layer_norm"):
-        config.only(key, config.get("encoder_layers", 12) if key.startswith("num") else False)
-    config.only("normalize_embedding", True)
-    tied, alike = config.flag("tie_word_embeddings", True), variant.family != "Marian"
-    alike = config.flag("share_encoder_decoder_embeddings", True) or alike
-    shared = alike and (tied or "encoder.embed_tokens.weight" not in (config.tensors or ()))
-    sizes, in_logits = _sizes(config, alike), kind == variant.head
-    scale = config.flag("scale_embedding", variant.scaled)
-    biased = in_logits and variant.bias
+        variant = variant._replace(stores_positions=True)
+    default = variant.family + variant.logits_class
+    suffix = class_suffix(config, variant.logits_class, f"{variant.family}Model", default=default)
+    config.require("is_encoder_decoder", True)
+    config.require("num_hidden_layers", config.get("encoder_layers", 12))
+    config.require("normalize_before", False)
+    config.require("add_final_layer_norm", False)
+    config.require("normalize_embedding", True)
+    tied = config.flag("tie_word_embeddings", True)
+    same_vocabulary = config.flag("share_encoder_decoder_embeddings", True)
+    same_vocabulary = same_vocabulary or variant.family != "Marian"
+    stores_both = "encoder.embed_tokens.weight" in (config.tensors or ())
+    shared = same_vocabulary and (tied or not stores_both)
+    sizes, in_logits = _sizes(config, same_vocabulary), suffix == variant.logits_class
+    scaled = config.flag("scale_embedding", variant.scales_embeddings)
+    biased = in_logits and variant.logits_bias
     if config.tensors is not None and "final_logits_bias" not in config.tensors:
         biased = False
     tables = ("shared", "shared" if shared else "decoder_embeddings")
-    product = f"{tables[1]}, bTranspose=true" if tied else f"lm_head, shape=[{sizes.written}]"
-    last = (f"matmul({product})", "add(final_logits_bias)" if biased else "") if in_logits else ()
-    block, size = ("logits", sizes.written) if in_logits else ("last_hidden_state", sizes.width)
-    pairs = zip(STACKS, tables, strict=True)
-    encoder, decoder = (_stack(variant, sizes, *stack_sizes, scale) for stack_sizes in pairs)
+    vocabulary = sizes.decoder_vocabulary
+    product = f"{tables[1]}, bTranspose=true" if tied else f"lm_head, shape=[{vocabulary}]"
+    logits = (f"matmul({product})", "add(final_logits_bias)" if biased else "")
+    block, size = ("logits", vocabulary) if in_logits else ("last_hidden_state", sizes.width)
+    encoder, decoder = (
+        _stack(variant, sizes, stack, table, scaled)
+        for stack, table in zip(STACKS, tables, strict=True)
+    )
     activation = config.activation("activation_function", variant.activation)
     waves = _waves(variant, sizes)
     parameters = {
         "shared": [sizes.vocabulary, sizes.width],
-        **({} if shared else {"decoder_embeddings": [sizes.written, sizes.width]}),
-        **{f"{s}_positions": [sizes.positions, sizes.width] for s in STACKS if variant.stored},
+        **({} if shared else {"decoder_embeddings": [vocabulary, sizes.width]}),
+        **{
+            f"{stack}_positions": [sizes.positions, sizes.width]
+            for stack in STACKS
+            if variant.stores_positions
+        },
     }
-    # In transformers they are not parameters: training does not change them.
-    kept = {"final_logits_bias": [sizes.written]} if biased else {}
-    kept |= {name: list(array.shape) for name, array in waves.items()}
+    # Buffers in transformers: training does not change them.
+    buffers = {"final_logits_bias": [vocabulary]} if biased else {}
+    buffers |= {buffer: list(array.shape) for buffer, array in waves.items()}
     source = statements(
         [
             f"model:name {name}",
             *INPUTS,
-            *(POSITIONS if variant.counted else ()),
+            *(POSITIONS if variant.skips_padding else ()),
             *(
-                f"{block}:param {stack_sizes} shape={shape}"
-                for stack_sizes, shape in parameters.items()
+                f"{block}:param {parameter} shape={shape}"
+                for parameter, shape in parameters.items()
             ),
-            *(
-                f"{block}:param {stack_sizes} shape={shape} lrm=0"
-                for stack_sizes, shape in kept.items()
+            *(f"{block}:param {buffer} shape={shape} lrm=0" for buffer, shape in buffers.items()),
+            *output(
+                block, size, *decoder, *(logits if in_logits else ()), sequence="decoder_tokens"
             ),
-            *output(block, size, *decoder, *last, sequence="decoder_tokens"),
             *output("encoder_last_hidden_state", sizes.width, *encoder),
-            f"placed:layers\n{_embed_by_position(sizes, scale)}" if variant.counted else "",
+            f"placed:layers\n{_embed_by_position(sizes, scaled)}" if variant.skips_padding else "",
             *(f"{s}_layer:layers\n{_layer(variant, sizes, s, activation)}" for s in STACKS),
             "norm:layers layerNorm(scale=weight, bias=bias, epsilon=1e-5)",
         ]
     )
     names = _names(variant, sizes, shared) | last_product(in_logits and not tied)
-    names["final_logits_bias"] = Reshaped("final_logits_bias", (sizes.written,)) if biased else None
+    names["final_logits_bias"] = Reshaped("final_logits_bias", (vocabulary,)) if biased else None
     return ModelText(source, names, "model.", waves)
 
 
-def _sizes(config: Config, alike: bool) -> Sizes:
-    def both(key: str, default: int) -> tuple[int, int]:
-        read = config.count if key == "layers" else config.size
-        return read(f"encoder_{key}", default), read(f"decoder_{key}", default)
+def _sizes(config: Config, same_vocabulary: bool) -> Sizes:
+    def size_pair(key: str, default: int) -> tuple[int, int]:
+        read_size = config.count if key == "layers" else config.size
+        return read_size(f"encoder_{key}", default), read_size(f"decoder_{key}", default)
 
     vocabulary = config.size("vocab_size", 50265)
-    others = config.size("decoder_vocab_size", vocabulary)
+    own_vocabulary = config.size("decoder_vocab_size", vocabulary)
     return Sizes(
         vocabulary=vocabulary,
-        written=vocabulary if alike else others,
+        decoder_vocabulary=vocabulary if same_vocabulary else own_vocabulary,
         width=config.size("d_model", 1024),
         positions=config.size("max_position_embeddings", 1024),
         padding=config.integer("pad_token_id", 1),
-        layers=both("layers", 12),
-        heads=both("attention_heads", 16),
-        inner=both("ffn_dim", 4096),
+        layers=size_pair("layers", 12),
+        heads=size_pair("attention_heads", 16),
+        inner=size_pair("ffn_dim", 4096),
     )
 
 
 def _waves(variant: Variant, sizes: Sizes) -> dict[str, HostArray]:
     """Return the position table that the file does not have."""
-    if variant.stored:
+    if variant.stores_positions:
         return {}
-    if not variant.counted:
+    if not variant.skips_padding:
         return {"waves": halves(sizes.positions, sizes.width)}
     return {"waves": halves_from(sizes.positions, sizes.width, sizes.padding + 1)}
 
 
-def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scale: bool) -> tuple[str, ...]:
+def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scaled: bool) -> tuple[str, ...]:
     """Return the layers of the encoder or the decoder."""
-    of = "" if stack == "encoder" else "decoder_"
-    positions = f"{stack}_positions" if variant.stored else "waves"
-    begun = (
-        f"embedding({table}, node={of}input_ids)",
-        f"mul({sizes.width**0.5})" if scale else "",
+    prefix = "" if stack == "encoder" else "decoder_"
+    positions = f"{stack}_positions" if variant.stores_positions else "waves"
+    embedding = (
+        f"embedding({table}, node={prefix}input_ids)",
+        f"mul({sizes.width**0.5})" if scaled else "",
         f"positionalEmbedding({positions})",
     )
-    if variant.counted:
-        begun = (f"placed(table={table}, ids={of}input_ids, places={of}position_ids)",)
+    if variant.skips_padding:
+        inputs = f"ids={prefix}input_ids, places={prefix}position_ids"
+        embedding = (f"placed(table={table}, {inputs})",)
     norm = f"norm(weight={stack}_norm, bias={stack}_norm_b)"
     return (
-        *begun,
-        norm if variant.normed else "",
+        *embedding,
+        norm if variant.embedding_norm else "",
         f"{stack}_layer(repeat={sizes.layers[STACKS.index(stack)]})",
-        norm if variant.first else "",
+        norm if variant.norm_first else "",
     )
 
 
-def _embed_by_position(sizes: Sizes, scale: bool) -> str:
+def _embed_by_position(sizes: Sizes, scaled: bool) -> str:
     """Return the layers of embeddings in which padding has no position."""
     return layers(
         f"notEqual({sizes.padding}, node=ids)",
         "cast(float32)",
         "reshape([1], name=counts)",
         "embedding(table, node=ids)",
-        f"mul({sizes.width**0.5 if scale else 1}, name=embedded)",
+        f"mul({sizes.width**0.5 if scaled else 1}, name=embedded)",
         "embedding(waves, node=places)",
         "mul(counts)",
         "add(embedded)",
@@ -205,34 +222,29 @@ def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
     mask = "causal=true, mask=decoder_attention_mask" if is_decoder else "mask=attention_mask"
     heads = f"bias=true, heads={sizes.heads[index]}"
 
-    def part(norm: str, before: str, after: str, *inner: str) -> tuple[str, ...]:
+    def add_norm(norm: str, input: str, name: str, *inner: str) -> tuple[str, ...]:
         """Return layers with a norm before or after them, and a residual connection."""
-        name = f", name={after}" if after else ""
+        option = f", name={name}" if name else ""
         weights = f"weight={norm}, bias={norm}_b"
-        if variant.first:
-            return f"norm({weights})", *inner, f"residual(to={before}{name})"
-        return *inner, f"residual(to={before})", f"norm({weights}{name})"
+        if variant.norm_first:
+            return f"norm({weights})", *inner, f"residual(to={input}{option})"
+        return *inner, f"residual(to={input})", f"norm({weights}{option})"
 
-    def words(part: str) -> str:
-        return ", ".join(f"{part}_w{letter}" for letter in "qkv") + f", o={part}_wo"
+    def attend(prefix: str, options: str) -> str:
+        weights = ", ".join(f"{prefix}_w{letter}" for letter in "qkv")
+        return f"attend({weights}, o={prefix}_wo, {heads}, {options})"
 
-    own = f"{words(stack)}, {heads}, {mask}"
-    cross = f"{words('cross')}, {heads}, to=encoder_last_hidden_state, mask=attention_mask"
-    inner = (*linear(f"{stack}_up", sizes.inner[index]), activation)
+    cross = attend("cross", "to=encoder_last_hidden_state, mask=attention_mask")
     return layers(
-        *part(
-            f"{stack}_attention_norm",
-            "input",
-            "attended",
-            f"attend({own})",
-        ),
-        *(part("cross_norm", "attended", "informed", f"attend({cross})") if is_decoder else ()),
-        *part(
+        *add_norm(f"{stack}_attention_norm", "input", "attended", attend(stack, mask)),
+        *(add_norm("cross_norm", "attended", "informed", cross) if is_decoder else ()),
+        *add_norm(
             f"{stack}_mlp_norm",
             "informed" if is_decoder else "attended",
             "",
-            *inner,
-            *linear(f"{stack}_down", sizes.width),
+            *linear_layers(f"{stack}_up", sizes.inner[index]),
+            activation,
+            *linear_layers(f"{stack}_down", sizes.width),
         ),
     )
 
@@ -248,32 +260,25 @@ def _names(variant: Variant, sizes: Sizes, shared: bool) -> dict[str, str | Form
     names: dict[str, str | Form | None] = {
         **tables,
         **norm_names("cross_norm{n}", "decoder.layers.{n-1}.encoder_attn_layer_norm"),
-        **_attention("cross", "decoder.layers.{n-1}.encoder_attn"),
+        **projection_names("cross_w", "decoder.layers.{n-1}.encoder_attn"),
     }
     for stack in STACKS:
         layer = f"{stack}.layers.{{n-1}}"
         if shared:
             names[f"{stack}.embed_tokens.weight"] = None
         table = f"{stack}.embed_positions.weight"
-        if variant.normed:
+        if variant.embedding_norm:
             names[f"{stack}_positions"] = Part(table, 1, (OFFSET, sizes.positions))
             names |= norm_names(f"{stack}_norm1", f"{stack}.layernorm_embedding")
-        elif variant.stored:
+        elif variant.stores_positions:
             names[f"{stack}_positions"] = table
         else:
             names[f"{table}s"] = None
-        if variant.first:
+        if variant.norm_first:
             names |= norm_names(f"{stack}_norm1", f"{stack}.layer_norm")
         names |= norm_names(f"{stack}_attention_norm{{n}}", f"{layer}.self_attn_layer_norm")
         names |= norm_names(f"{stack}_mlp_norm{{n}}", f"{layer}.final_layer_norm")
         names |= linear_names(f"{stack}_up{{n}}", f"{layer}.fc1")
         names |= linear_names(f"{stack}_down{{n}}", f"{layer}.fc2")
-        names |= _attention(stack, f"{layer}.self_attn")
-    return names
-
-
-def _attention(part: str, layer: str) -> dict[str, str | Form]:
-    names: dict[str, str | Form] = {}
-    for letter, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        names |= linear_names(f"{part}_w{letter}{{n}}", f"{layer}.{name}")
+        names |= projection_names(f"{stack}_w", f"{layer}.self_attn")
     return names

@@ -15,16 +15,16 @@ from webnnm.transformers.architectures.encoder import (
     MODEL,
     START,
     TOKENS,
-    first,
-    labels,
-    layer,
-    linear,
+    write_first_token,
+    write_layer,
     write_logits,
     write_pooling,
 )
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
+    count_classes,
+    linear_layers,
     linear_names,
     norm_names,
     output,
@@ -35,10 +35,10 @@ from webnnm.transformers.config import Config
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a BERT and its name map."""
-    kind = head(config, MODEL, CLASSES, MASKED, TOKENS, default="BertModel")
-    config.only("is_decoder", False)
-    config.only("add_cross_attention", False)
-    config.only("position_embedding_type", "absolute")
+    kind = class_suffix(config, MODEL, CLASSES, MASKED, TOKENS, default="BertModel")
+    config.require("is_decoder", False)
+    config.require("add_cross_attention", False)
+    config.require("position_embedding_type", "absolute")
     width = config.size("hidden_size", 768)
     tables = {
         "word_embeddings": config.size("vocab_size", 30522),
@@ -54,7 +54,7 @@ def write_model(config: Config) -> ModelText:
         f"layer(repeat={config.count('num_hidden_layers', 12)})",
     ]
     outputs, name = _outputs(config, kind, width, body)
-    block = layer(
+    block = write_layer(
         width,
         config.size("num_attention_heads", 12),
         config.size("intermediate_size", 3072),
@@ -79,17 +79,23 @@ def write_model(config: Config) -> ModelText:
 
 def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tuple[list[str], str]:
     """Return the statements of all outputs, and the block with the layers of the encoder."""
-    pooler = [*linear("pooler", width), "tanh()"]
+    pooler = [*linear_layers("pooler", width), "tanh()"]
     if kind == MODEL:
         return [
             *output("last_hidden_state", width, *body),
-            *output("pooler_output", width, first("last_hidden_state"), *pooler, tokens=False),
+            *output(
+                "pooler_output",
+                width,
+                write_first_token("last_hidden_state"),
+                *pooler,
+                tokens=False,
+            ),
             *write_pooling(config, width),
         ], "last_hidden_state"
     if kind == MASKED:
         vocabulary = config.size("vocab_size", 30522)
         rows = [
-            *linear("transform", width),
+            *linear_layers("transform", width),
             config.activation("hidden_act", "gelu"),
             "norm(weight=transform_norm, bias=transform_norm_b)",
             *write_logits(
@@ -100,8 +106,11 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
             ),
         ]
         return output("logits", vocabulary, *body, *rows), "logits"
-    size, of_tokens = labels(config), kind == TOKENS
-    rows = [*(() if of_tokens else (first(), *pooler)), *linear("classifier", size)]
+    size, of_tokens = count_classes(config), kind == TOKENS
+    rows = [
+        *(() if of_tokens else (write_first_token(), *pooler)),
+        *linear_layers("classifier", size),
+    ]
     return output("logits", size, *body, *rows, tokens=of_tokens), "logits"
 
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from webnnm.snapshots.foreign import Form, Reshaped
-from webnnm.transformers.architectures.encoder import INPUTS, linear
+from webnnm.transformers.architectures.encoder import INPUTS
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
+    declared_bias_names,
     layers,
+    linear_layers,
     linear_names,
     norm_names,
     output,
-    own_bias_names,
+    projection_names,
     statements,
 )
 from webnnm.transformers.architectures.patches import picture
@@ -88,7 +90,7 @@ class Tower(NamedTuple):
 def write_model(config: Config) -> ModelText:
     """Return the text of both towers, or of one of them, and its name map."""
     alone = PARTS.get(config.get("model_type"))
-    kind = head(config, *KINDS, default=alone or "CLIPModel")
+    kind = class_suffix(config, *KINDS, default=alone or "CLIPModel")
     if alone and not kind.startswith(alone):
         raise config.not_supported("architectures", [kind], f"the folder has only a {alone}")
     both = kind == "CLIPModel"
@@ -240,9 +242,9 @@ def _layer(tower: Tower, options: str) -> list[str]:
         f"attend({projections}, o={prefix}_wo, bias=true, heads={tower.heads}{options})",
         "residual(to=input, name=attended)",
         tower.norm("mlp_"),
-        *linear(f"{prefix}_up", f"{lead}{tower.inner}"),
+        *linear_layers(f"{prefix}_up", f"{lead}{tower.inner}"),
         tower.activation,
-        *linear(f"{prefix}_down", f"{lead}{tower.width}"),
+        *linear_layers(f"{prefix}_down", f"{lead}{tower.width}"),
         "residual(to=attended)",
     )
     return [f"{prefix}_layer:layers\n{rows}"]
@@ -259,10 +261,11 @@ def _names(tower: Tower) -> Names:
         **norm_names(f"{prefix}_attention_norm{{n}}", f"{layer}.layer_norm1"),
         **norm_names(f"{prefix}_mlp_norm{{n}}", f"{layer}.layer_norm2"),
     }
-    for part, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        names |= linear_names(f"{prefix}_w{part}{{n}}", f"{layer}.self_attn.{name}")
+    names |= projection_names(f"{prefix}_w", f"{layer}.self_attn")
     for part, name in (("up", "fc1"), ("down", "fc2")):
         parameter, file_name = f"{prefix}_{part}", f"{layer}.mlp.{name}"
         names |= linear_names(f"{parameter}{{n}}", file_name, bias=not tower.tokens)
-        names |= own_bias_names(f"{parameter}_b", file_name, tower.depth) if tower.tokens else {}
+        names |= (
+            declared_bias_names(f"{parameter}_b", file_name, tower.depth) if tower.tokens else {}
+        )
     return names

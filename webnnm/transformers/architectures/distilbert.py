@@ -15,16 +15,16 @@ from webnnm.transformers.architectures.encoder import (
     MODEL,
     START,
     TOKENS,
-    first,
-    labels,
-    layer,
-    linear,
+    write_first_token,
+    write_layer,
     write_logits,
     write_pooling,
 )
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
+    count_classes,
+    linear_layers,
     linear_names,
     norm_names,
     output,
@@ -35,7 +35,7 @@ from webnnm.transformers.config import Config
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a DistilBERT and its name map."""
-    kind = head(config, MODEL, CLASSES, MASKED, TOKENS, default="DistilBertModel")
+    kind = class_suffix(config, MODEL, CLASSES, MASKED, TOKENS, default="DistilBertModel")
     config.flag("sinusoidal_pos_embds")  # says how the table was initialised, which is in the file
     width = config.size("dim", 768)
     tables = {
@@ -49,7 +49,7 @@ def write_model(config: Config) -> ModelText:
         f"layer(repeat={config.count('n_layers', 6)})",
     ]
     outputs, name = _outputs(config, kind, width, body)
-    block = layer(
+    block = write_layer(
         width,
         config.size("n_heads", 12),
         config.size("hidden_dim", 3072),
@@ -79,7 +79,7 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
     if kind == MASKED:
         vocabulary = config.size("vocab_size", 30522)
         rows = [
-            *linear("transform", width),
+            *linear_layers("transform", width),
             config.activation("activation", "gelu"),
             "norm(weight=transform_norm, bias=transform_norm_b)",
             *write_logits(
@@ -90,9 +90,13 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
             ),
         ]
         return output("logits", vocabulary, *body, *rows), "logits"
-    size, of_tokens = labels(config), kind == TOKENS
-    before = () if of_tokens else (first(), *linear("pre_classifier", width), "relu()")
-    rows = [*before, *linear("classifier", size)]
+    size, of_tokens = count_classes(config), kind == TOKENS
+    before = (
+        ()
+        if of_tokens
+        else (write_first_token(), *linear_layers("pre_classifier", width), "relu()")
+    )
+    rows = [*before, *linear_layers("classifier", size)]
     return output("logits", size, *body, *rows, tokens=of_tokens), "logits"
 
 

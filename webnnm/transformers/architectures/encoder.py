@@ -1,8 +1,8 @@
-"""The parts that text encoders share: post-norm layers, pooling, heads."""
+"""The parts that text encoders share: post-norm layers, pooling, outputs."""
 
 from __future__ import annotations
 
-from webnnm.transformers.architectures.model_text import layers, output
+from webnnm.transformers.architectures.model_text import layers, linear_layers, output
 from webnnm.transformers.config import Config
 
 INPUTS = (
@@ -21,12 +21,15 @@ START = "start int32 [] 0"
 """A constant: the position at which texts begin."""
 
 
-def first(of: str = "") -> str:
-    """Return the layer that selects the first token, which represents the whole text."""
-    return f"gather(start, {of and f'node={of}, '}axis=tokens)"
+def write_first_token(node: str = "") -> str:
+    """Return the layer that selects the first token of a node, by default of the layer before.
+
+    It represents the whole text.
+    """
+    return f"gather(start, {node and f'node={node}, '}axis=tokens)"
 
 
-def layer(width: int, heads: int, inner: int, activation: str) -> str:
+def write_layer(width: int, heads: int, inner: int, activation: str) -> str:
     """Return the layers of a block with norms after attention and MLP."""
     return layers(
         f"attend(wq, wk, wv, o=wo, bias=true, heads={heads}, mask=attention_mask)",
@@ -42,20 +45,10 @@ def layer(width: int, heads: int, inner: int, activation: str) -> str:
     )
 
 
-def linear(parameter: str, size: int | str) -> tuple[str, str]:
-    """Return a product with a new weight and its bias."""
-    return f"matmul({parameter}, shape=[{size}])", f"add({parameter}_b)"
-
-
 def write_logits(parameter: str, table: str, vocabulary: int, *, tied: bool) -> tuple[str, str]:
     """Return the layers that compute logits for all tokens of the vocabulary."""
-    product, bias = linear(parameter, vocabulary)
+    product, bias = linear_layers(parameter, vocabulary)
     return f"matmul({table}, bTranspose=true)" if tied else product, bias
-
-
-def labels(config: Config) -> int:
-    """Return the number of classes of a head: configs name them; the default is two."""
-    return len(config.object("id2label")) or config.size("num_labels", 2)
 
 
 def write_pooling(config: Config, width: int) -> list[str]:
@@ -63,12 +56,12 @@ def write_pooling(config: Config, width: int) -> list[str]:
 
     Source: N. Reimers, I. Gurevych, "Sentence-BERT", arXiv:1908.10084 (2019).
     """
-    config.only("pooling", None, "mean", "cls")
+    config.require("pooling", None, "mean", "cls")
     match config.get("pooling"):
         case None:
             return []
         case "cls":
-            rows = [first("last_hidden_state")]
+            rows = [write_first_token("last_hidden_state")]
         case _:
             rows = [
                 "cast(float32, node=attention_mask)",

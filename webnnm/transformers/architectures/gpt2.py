@@ -8,7 +8,7 @@ from __future__ import annotations
 from webnnm.snapshots.foreign import Form, Part
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
     last_product,
     layers,
     norm_names,
@@ -20,10 +20,10 @@ from webnnm.transformers.config import Config
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a GPT-2 and its name map."""
-    kind = head(config, "LMHeadModel", "Model", default="GPT2LMHeadModel")
-    config.only("scale_attn_weights", True)
-    config.only("scale_attn_by_inverse_layer_idx", False)
-    config.only("add_cross_attention", False)
+    kind = class_suffix(config, "LMHeadModel", "Model", default="GPT2LMHeadModel")
+    config.require("scale_attn_weights", True)
+    config.require("scale_attn_by_inverse_layer_idx", False)
+    config.require("add_cross_attention", False)
     tied = config.flag("tie_word_embeddings", True)
     vocabulary, width = config.size("vocab_size", 50257), config.size("n_embd", 768)
     epsilon = config.positive("layer_norm_epsilon", 1e-5)

@@ -15,7 +15,7 @@ from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
     last_product,
     layers,
     linear_names,
@@ -62,15 +62,15 @@ class Sizes(NamedTuple):
     inner: int
     layers: int
     heads: int
-    shared: int
-    head: int
+    kv_heads: int
+    head_size: int
 
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a model of the family and its name map."""
     name = config.get("model_type")
     variant = VARIANTS[name]
-    kind = head(config, "ForCausalLM", "Model", default="LlamaForCausalLM")
+    kind = class_suffix(config, "ForCausalLM", "Model", default="LlamaForCausalLM")
     tied = config.flag("tie_word_embeddings", variant.tied)
     sizes, in_logits = _sizes(config), kind == "ForCausalLM"
     biases = variant.bias or ("qkvo" if config.flag("attention_bias") else "")
@@ -101,8 +101,8 @@ def write_model(config: Config) -> ModelText:
             sizes.width,
             sizes.heads,
             biases=biases,
-            kv_heads=sizes.shared,
-            head_size=sizes.head,
+            kv_heads=sizes.kv_heads,
+            head_size=sizes.head_size,
             options=text,
             norms=variant.norms,
         )
@@ -134,17 +134,17 @@ def _sizes(config: Config) -> Sizes:
         inner=config.size("intermediate_size"),
         layers=config.count("num_hidden_layers"),
         heads=heads,
-        shared=config.size("num_key_value_heads", heads),
-        head=config.size("head_dim", max(1, width // heads)),
+        kv_heads=config.size("num_key_value_heads", heads),
+        head_size=config.size("head_dim", max(1, width // heads)),
     )
 
 
 def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, str]:
     """Return the options of attention that depend on positions, by kind of attention."""
     config.size("max_position_embeddings", 2048)
-    angles = rotation(config, sizes.head)
+    angles = rotation(config, sizes.head_size)
     shared = f"causal=true, rope={angles.text()}, positions=position_ids, segments=attention_mask"
-    scale = config.positive("attention_multiplier", 1 / math.sqrt(sizes.head))
+    scale = config.positive("attention_multiplier", 1 / math.sqrt(sizes.head_size))
     if angles.factor != 1 or "attention_multiplier" in config:  # of queries and keys alike
         shared += f", scale={angles.factor**2 * scale}"
     options = {FULL: shared}

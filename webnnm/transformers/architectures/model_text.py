@@ -1,4 +1,4 @@
-"""The result of an architecture: a model text and the names of its parameters in files."""
+"""What all architectures share: their result, the layers of its text, its names in files."""
 
 from __future__ import annotations
 
@@ -19,33 +19,48 @@ class ModelText(NamedTuple):
     """A model in the notation, and the names of its parameters in the files of Hugging Face.
 
     Attributes: `source`, the text; `names`, the name map of `webnnm.snapshots.name_map`; `prefix`,
-    the prefix of names in the files of models with a head, which the map leaves out; `made`,
+    the prefix of names in the files of models with logits, which the map leaves out; `constants`,
     tensors that files need not have, by their names in the map.
     """
 
     source: str
     names: Mapping[str, str | Form | None]
     prefix: str
-    made: Mapping[str, HostArray] = {}
+    constants: Mapping[str, HostArray] = {}
 
 
-def head(config: Config, *suffixes: str, default: str) -> str:
-    """Return the class of a model within its family, by the suffix of its name: "ForCausalLM".
+def class_suffix(config: Config, *suffixes: str, default: str) -> str:
+    """Return which of these suffixes the class name of a model has, such as "ForCausalLM".
 
-    Raises `DataError` NNM817 for an unknown class.
+    A config without a class means the default. Raises `DataError` NNM817 for an unknown class.
     """
-    class_names = config.texts("architectures", [])
-    name = class_names[0] if class_names else default
+    name = next(iter(config.texts("architectures", [])), default)
     for suffix in sorted(suffixes, key=len, reverse=True):
         if name.endswith(suffix):
             return suffix
-    ends = ", ".join(f"…{suffix}" for suffix in suffixes)
+    class_names = ", ".join(f"…{suffix}" for suffix in suffixes)
     kind = config.get("model_type")
     raise DataError(
         "NNM817",
-        f'config.json: models of type "{kind}" are known as {ends}; this one is {json.dumps(name)}',
+        f'config.json: models of type "{kind}" are known as {class_names}; '
+        f"this one is {json.dumps(name)}",
         hint=suggestion(name, suffixes) or f'architecture="{default}" loads a different part of it',
     )
+
+
+def count_classes(config: Config) -> int:
+    """Return the number of classes of a classifier: configs name them; the default is two."""
+    return len(config.object("id2label")) or config.size("num_labels", 2)
+
+
+def linear_layers(parameter: str, size: int | str, *, bias: bool = True) -> tuple[str, ...]:
+    """Return a product with a new weight, then the sum with its bias.
+
+    >>> linear_layers("up", 8), linear_layers("up", 8, bias=False)
+    (('matmul(up, shape=[8])', 'add(up_b)'), ('matmul(up, shape=[8])',))
+    """
+    product = f"matmul({parameter}, shape=[{size}])"
+    return (product, f"add({parameter}_b)") if bias else (product,)
 
 
 def linear_names(parameter: str, layer: str, *, bias: bool = True) -> dict[str, str | Form]:
@@ -60,15 +75,28 @@ def linear_names(parameter: str, layer: str, *, bias: bool = True) -> dict[str, 
     return weight | ({bias_name(parameter): f"{layer}.bias"} if bias else {})
 
 
-def own_bias_names(parameter: str, layer: str, count: int) -> dict[str, str | Form]:
-    """Return the names of a declared bias, of which each layer has its own: the first has no
-    number.
+def declared_bias_names(parameter: str, layer: str, count: int) -> dict[str, str | Form]:
+    """Return the names of a bias that a text declares with `shared=false`, for `count` layers.
 
-    >>> own_bias_names("up_b", "layers.{n-1}.fc1", 1)
-    {'up_b': 'layers.0.fc1.bias'}
+    >>> declared_bias_names("up_b", "layers.{n-1}.fc1", 2)
+    {'up_b': 'layers.0.fc1.bias', 'up_b{n}': 'layers.{n-1}.fc1.bias'}
+
+    Models with a fixed number of tokens declare theirs: undeclared, a bias would have numbers for
+    each token. The name of the first layer's has no number.
     """
     first: dict[str, str | Form] = {parameter: f"{layer.replace('{n-1}', '0')}.bias"}
     return first | ({f"{parameter}{{n}}": f"{layer}.bias"} if count > 1 else {})
+
+
+def projection_names(parameter: str, layer: str, *, biases: str = "qkvo") -> dict[str, str | Form]:
+    """Return the names of the projections of attention, in most files `q_proj` to `out_proj`.
+
+    `parameter` is "w" for wq, wk, wv and wo; `biases` are the letters of those with a bias.
+    """
+    names: dict[str, str | Form] = {}
+    for letter, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
+        names |= linear_names(f"{parameter}{letter}{{n}}", f"{layer}.{name}", bias=letter in biases)
+    return names
 
 
 def norm_names(parameter: str, layer: str) -> dict[str, str]:

@@ -6,15 +6,16 @@ Source: S. Zhang et al., "OPT: Open pre-trained transformer language models", ar
 from __future__ import annotations
 
 from webnnm.snapshots.foreign import Form, Part
-from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
     last_product,
     layers,
+    linear_layers,
     linear_names,
     norm_names,
     output,
+    projection_names,
     statements,
 )
 from webnnm.transformers.config import Config
@@ -26,8 +27,9 @@ nothing."""
 
 def write_model(config: Config) -> ModelText:
     """Return the text of an OPT and its name map."""
-    in_logits = head(config, "ForCausalLM", "Model", default="OPTForCausalLM") == "ForCausalLM"
-    config.only("layer_norm_elementwise_affine", True)
+    suffix = class_suffix(config, "ForCausalLM", "Model", default="OPTForCausalLM")
+    in_logits = suffix == "ForCausalLM"
+    config.require("layer_norm_elementwise_affine", True)
     first = config.flag("do_layer_norm_before", True)
     last_norm = first and not config.flag("_remove_final_layer_norm", False)
     bias = config.flag("enable_bias", True)
@@ -70,16 +72,13 @@ def _layer(config: Config, width: int, *, first: bool, bias: bool) -> str:
     heads = config.size("num_attention_heads", 12)
     biased = "bias=true, " if bias else ""
 
-    def product(parameter: str, size: int) -> tuple[str, ...]:
-        return linear(parameter, size) if bias else linear(parameter, size)[:1]
-
     attention = (
         f"attend(wq, wk, wv, o=wo, {biased}heads={heads}, causal=true, segments=attention_mask)"
     )
     mlp = (
-        *product("up", config.size("ffn_dim", 3072)),
+        *linear_layers("up", config.size("ffn_dim", 3072), bias=bias),
         config.activation("activation_function", "relu"),
-        *product("down", width),
+        *linear_layers("down", width, bias=bias),
     )
     norms = [f"norm(weight={part}_norm, bias={part}_norm_b" for part in ("attention", "mlp")]
     if first:
@@ -113,8 +112,7 @@ def _names(
         **linear_names("up{n}", f"{layer}.fc1", bias=bias),
         **linear_names("down{n}", f"{layer}.fc2", bias=bias),
     }
-    for letter, part in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        names |= linear_names(f"w{letter}{{n}}", f"{layer}.self_attn.{part}", bias=bias)
+    names |= projection_names("w", f"{layer}.self_attn", biases="qkvo" if bias else "")
     if projected:
         names |= linear_names("project_in1", "decoder.project_in", bias=False)
         names |= linear_names("project_out1", "decoder.project_out", bias=False)

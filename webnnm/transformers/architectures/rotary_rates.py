@@ -57,11 +57,11 @@ def rotation(config: Config, size: int) -> Rotation:
 
 
 def _rotation(config: Config, rope: Config, size: int) -> Rotation:
-    rope.only("partial_rotary_factor", 1.0, 1)
+    rope.require("partial_rotary_factor", 1.0, 1)
     base = rope.positive("rope_theta", config.positive("rope_theta", 10000.0))
     kind = rope.text("rope_type", rope.text("type", "default"))
     if kind not in KINDS:
-        hint = f"models with {', '.join(KINDS)} can be loaded"
+        hint = f"supported are {', '.join(KINDS)}"
         raise config.not_supported(
             "rope_scaling" if "rope_scaling" in config else "rope_type", kind, hint
         )

@@ -10,8 +10,14 @@ from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.snapshots.foreign import Reshaped
-from webnnm.transformers.architectures.encoder import linear
-from webnnm.transformers.architectures.model_text import ModelText, head, layers, output, statements
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
+    class_suffix,
+    layers,
+    linear_layers,
+    output,
+    statements,
+)
 from webnnm.transformers.architectures.parameter_names import ParameterNames
 from webnnm.transformers.architectures.sam_vision import Encoder, encoder, encoding
 from webnnm.transformers.config import Config
@@ -66,7 +72,7 @@ class Sizes(NamedTuple):
 def write_model(config: Config) -> ModelText:
     """Return the text of the model, or of one of its two parts, and its name map."""
     alone: bool = config.get("model_type") == ALONE
-    kind = head(config, WHOLE, LOOKING, DECODING, default=LOOKING if alone else WHOLE)
+    kind = class_suffix(config, WHOLE, LOOKING, DECODING, default=LOOKING if alone else WHOLE)
     if alone and kind != LOOKING:
         raise config.not_supported("architectures", [kind], f"the folder has only a {LOOKING}")
     config.flag("tie_word_embeddings", True)  # without effect: there are no words
@@ -111,13 +117,13 @@ def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
     """Return the sizes of the decoder. Raises `DataError` NNM818 if the parts do not fit."""
     width, grid = decoder.size("hidden_size", 256), vision.seen.grid[0]
     image = vision.seen.height
-    decoder.only("hidden_size", vision.given)
-    prompt.only("hidden_size", width)
-    prompt.only("image_embedding_size", grid)
-    prompt.only("image_size", image)
-    prompt.only("num_point_embeddings", len(LABELS) - 1)
+    decoder.require("hidden_size", vision.given)
+    prompt.require("hidden_size", width)
+    prompt.require("image_embedding_size", grid)
+    prompt.require("image_size", image)
+    prompt.require("num_point_embeddings", len(LABELS) - 1)
     prompt.get("patch_size")
-    decoder.only("attention_downsample_rate", RATE)
+    decoder.require("attention_downsample_rate", RATE)
     heads = decoder.size("num_attention_heads", 8)
     if width % 8 or width % (RATE * heads):
         hint = f"a multiple of 8, and of {RATE} times {heads} heads"
@@ -308,7 +314,7 @@ def _scores(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     rows = ["gather(node=answers, shape={outputs:0})"]
     for n, name in enumerate(names):
         last = n == len(names) - 1
-        rows += linear("score", sizes.masks if last else sizes.scored)
+        rows += linear_layers("score", sizes.masks if last else sizes.scored)
         rows += [] if last else ["relu()"]
         parameters.matrix("score", f"{layer}.{name}")
     return rows
@@ -337,12 +343,12 @@ def _blocks(sizes: Sizes) -> list[str]:
         "seek(queries=settled, keys=keys)",
         "residual(to=settled)",
         sizes.norm("seek", "found"),
-        *linear("up", sizes.inner),
+        *linear_layers("up", sizes.inner),
         sizes.activations[0],
-        *linear("down", width),
+        *linear_layers("down", width),
         "residual(to=found)",
         sizes.norm("mlp", "answers"),
-        *linear("tell_wv", narrow),
+        *linear_layers("tell_wv", narrow),
         "identity(name=told)",
         "add([answers, tokens], name=tellers)",
         "add([keys, places])",
@@ -351,7 +357,7 @@ def _blocks(sizes: Sizes) -> list[str]:
         sizes.norm("tell", "seen"),
     )
     again = layers(
-        *linear("own_wv", width),
+        *linear_layers("own_wv", width),
         "identity(name=told)",
         "add([input, tokens])",
         f"attend(own_wq, own_wk, told, o=own_wo, {heads})",
@@ -373,11 +379,11 @@ def _blocks(sizes: Sizes) -> list[str]:
     )
     brush = layers(
         "gather(node=answers, shape={outputs:place})",
-        *linear("first", width),
+        *linear_layers("first", width),
         "relu()",
-        *linear("second", width),
+        *linear_layers("second", width),
         "relu()",
-        *linear("third", width // 8),
+        *linear_layers("third", width // 8),
         f"reshape([1, {width // 8}])",
     )
     alone = f"attend(own_wq, own_wk, own_wv, o=own_wo, bias=true, heads={sizes.heads})"

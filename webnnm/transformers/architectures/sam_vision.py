@@ -10,8 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Part, Reshaped, Transposed
-from webnnm.transformers.architectures.encoder import linear
-from webnnm.transformers.architectures.model_text import layers
+from webnnm.transformers.architectures.model_text import layers, linear_layers
 from webnnm.transformers.architectures.parameter_names import ParameterNames
 from webnnm.transformers.architectures.patches import Picture, picture
 from webnnm.transformers.config import MAX_PICTURE, Config
@@ -155,9 +154,9 @@ def _blocks(sizes: Encoder) -> list[str]:
     see = layers(
         "residual(to=past, name=looked)",
         f"layerNorm(scale=see_norm, bias=see_norm_b, epsilon={sizes.epsilon})",
-        *linear("see_up", f"{height}, {across}, {sizes.inner}"),
+        *linear_layers("see_up", f"{height}, {across}, {sizes.inner}"),
         sizes.activation,
-        *linear("see_down", f"{height}, {across}, {sizes.width}"),
+        *linear_layers("see_down", f"{height}, {across}, {sizes.width}"),
         "residual(to=looked)",
     )
     return [

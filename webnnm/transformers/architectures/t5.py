@@ -12,7 +12,7 @@ from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.encoder_decoder import INPUTS
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
     last_product,
     layers,
     linear_names,
@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 
     vocabulary: int
     width: int
-    head: int
+    head_size: int
     heads: int
     inner: int
     distance: int
@@ -39,8 +39,10 @@ class Sizes(NamedTuple):
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a T5 and its name map."""
-    kind = head(config, "ForConditionalGeneration", "T5Model", default="T5ForConditionalGeneration")
-    config.only("is_encoder_decoder", True)
+    kind = class_suffix(
+        config, "ForConditionalGeneration", "T5Model", default="T5ForConditionalGeneration"
+    )
+    config.require("is_encoder_decoder", True)
     sizes = _sizes(config)
     depth = config.count("num_layers", 6)
     tied_by_config = config.flag("tie_word_embeddings", True)
@@ -91,7 +93,7 @@ def _sizes(config: Config) -> Sizes:
     return Sizes(
         vocabulary=config.size("vocab_size", 32128),
         width=config.size("d_model", 512),
-        head=config.size("d_kv", 64),
+        head_size=config.size("d_kv", 64),
         heads=config.size("num_heads", 8),
         inner=config.size("d_ff", 2048),
         distance=config.size("relative_attention_max_distance", 128),
@@ -102,7 +104,7 @@ def _sizes(config: Config) -> Sizes:
 
 def _layer(sizes: Sizes, stack: str) -> str:
     """Return the layers of a block of the encoder or the decoder."""
-    heads = f"heads={sizes.heads}, headSize={sizes.head}, scale=1"
+    heads = f"heads={sizes.heads}, headSize={sizes.head_size}, scale=1"
     decodes = stack == "decoder"
     own = f"relativeBias={stack}_bias, maxDistance={sizes.distance}"
     own += ", causal=true, mask=decoder_attention_mask" if decodes else ", mask=attention_mask"

@@ -74,7 +74,7 @@ class Level(NamedTuple):
 def write_model(config: Config) -> ModelText:
     """Return the text of the network and its name map."""
     for key, value in ONLY.items():
-        config.only(key, value)
+        config.require(key, value)
     for key in UNUSED:
         config.get(key)
     groups = config.size("norm_num_groups", 32)

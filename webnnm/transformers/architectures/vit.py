@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from webnnm.snapshots.foreign import Form, Reshaped
 from webnnm.transformers.architectures.attention import attention
-from webnnm.transformers.architectures.encoder import labels, linear
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
+    count_classes,
+    declared_bias_names,
     layers,
+    linear_layers,
     linear_names,
     norm_names,
     output,
-    own_bias_names,
     statements,
 )
 from webnnm.transformers.architectures.patches import picture
@@ -27,7 +28,7 @@ FIRST = ("slice([0, 0], [1, -1])", "flatten()")
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a vision transformer and its name map."""
-    kind = head(config, "Model", "ForImageClassification", default="ViTModel")
+    kind = class_suffix(config, "Model", "ForImageClassification", default="ViTModel")
     width = config.size("hidden_size", 768)
     heads, inner = config.size("num_attention_heads", 12), config.size("intermediate_size", 3072)
     count = config.count("num_hidden_layers", 12)
@@ -46,9 +47,9 @@ def write_model(config: Config) -> ModelText:
         "attention()",
         "residual(to=input, name=attended)",
         "norm(weight=mlp_norm, bias=mlp_norm_b)",
-        *linear("up", f"{tokens}, {inner}"),
+        *linear_layers("up", f"{tokens}, {inner}"),
         activation,
-        *linear("down", f"{tokens}, {width}"),
+        *linear_layers("down", f"{tokens}, {width}"),
         "residual(to=attended)",
     )
     name, outputs = _outputs(config, kind, width, tokens, body)
@@ -76,11 +77,11 @@ def _outputs(
     """Return the block with the layers of the encoder, and the statements of all outputs."""
     pooled, size = config.activation("pooler_act", "tanh"), config.size("pooler_output_size", width)
     if kind != "Model":
-        size = labels(config)
-        rows = (*body, *FIRST, *linear("classifier", size))
+        size = count_classes(config)
+        rows = (*body, *FIRST, *linear_layers("classifier", size))
         return "logits", output("logits", size, *rows, tokens=False)
     first = FIRST[0].replace("(", "(node=last_hidden_state, ", 1)
-    pooler = (first, *FIRST[1:], *linear("pooler", size), pooled)
+    pooler = (first, *FIRST[1:], *linear_layers("pooler", size), pooled)
     return "last_hidden_state", [
         f"last_hidden_state:output shape={{tokens:{tokens}, features:{width}}}",
         f"last_hidden_state:layers\n{layers(*body)}",
@@ -104,7 +105,7 @@ def _names(
     for parameter, name in (("up", "intermediate"), ("down", "output"), ("wo", "attention.output")):
         file_name, is_declared = f"{layer}.{name}.dense", parameter != "wo" or biases == "o"
         names |= linear_names(f"{parameter}{{n}}", file_name, bias=not is_declared)
-        names |= own_bias_names(f"{parameter}_b", file_name, count) if is_declared else {}
+        names |= declared_bias_names(f"{parameter}_b", file_name, count) if is_declared else {}
     for parameter, name in (("q", "query"), ("k", "key"), ("v", "value")):
         file_name = f"{layer}.attention.attention.{name}"
         names |= linear_names(f"w{parameter}{{n}}", file_name, bias=parameter in biases)

@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Form, Transposed
-from webnnm.transformers.architectures.encoder import linear
 from webnnm.transformers.architectures.encoder_decoder import INPUTS
 from webnnm.transformers.architectures.model_text import (
     ModelText,
-    head,
+    class_suffix,
+    declared_bias_names,
     layers,
+    linear_layers,
     linear_names,
     norm_names,
     output,
-    own_bias_names,
+    projection_names,
     statements,
 )
 from webnnm.transformers.config import Config
@@ -27,15 +28,15 @@ STRIDE = 2
 """How many frames of sound become one position."""
 STACKS = ("encoder", "decoder")
 BIASES = "bias=[q, v, o]"
-"""Keys have no bias."""
-HEARD = "encoder_last_hidden_state"
-TRANSCRIBING = (
+"""The projections with a bias: that of keys has none."""
+ENCODED = "encoder_last_hidden_state"
+UNUSED_KEYS = (
     *("mask_time_prob", "mask_time_length", "mask_time_min_masks"),
     *("mask_feature_prob", "mask_feature_length", "mask_feature_min_masks"),
     *("suppress_tokens", "begin_suppress_tokens", "median_filter_width", "alignment_heads"),
-    *("apply_spec_augment", "lang_ids"),
+    *("apply_spec_augment", "lang_ids", "classifier_proj_size"),
 )
-"""Keys for training and for the choice of tokens."""
+"""Keys of the config for training, for the choice of tokens, and for classifiers."""
 
 
 class Sizes(NamedTuple):
@@ -52,22 +53,22 @@ class Sizes(NamedTuple):
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a Whisper and its name map."""
-    kind = head(
+    suffix = class_suffix(
         config,
         "ForConditionalGeneration",
         "WhisperModel",
         default="WhisperForConditionalGeneration",
     )
-    config.only("is_encoder_decoder", True)
+    config.require("is_encoder_decoder", True)
     for key in ("scale_embedding", "use_weighted_layer_sum"):
-        config.only(key, False)
-    config.only("num_hidden_layers", config.get("encoder_layers", 4))
-    for key in (*TRANSCRIBING, "classifier_proj_size"):
+        config.require(key, False)
+    config.require("num_hidden_layers", config.get("encoder_layers", 4))
+    for key in UNUSED_KEYS:
         config.get(key)
-    sizes, in_logits = _sizes(config), kind == "ForConditionalGeneration"
+    sizes, in_logits = _sizes(config), suffix == "ForConditionalGeneration"
     tied = config.flag("tie_word_embeddings", True)
     product = "words, bTranspose=true" if tied else f"proj_out, shape=[{sizes.vocabulary}]"
-    scores = (f"matmul({product})",) if in_logits else ()
+    logits = (f"matmul({product})",) if in_logits else ()
     name, size = ("logits", sizes.vocabulary) if in_logits else ("last_hidden_state", sizes.width)
     tokens = sizes.positions[0]
     activation = config.activation("activation_function", "gelu")
@@ -81,9 +82,9 @@ def write_model(config: Config) -> ModelText:
                 f"{name}:param {stack}_positions shape=[{count}, {sizes.width}]"
                 for stack, count in zip(STACKS, sizes.positions, strict=True)
             ),
-            *output(name, size, *_decoder(sizes), *scores, sequence="decoder_tokens"),
-            f"{HEARD}:output shape={{tokens:{tokens}, features:{sizes.width}}}",
-            f"{HEARD}:layers\n{layers(*_encoder(sizes))}",
+            *output(name, size, *_decoder(sizes), *logits, sequence="decoder_tokens"),
+            f"{ENCODED}:output shape={{tokens:{tokens}, features:{sizes.width}}}",
+            f"{ENCODED}:layers\n{layers(*_encoder(sizes))}",
             f"encoder_layer:param encoder_up_b shape=[{sizes.inner[0]}] shared=false",
             f"encoder_layer:param encoder_down_b shape=[{sizes.width}] shared=false",
             *(f"{stack}_layer:layers\n{_layer(sizes, stack, activation)}" for stack in STACKS),
@@ -95,9 +96,9 @@ def write_model(config: Config) -> ModelText:
 
 
 def _sizes(config: Config) -> Sizes:
-    def both(key: str, default: int) -> tuple[int, int]:
-        read = config.count if key == "layers" else config.size
-        return read(f"encoder_{key}", default), read(f"decoder_{key}", default)
+    def size_pair(key: str, default: int) -> tuple[int, int]:
+        read_size = config.count if key == "layers" else config.size
+        return read_size(f"encoder_{key}", default), read_size(f"decoder_{key}", default)
 
     return Sizes(
         vocabulary=config.size("vocab_size", 51865),
@@ -107,9 +108,9 @@ def _sizes(config: Config) -> Sizes:
             config.size("max_source_positions", 1500),
             config.size("max_target_positions", 448),
         ),
-        layers=both("layers", 4),
-        heads=both("attention_heads", 6),
-        inner=both("ffn_dim", 1536),
+        layers=size_pair("layers", 4),
+        heads=size_pair("attention_heads", 6),
+        inner=size_pair("ffn_dim", 1536),
     )
 
 
@@ -144,7 +145,7 @@ def _layer(sizes: Sizes, stack: str, activation: str) -> str:
     masked = ", causal=true, mask=decoder_attention_mask" if is_decoder else ""
     cross = (
         "norm(weight=cross_norm, bias=cross_norm_b)",
-        f"attend(cross_wq, cross_wk, cross_wv, o=cross_wo, {heads}, to={HEARD})",
+        f"attend(cross_wq, cross_wk, cross_wv, o=cross_wo, {heads}, to={ENCODED})",
         "residual(to=attended, name=informed)",
     )
     return layers(
@@ -153,9 +154,9 @@ def _layer(sizes: Sizes, stack: str, activation: str) -> str:
         "residual(to=input, name=attended)",
         *(cross if is_decoder else ()),
         f"norm(weight={stack}_mlp_norm, bias={stack}_mlp_norm_b)",
-        *linear(f"{stack}_up", f"{lead}{sizes.inner[index]}"),
+        *linear_layers(f"{stack}_up", f"{lead}{sizes.inner[index]}"),
         activation,
-        *linear(f"{stack}_down", f"{lead}{sizes.width}"),
+        *linear_layers(f"{stack}_down", f"{lead}{sizes.width}"),
         f"residual(to={'informed' if is_decoder else 'attended'})",
     )
 
@@ -164,7 +165,7 @@ def _names(sizes: Sizes) -> dict[str, str | Form | None]:
     names: dict[str, str | Form | None] = {
         "words": "decoder.embed_tokens.weight",
         **norm_names("cross_norm{n}", "decoder.layers.{n-1}.encoder_attn_layer_norm"),
-        **_attention("cross", "decoder.layers.{n-1}.encoder_attn"),
+        **projection_names("cross_w", "decoder.layers.{n-1}.encoder_attn", biases="qvo"),
     }
     for part in ("conv1", "conv2"):
         names |= {f"{part}1": f"encoder.{part}.weight", f"{part}_b1": f"encoder.{part}.bias"}
@@ -178,13 +179,6 @@ def _names(sizes: Sizes) -> dict[str, str | Form | None]:
             parameter, file_name = f"{stack}_{part}", f"{layer}.{name}"
             names |= linear_names(f"{parameter}{{n}}", file_name, bias=stack == "decoder")
             if stack == "encoder":
-                names |= own_bias_names(f"{parameter}_b", file_name, sizes.layers[0])
-        names |= _attention(stack, f"{layer}.self_attn")
-    return names
-
-
-def _attention(part: str, layer: str) -> dict[str, str | Form]:
-    names: dict[str, str | Form] = {}
-    for letter, name in (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj")):
-        names |= linear_names(f"{part}_w{letter}{{n}}", f"{layer}.{name}", bias=letter != "k")
+                names |= declared_bias_names(f"{parameter}_b", file_name, sizes.layers[0])
+        names |= projection_names(f"{stack}_w", f"{layer}.self_attn", biases="qvo")
     return names
