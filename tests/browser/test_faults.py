@@ -51,19 +51,19 @@ await asyncio.gather(*verdicts.writing)
 EXAMINE = """
 from webnnm.backends import pyodide_host
 from webnnm.backends.faults import Examination
-from webnnm.compiler.traps import EVERY
+from webnnm.compiler.traps import ALL_TRAPS
 from webnnm.compiler.traps.evidence import Trial
 from webnnm.core.errors import BackendError
 
 bridge = await pyodide_host.load_bridge()
 context = await bridge.open({})
-examination = Examination(EVERY, bridge.limits(context))
-number = {trap: index for index, trap in enumerate(EVERY)}
+examination = Examination(ALL_TRAPS, bridge.limits(context))
+number = {trap: index for index, trap in enumerate(ALL_TRAPS)}
 
 async def wrong(*probes):
     trial = Trial(*probes)
     try:
-        return trial.wrong(await bridge.once(context, trial.plan, trial.data))
+        return trial.find_wrong(await bridge.once(context, trial.plan, trial.data))
     except BackendError:
         return list(probes)
 

@@ -118,7 +118,7 @@ def _is_emulated(limits: Limits, type: TensorType) -> bool:
 def _fits(node: Node, limits: Limits, fixed: Container[str]) -> bool:
     """Return whether a node fits the limits as it is, in types and dimensions."""
     if isinstance(node, OperatorNode):
-        typed_bounds = limits.typed_bounds(node)
+        typed_bounds = limits.list_bounds(node)
         if node.operator.native not in limits.operators:
             return False
     else:

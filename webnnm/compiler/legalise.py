@@ -195,7 +195,7 @@ class Legaliser:
         return replacement
 
     def _lower_rank(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
-        typed_bounds = self._limits.typed_bounds(node)
+        typed_bounds = self._limits.list_bounds(node)
         excess = [(t, bounds) for t, bounds in typed_bounds if len(t.shape) > bounds.ranks[1]]
         if not excess:
             return None
@@ -216,7 +216,7 @@ class Legaliser:
 
     def _widen_type(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         """Compute in a wider type if the backend cannot compute in the given one."""
-        typed_bounds = self._limits.typed_bounds(node)
+        typed_bounds = self._limits.list_bounds(node)
         unsupported = [(t, bounds) for t, bounds in typed_bounds if _is_unsupported(t, bounds)]
         if not unsupported:
             return None

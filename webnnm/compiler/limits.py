@@ -68,7 +68,7 @@ class Limits:
             self._results[key] = next(bounds, None)
         return self._results[key]
 
-    def typed_bounds(self, node: OperatorNode) -> list[tuple[TensorType, Bounds]]:
+    def list_bounds(self, node: OperatorNode) -> list[tuple[TensorType, Bounds]]:
         """Return type and bounds of all operands and results of a node."""
         return [
             (type, bounds)

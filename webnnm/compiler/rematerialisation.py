@@ -49,9 +49,9 @@ def rematerialise(plan: Plan) -> Plan:
     live_bytes = _live_bytes(calls, plan)
     best, lowest_peak = plan, max(live_bytes, default=0)
     # The backward half begins roughly where most is held.
-    turn = live_bytes.index(lowest_peak) if live_bytes else 0
+    backward_start = live_bytes.index(lowest_peak) if live_bytes else 0
     for count in SEGMENTS:
-        candidate = _Rematerialiser(plan, turn, count).rewrite()
+        candidate = _Rematerialiser(plan, backward_start, count).rewrite()
         peak = peak_bytes(candidate)
         if peak < lowest_peak:
             best, lowest_peak = candidate, peak
@@ -76,10 +76,10 @@ def _live_bytes(calls: Sequence[Call], plan: Plan) -> list[int]:
 
 
 class _Rematerialiser:
-    """Rewrites a plan whose first `turn` operators are cut into `count` segments."""
+    """Rewrites a plan whose first `backward_start` operators are cut into `count` segments."""
 
-    def __init__(self, plan: Plan, turn: int, count: int) -> None:
-        self._plan, self._turn = plan, turn
+    def __init__(self, plan: Plan, backward_start: int, count: int) -> None:
+        self._plan, self._backward_start = plan, backward_start
         self._calls: Sequence[Call] = plan.content["operators"]
         self._sizes = dict(plan.sizes)
         self._producers = {
@@ -89,7 +89,7 @@ class _Rematerialiser:
         self._next_id = next_free_id(content)
         self._segments = self._divide(count)
         self._kept = {output["id"] for output in content["outputs"]}
-        for position, call in enumerate(self._calls[:turn]):
+        for position, call in enumerate(self._calls[:backward_start]):
             segment = self._segments[position]
             self._kept.update(
                 id
@@ -105,11 +105,11 @@ class _Rematerialiser:
         self._recomputed: dict[int, int] = {}
 
     def _divide(self, count: int) -> list[int]:
-        """Return the segment of every operator before the turn; segments keep similar sizes."""
-        needed = {id for call in self._calls[self._turn :] for id in operand_ids(call)}
+        """Return the segment of every operator of the forward half; segments keep similar sizes."""
+        needed = {id for call in self._calls[self._backward_start :] for id in operand_ids(call)}
         sizes = [
             sum(self._sizes[r] for r in call["results"] if r in needed)
-            for call in self._calls[: self._turn]
+            for call in self._calls[: self._backward_start]
         ]
         total, bytes_before = sum(sizes), 0
         segments: list[int] = []
@@ -119,12 +119,12 @@ class _Rematerialiser:
         return segments
 
     def _segment_of(self, position: int) -> int | None:
-        return self._segments[position] if position < self._turn else None
+        return self._segments[position] if position < self._backward_start else None
 
     def rewrite(self) -> Plan:
         """Return the plan that recomputes values right before they are used."""
-        calls: list[Call] = list(self._calls[: self._turn])
-        for call in self._calls[self._turn :]:
+        calls: list[Call] = list(self._calls[: self._backward_start])
+        for call in self._calls[self._backward_start :]:
             calls += [self._recompute(position) for position in self._find_missing(call)]
             calls.append(rename_operands(call, self._recomputed))
         content = {**self._plan.content, "operators": calls}
@@ -136,9 +136,9 @@ class _Rematerialiser:
         queue = operand_ids(call)
         while queue:
             id = queue.pop()
-            position = self._producers.get(id, self._turn)
+            position = self._producers.get(id, self._backward_start)
             if (
-                position >= self._turn
+                position >= self._backward_start
                 or id in self._kept
                 or id in self._recomputed
                 or position in positions

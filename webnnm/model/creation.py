@@ -59,13 +59,13 @@ def read_model_settings(written: Mapping[str, Any]) -> ModelSettings:
     `batch_size`, `optimize_for`, `review`, `files` and `log` that are none.
     """
     values: dict[str, Any] = {}
-    for word, value in written.items():
-        name = snake_case(word)
+    for spelling, value in written.items():
+        name = snake_case(spelling)
         if name not in SETTINGS:
             from webnnm.training.foreign_words import SETTINGS as FOREIGN
 
-            hint = FOREIGN.get(name) or suggestion(word, SETTINGS)
-            raise DataError("NNM703", f'NNModel.create has no setting "{word}"', hint=hint)
+            hint = FOREIGN.get(name) or suggestion(spelling, SETTINGS)
+            raise DataError("NNM703", f'NNModel.create has no setting "{spelling}"', hint=hint)
         if name in values:
             raise DataError("NNM703", f'"{name}" is given in two spellings')
         values[name] = value
@@ -109,14 +109,16 @@ async def model_document(settings: ModelSettings) -> Document:
 
 async def _model_text(settings: ModelSettings) -> str:
     """Read the text. Raises `DataError` NNM715 unless exactly one place is given."""
-    places = {"source": settings.source, "url": settings.url, "path": settings.path}
-    written = {name: place for name, place in places.items() if place is not None}
-    if len(written) != 1:
-        listed = " and ".join(written) or "none of them"
-        raise DataError("NNM715", f"give exactly one of source, url and path; {listed} given")
+    locations = {"source": settings.source, "url": settings.url, "path": settings.path}
+    given_locations = {
+        name: location for name, location in locations.items() if location is not None
+    }
+    if len(given_locations) != 1:
+        names = " and ".join(given_locations) or "none of them"
+        raise DataError("NNM715", f"give exactly one of source, url and path; {names} given")
     if settings.source is not None:
         return settings.source
     from webnnm.data.files.source import read_text
 
-    (place,) = written.values()
-    return await read_text(os.fspath(place))
+    (location,) = given_locations.values()
+    return await read_text(os.fspath(location))

@@ -43,21 +43,21 @@ def graph_text(model: HasState | Graph, *, of_model: bool = False) -> str:
     for node in graph.nodes():
         match node:
             case InputNode():
-                own = names[node.number, 0] = port(node.name, "input")
-                rows.append((own, str(node.types[0]), ""))
+                result_name = names[node.number, 0] = port(node.name, "input")
+                rows.append((result_name, str(node.types[0]), ""))
             case ConstantNode():
                 scalar = count(node.array.shape) == 1
                 value = f"{node.array.values()[0]:g}" if scalar else f"constant {node.types[0]}"
                 names[node.number, 0] = value
             case OperatorNode():
-                word = node.operator.name
-                counts[word] = counts.get(word, 0) + 1
-                own = f"{word}{counts[word]}"
+                operator = node.operator.name
+                counts[operator] = counts.get(operator, 0) + 1
+                result_name = f"{operator}{counts[operator]}"
                 for index, type in enumerate(node.types):
                     suffix = f".{index}" if len(node.types) > 1 else ""
-                    names[node.number, index] = own + suffix
-                    call = f"{word}({', '.join(_arguments(node, names))})" if not index else ""
-                    rows.append((own + suffix, str(type), call))
+                    names[node.number, index] = result_name + suffix
+                    call = f"{operator}({', '.join(_arguments(node, names))})" if not index else ""
+                    rows.append((result_name + suffix, str(type), call))
             case _:
                 raise AssertionError(node)
     for name, operand in graph.outputs.items():

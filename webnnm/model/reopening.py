@@ -25,8 +25,10 @@ async def reopen(state: ModelState) -> None:
     backend = await open_backend(state.backend.name, device=state.device or None, log=state.log)
     try:
         parameters = ParameterStore(state.network, backend, state.occupancy)
-        known = state.parameters
-        await parameters.begin((name, known.get_stored(name)) for name in known.types)
+        old_parameters = state.parameters
+        await parameters.begin(
+            (name, old_parameters.get_stored(name)) for name in old_parameters.types
+        )
     except BaseException:
         backend.close()
         raise

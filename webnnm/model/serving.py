@@ -34,13 +34,13 @@ def signature(model: NNModel) -> str:
     with null for an open length.
     """
     data_facts = model.state.data_facts()
-    found = {
+    result = {
         vertex.block: _input(
             vertex, data_facts.form(vertex.block), data_facts.inputs.get(vertex.block)
         )
         for vertex in model.state.network.inputs
     }
-    return json.dumps(found)
+    return json.dumps(result)
 
 
 def _input(

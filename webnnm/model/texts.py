@@ -30,7 +30,7 @@ def check(text: str, files: Mapping[str, Any] | None = None) -> list[ModelError 
     try:
         return list(elaborate(local_document(text, files)).warnings)
     except ModelError as error:
-        return [each for each in split_errors(error) if isinstance(each, ModelError)]
+        return [problem for problem in split_errors(error) if isinstance(problem, ModelError)]
 
 
 def local_document(text: str, files: Mapping[str, Any] | None = None) -> Document:

@@ -66,11 +66,13 @@ class TrainingRun:
         self.schedule = settings.make_schedule(feed.steps, saved_schedule)
         is_fixed: bool = settings.micro_steps != "auto"
         call_steps = 1 if settings.on_batch is not None else 0
-        self._tuner = DispatchTuner(state.backend.budget, every=call_steps, settled=is_fixed)
-        self._resumed = checkpoint
+        self._tuner = DispatchTuner(
+            state.backend.budget, callback_steps=call_steps, settled=is_fixed
+        )
+        self._resumed_from = checkpoint
         self._epoch = 1
-        self._last: ReplayPoint | None = None
-        self._best: ReplayPoint | None = None
+        self._last_replay: ReplayPoint | None = None
+        self._best_replay: ReplayPoint | None = None
         self._has_best = bool(checkpoint and checkpoint.best)
         self._validation: Validation | None = None
 
@@ -137,12 +139,12 @@ class TrainingRun:
         fetched and uploaded while the current one is trained. The first epoch after a checkpoint
         begins with the batch of the checkpoint.
         """
-        device, resumed = self._device, self._resumed
+        device, checkpoint = self._device, self._resumed_from
         self._epoch = epoch
-        skipped_steps = resumed.batch if resumed else 0
+        skipped_steps = checkpoint.batch if checkpoint else 0
         totals = zeros("float32", device.graph.state[TOTALS].shape)
-        if resumed and skipped_steps:
-            totals = self._fill_totals(totals, resumed.totals)
+        if checkpoint and skipped_steps:
+            totals = self._fill_totals(totals, checkpoint.totals)
         has_started = False
         steps_before = 0
         sources = iterate_blocks(self.feed, epoch, self._settings, epochs)
@@ -162,17 +164,17 @@ class TrainingRun:
                 device.write({CURSOR: HostArray.of(skipped_steps, "int32")})
                 if not has_started:
                     device.write({TOTALS: totals})
-                    self._resumed = None
+                    self._resumed_from = None
                     has_started = True
                 next_block = asyncio.ensure_future(_next(sources))
                 steps_before += steps
                 # No step of this block has run yet: its steps begin with the first copy of a state.
-                self._last = ReplayPoint(tables, device.spares[0], 0, -1)
+                self._last_replay = ReplayPoint(tables, device.spares[0], 0, -1)
                 yield steps - skipped_steps
                 skipped_steps = 0
             if not has_started:  # all its steps were done before the checkpoint
                 device.write({TOTALS: totals})
-                self._resumed = None
+                self._resumed_from = None
         finally:
             # The fetch in progress has to end before its source can be closed.
             next_block.cancel()
@@ -186,13 +188,13 @@ class TrainingRun:
 
     def get_resumed_totals(self) -> list[Totals]:
         """Return the totals of the epoch of a checkpoint, before the rest of it is run."""
-        resumed = self._resumed
-        return [Totals(resumed.totals)] if resumed and resumed.batch else []
+        checkpoint = self._resumed_from
+        return [Totals(checkpoint.totals)] if checkpoint and checkpoint.batch else []
 
     async def run_steps(self, count: int) -> list[Totals]:
         """Run some steps in one call and return the totals of the epochs so far."""
         device = self._device
-        self._last = self._replay_point(count)
+        self._last_replay = self._replay_point(count)
         start = time.perf_counter()
         with self._count_steps():
             totals = await device.run(count)
@@ -220,8 +222,8 @@ class TrainingRun:
         Copying a large state takes a considerable part of the time of a step. A single step needs
         no copy: it does not change what it reads.
         """
-        assert self._last is not None
-        device, last, step = self._device, self._last, self._device.step
+        assert self._last_replay is not None
+        device, last, step = self._device, self._last_replay, self._device.step
         steps = step - last.step
         has_copy = last.step >= 0 and last.state in device.spares
         seconds = steps * self._tuner.step_seconds
@@ -229,7 +231,7 @@ class TrainingRun:
             return replace(last, steps=steps)
         if count == 1 < self.feed.steps:  # calls of several epochs have more
             return ReplayPoint(last.tables, device.state, 0, step)
-        state_of_best = None if self._best is None else self._best.state
+        state_of_best = None if self._best_replay is None else self._best_replay.state
         spare = next(state for state in device.spares if state is not state_of_best)
         device.snapshot(spare)
         return ReplayPoint(last.tables, spare, 0, step)
@@ -281,15 +283,15 @@ class TrainingRun:
 
     async def _undo_last_call(self) -> None:
         """Go back to the state before the last call."""
-        assert self._last is not None
-        self._restore(self._last)
-        await self._run(self._last.steps)
+        assert self._last_replay is not None
+        self._restore(self._last_replay)
+        await self._run(self._last_replay.steps)
 
     async def rewind(self, epochs: int) -> None:
         """Go back to the end of an epoch of the last call, by repeating the steps up to it."""
-        assert self._last is not None
-        self._restore(self._last)
-        await self._run(self._steps_of(epochs, self._last))
+        assert self._last_replay is not None
+        self._restore(self._last_replay)
+        await self._run(self._steps_of(epochs, self._last_replay))
 
     def _steps_of(self, epochs: int, point: ReplayPoint) -> int:
         """Return how many steps lead from a state to the end of an epoch of the last call."""
@@ -302,7 +304,7 @@ class TrainingRun:
         of its steps the device has done. If the host has looked at some epochs of a call, it is the
         end of the last of them.
         """
-        if self._last is None:
+        if self._last_replay is None:
             return
         if self._device.in_flight:
             await self._undo_last_call()
@@ -336,11 +338,13 @@ class TrainingRun:
         from the state before the call, when they are needed.
         """
         if index == epochs:
-            self._best = None
+            self._best_replay = None
             self._device.snapshot(self._device.best)
         else:
-            assert self._last is not None
-            self._best = replace(self._last, steps=self._steps_of(index, self._last))
+            assert self._last_replay is not None
+            self._best_replay = replace(
+                self._last_replay, steps=self._steps_of(index, self._last_replay)
+            )
         self._has_best = True
 
     async def capture_state(
@@ -351,9 +355,9 @@ class TrainingRun:
         Only between two calls, after `epochs` epochs.
         """
         device = self._device
-        if self._best is not None:
+        if self._best_replay is not None:
             # So far only the way to compute the best parameters is known: compute them now.
-            step, best = device.step, self._best
+            step, best = device.step, self._best_replay
             spare = next(state for state in device.spares if state is not best.state)
             device.snapshot(spare)
             device.restore(best.state, best.step)
@@ -361,18 +365,19 @@ class TrainingRun:
             await device.run(best.steps)
             device.snapshot(device.best)
             device.restore(spare, step)
-            self._best = None
-            if self._last is not None:
-                device.upload(self._last.tables)
-                self._last = replace(self._last, step=-1)  # its state was the spare one
+            self._best_replay = None
+            if self._last_replay is not None:
+                device.upload(self._last_replay.tables)
+                # Its state was the spare one.
+                self._last_replay = replace(self._last_replay, step=-1)
         graph = device.graph
         state = await device.read({name: device.state[name] for name in graph.checkpointed})
         parameters = await device.read(device.best) if self._has_best else {}
         rows = (await device.read({TOTALS: device.state[TOTALS]}))[TOTALS].values()
         row = (finished - (self._epoch - 1)) * len(graph.totals)
         totals = dict(zip(graph.totals, rows[max(0, row) :], strict=False))
-        if self._resumed is not None:  # nothing has run yet
-            totals = dict(self._resumed.totals)
+        if self._resumed_from is not None:  # nothing has run yet
+            totals = dict(self._resumed_from.totals)
         return (
             state,
             {name.removeprefix(PARAMETER_PREFIX): array for name, array in parameters.items()},

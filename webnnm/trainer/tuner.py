@@ -32,14 +32,14 @@ class DispatchTuner:
     >>> tuner.steps_per_call(1000)
     32
 
-    `every`: the steps of each call if a callback waits for it, else 0. `settled`: the number of
-    steps per dispatch does not change any more. `step_seconds`: the time per step in the last call.
-    `trusted`: how many calls were long enough, excluding the first; `best_seconds`: the shortest
-    time per step in these.
+    `callback_steps`: the steps of each call if a callback waits for it, else 0. `settled`: the
+    number of steps per dispatch does not change any more. `step_seconds`: the time per step in the
+    last call. `trusted`: how many calls were long enough, excluding the first; `best_seconds`: the
+    shortest time per step in these.
     """
 
     budget: Budget = field(default_factory=Budget)
-    every: int = 0
+    callback_steps: int = 0
     settled: bool = False
     step_seconds: float = math.inf
     best_seconds: float = math.inf
@@ -65,8 +65,8 @@ class DispatchTuner:
 
     def steps_per_call(self, remaining: int) -> int:
         """Return how many of the remaining steps the next call runs."""
-        if self.every or not self._calls:
-            steps = self.every or self.budget.first_steps
+        if self.callback_steps or not self._calls:
+            steps = self.callback_steps or self.budget.first_steps
         else:
             # The clocks of some browsers are so coarse that steps seem to take no time.
             seconds = self.step_seconds

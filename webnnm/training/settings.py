@@ -354,9 +354,9 @@ class FinalSettings(Settings):
     validation_split: float
     seed: int
 
-    def make_schedule(self, batches: int, known: Mapping[str, Any] | None = None) -> Schedule:
-        """Return the schedule for epochs of so many batches; `known` is from a checkpoint."""
-        known = known or {}
+    def make_schedule(self, batches: int, saved: Mapping[str, Any] | None = None) -> Schedule:
+        """Return the schedule for epochs of so many batches; `saved` is from a checkpoint."""
+        saved = saved or {}
         return Schedule(
             kind=self.schedule,
             rate=self.lr,
@@ -366,8 +366,8 @@ class FinalSettings(Settings):
             min_rate=self.min_lr,
             step_epochs=self.step_epochs or 0,
             step_factor=self.step_factor,
-            drops=known.get("drops", 0),
-            dropped=known.get("dropped", 0),
+            drops=saved.get("drops", 0),
+            dropped=saved.get("dropped", 0),
         )
 
 

@@ -59,7 +59,7 @@ def check(make: Make, limits: dict[str, Any]) -> tuple[Graph, list[str]]:
     for node in fitted.nodes():
         if isinstance(node, OperatorNode):
             assert node.operator.name in known.operators
-            for type, bounds in known.typed_bounds(node):
+            for type, bounds in known.list_bounds(node):
                 assert type.dtype in bounds.dtypes
                 assert bounds.ranks[0] <= len(type.shape) <= bounds.ranks[1]
     values = values_for(graph)

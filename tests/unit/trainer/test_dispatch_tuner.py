@@ -54,7 +54,7 @@ def test_a_crossing_has_a_step_at_least_and_what_is_left_at_most() -> None:
 
 
 def test_who_waits_for_every_step_gets_every_step() -> None:
-    tuner = DispatchTuner(BUDGET, every=1)
+    tuner = DispatchTuner(BUDGET, callback_steps=1)
     for _ in range(5):
         assert tuner.steps_per_call(100) == 1
         tuner.record(1, 1e-5)
