@@ -239,8 +239,8 @@ class WebNNBackend(Backend):
         rewrites = tuple(compiled.rewrites)
         return Executable(self, inputs, compiled.outputs, reference, rewrites, seconds, unused)
 
-    def _target(self, fixed: Container[str] = (), *, recompute: bool = False) -> Target:
-        return Target(self.limits, self._traps, fixed, recompute)
+    def _target(self, constant_inputs: Container[str] = (), *, recompute: bool = False) -> Target:
+        return Target(self.limits, self._traps, constant_inputs, recompute)
 
     def _storage_type(self, type: TensorType) -> TensorType:
         """Return the type in which values of a type are stored: uint8 for packed 4-bit numbers."""

@@ -44,13 +44,15 @@ def storage_type(limits: Limits, type: TensorType) -> TensorType:
     return type
 
 
-def emulate_four_bits(graph: Graph, limits: Limits, fixed: Container[str], note: Note) -> Graph:
+def emulate_four_bits(
+    graph: Graph, limits: Limits, constant_inputs: Container[str], note: Note
+) -> Graph:
     """Return the graph with four-bit values carried in bytes wherever the limits exclude them.
 
     Inputs and outputs become the bytes that hold them, with two numbers in each. Inputs whose names
-    are in `fixed` will be constants.
+    are in `constant_inputs` will be constants.
     """
-    emulated = _find_emulated(graph, limits, fixed)
+    emulated = _find_emulated(graph, limits, constant_inputs)
     if not emulated and not any(_is_emulated(limits, o.type) for o in graph.outputs.values()):
         return graph
     b = GraphBuilder()
@@ -78,7 +80,7 @@ def emulate_four_bits(graph: Graph, limits: Limits, fixed: Container[str], note:
     return b.build(outputs)
 
 
-def _find_emulated(graph: Graph, limits: Limits, fixed: Container[str]) -> set[int]:
+def _find_emulated(graph: Graph, limits: Limits, constant_inputs: Container[str]) -> set[int]:
     """Return the numbers of the nodes whose four-bit values cannot stay as they are.
 
     A node that does not fit also affects everything that it is connected to by such values.
@@ -97,7 +99,7 @@ def _find_emulated(graph: Graph, limits: Limits, fixed: Container[str]) -> set[i
             neighbours[operand.number].append(node.number)
             neighbours[node.number].append(operand.number)
         is_concerned = emulated_operands or any(_is_emulated(limits, type) for type in node.types)
-        if is_concerned and not _fits(node, limits, fixed):
+        if is_concerned and not _fits(node, limits, constant_inputs):
             queue.append(node.number)
         elif isinstance(node, ConstantNode):
             constants.add(node.number)
@@ -115,7 +117,7 @@ def _is_emulated(limits: Limits, type: TensorType) -> bool:
     return storage_type(limits, type) != type
 
 
-def _fits(node: Node, limits: Limits, fixed: Container[str]) -> bool:
+def _fits(node: Node, limits: Limits, constant_inputs: Container[str]) -> bool:
     """Return whether a node fits the limits as it is, in types and dimensions."""
     if isinstance(node, OperatorNode):
         typed_bounds = limits.list_bounds(node)
@@ -124,7 +126,7 @@ def _fits(node: Node, limits: Limits, fixed: Container[str]) -> bool:
     else:
         bounds = limits.tensor("constant")
         typed_bounds = [(node.types[0], bounds)] if bounds is not None else []
-        if isinstance(node, InputNode) and node.name not in fixed:
+        if isinstance(node, InputNode) and node.name not in constant_inputs:
             return False
     return all(
         type.dtype in bounds.dtypes and len(type.shape) <= bounds.ranks[1]

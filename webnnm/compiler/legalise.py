@@ -38,7 +38,7 @@ WIDER: Mapping[str, tuple[DataType, ...]] = {
 """Types that hold all values of another; casts back wrap around like its own arithmetic."""
 
 MAX_ROUNDS = 16
-"""The most rewrites of rewrites; the deepest known chain takes four."""
+"""The maximum depth of rewrites of rewrites; the deepest known chain has four."""
 
 
 class Legaliser:
@@ -49,10 +49,10 @@ class Legaliser:
     """
 
     def __init__(
-        self, limits: Mapping[str, Any], traps: Collection[Trap], fixed: Container[str]
+        self, limits: Mapping[str, Any], traps: Collection[Trap], constant_inputs: Container[str]
     ) -> None:
         self._limits = Limits(limits)
-        self._fixed = fixed
+        self._constant_inputs = constant_inputs
         self._traps = _group_by_operator(
             trap for trap in TRAPS if trap in traps and trap.needs <= self._limits.operators
         )
@@ -77,7 +77,7 @@ class Legaliser:
         if any(type.dtype not in FORMATS for types in types_of_nodes for type in types):
             from webnnm.compiler.four_bits import emulate_four_bits
 
-            graph = emulate_four_bits(graph, self._limits, self._fixed, self._record)
+            graph = emulate_four_bits(graph, self._limits, self._constant_inputs, self._record)
         self._check_interface(graph)
         return graph
 

@@ -1,4 +1,4 @@
-"""From a graph to the plan that a browser builds: named passes in one order."""
+"""From a graph to the plan that a browser builds: a fixed sequence of named passes."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from webnnm.ops.declare.tensors import TensorType
 class Target:
     """What a plan is made for.
 
-    Attributes: `limits`, WebNN's `opSupportLimits()`; `traps`, the faults to be avoided, by default
-    all that are known; `fixed`, the names of inputs that will be constants; `recompute`, whether to
-    recompute values if that saves memory.
+    Attributes: `limits`, WebNN's `opSupportLimits()`; `traps`, the known bugs to be avoided, by
+    default all of them; `constant_inputs`, the names of inputs that will be constants; `recompute`,
+    whether to recompute values if that saves memory.
     """
 
     limits: Mapping[str, Any]
     traps: Collection[Trap] = ALL_TRAPS
-    fixed: Container[str] = ()
+    constant_inputs: Container[str] = ()
     recompute: bool = False
 
 
-Run = Callable[[Graph, Target, Legaliser], Graph]
+PassFunction = Callable[[Graph, Target, Legaliser], Graph]
 
 
 class Pass(NamedTuple):
     """A named function from graph to graph; the legaliser records what it rewrites."""
 
     name: str
-    run: Run
+    run: PassFunction
 
 
 def _change_layout(graph: Graph, target: Target, _: Legaliser) -> Graph:
@@ -60,13 +60,13 @@ def _fuse_biases(graph: Graph) -> Graph:
     return fuse_biases(graph)
 
 
-def _ignore_target(run: Callable[[Graph], Graph]) -> Run:
-    """Return a pass that does the same for every target."""
+def _ignore_target(run: Callable[[Graph], Graph]) -> PassFunction:
+    """Return the function of a pass that does the same for every target."""
     return lambda graph, _, __: run(graph)
 
 
-def _use_legaliser(run: Callable[[Legaliser, Graph], Graph]) -> Run:
-    """Return a pass that is a step of the legaliser."""
+def _use_legaliser(run: Callable[[Legaliser, Graph], Graph]) -> PassFunction:
+    """Return the function of a pass that is a step of the legaliser."""
     return lambda graph, _, legaliser: run(legaliser, graph)
 
 
@@ -81,7 +81,7 @@ OPTIMISATIONS = (
     Pass("fold", _ignore_target(fold_constants)),
     # Operators without effect are removed, chains of the same operator become one.
     Pass("simplify", _ignore_target(simplify)),
-    # Numbers that `where` chooses are expanded beforehand.
+    # Scalar operands of `where` are expanded to the shape of its result.
     Pass("choices", _ignore_target(expand_choices)),
 )
 """Passes that make a graph faster without changing what it computes."""
@@ -91,22 +91,22 @@ LEGALISATIONS = (
     Pass("four-bits", _use_legaliser(Legaliser.emulate_four_bits)),
     # Every output is the result of an operator of its own.
     Pass("outputs", _use_legaliser(Legaliser.separate_outputs)),
-    # Operators, data types, ranks and traps are rewritten until every node fits: a rewrite for one
-    # of them may need one for another.
+    # Nodes are rewritten until the device has their operators, types and ranks, and no known bug
+    # applies: one rewrite may need another.
     Pass("legalise", _use_legaliser(Legaliser.legalise)),
-    # Nodes that fit but would lose NaN or range are rewritten.
+    # Nodes that the device has, but that would lose NaN or overflow, are rewritten.
     Pass("guards", _use_legaliser(Legaliser.apply_guards)),
-    # Results that a rewrite made outputs get an operator of their own, constants are checked.
+    # Outputs are separated again after the rewrites, and constants are checked.
     Pass("finish", _use_legaliser(Legaliser.finish)),
 )
-"""Passes that make a graph one that the device computes correctly."""
+"""Passes that make a graph run correctly on the device."""
 
 PASSES = (*OPTIMISATIONS, *LEGALISATIONS)
 """The passes that run, in this order, before a graph is lowered to a plan."""
 
 
-class Compiled(NamedTuple):
-    """A plan, the rewrites for the device, and the types of inputs and outputs."""
+class CompiledPlan(NamedTuple):
+    """A plan, sentences on the rewrites for the device, and the types of inputs and outputs."""
 
     plan: Plan
     rewrites: Sequence[str]
@@ -127,15 +127,15 @@ def run_passes(
 
     Raises `BackendError` NNM405, NNM409, NNM505 for what the target lacks.
     """
-    legaliser = Legaliser(target.limits, target.traps, target.fixed)
+    legaliser = Legaliser(target.limits, target.traps, target.constant_inputs)
     for graph_pass in passes:
         graph = graph_pass.run(graph, target, legaliser)
     return graph, legaliser.describe_rewrites()
 
 
 @pause_garbage_collection()
-def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
-    """Return the plan of a graph that a device of these limits and faults computes.
+def compile_plan(graph: Graph | Scan, target: Target) -> CompiledPlan:
+    """Compile a graph to a plan that the target runs correctly.
 
     >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
@@ -148,16 +148,19 @@ def compile_plan(graph: Graph | Scan, target: Target) -> Compiled:
     if isinstance(graph, Scan):
         parts = (graph.before, graph.body, graph.after)
         boundary_operands = (
-            o for part in parts for of in (part.inputs, part.outputs) for o in of.values()
+            operand
+            for part in parts
+            for ports in (part.inputs, part.outputs)
+            for operand in ports.values()
         )
         if all(operand.dtype in FORMATS for operand in boundary_operands):
             plans = [_compile_graph(part, target) for part in parts]
             plan = merge_scan_plans(graph, *(plan for plan, _ in plans))
             rewrites = [text for _, texts in plans for text in texts]
-            return Compiled(plan, rewrites, plan.inputs, plan.outputs)
-        graph = graph.unroll()  # numbers that share bytes cannot be separated
+            return CompiledPlan(plan, rewrites, plan.inputs, plan.outputs)
+        graph = graph.unroll()  # packed 4-bit numbers share bytes: a scan cannot slice them
     plan, rewrites = _compile_graph(graph, target)
-    return Compiled(
+    return CompiledPlan(
         plan,
         rewrites,
         {name: graph.inputs[name].type for name in plan.inputs},

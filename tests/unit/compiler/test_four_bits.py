@@ -129,7 +129,7 @@ def test_constants_that_stay_are_those_that_nothing_else_reads(limits: dict[str,
 
 def test_an_input_that_will_be_a_constant_stays(limits: dict[str, Any]) -> None:
     graph = build_graph(lambda b: dequantize(b, ends(b, "int4")))
-    assert legalise(graph, limits, fixed=["x"]) == (graph, [])
+    assert legalise(graph, limits, constant_inputs=["x"]) == (graph, [])
     fitted, _ = legalise(graph, limits)
     assert [n.types[0] for n in fitted.nodes() if isinstance(n, InputNode)] == [("uint8", (3,))]
 
