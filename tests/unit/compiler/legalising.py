@@ -19,10 +19,10 @@ def legalise(
     graph: Graph,
     limits: Mapping[str, Any],
     traps: Collection[Trap] = ALL_TRAPS,
-    fixed: Container[str] = (),
+    constant_inputs: Container[str] = (),
 ) -> tuple[Graph, list[str]]:
     """Return a graph that a device of these limits and traps computes, and what was rewritten."""
-    return run_passes(graph, Target(limits, traps, fixed), LEGALISATIONS)
+    return run_passes(graph, Target(limits, traps, constant_inputs), LEGALISATIONS)
 
 
 def chromium_limits() -> dict[str, Any]:
