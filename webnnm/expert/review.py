@@ -46,7 +46,7 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
         if rule.id not in off:
             findings += _apply(rule, facts, locate, partial(decisions.decide, rule.id))
     decisions.add_strengths()
-    findings = consistent(soften_refuted(_merge_failures(findings, facts), facts))
+    findings = drop_contradictions(soften_refuted(_merge_failures(findings, facts), facts))
     return Review(
         findings=findings,
         settings=decisions.settings,
@@ -108,7 +108,7 @@ def hindsight(facts: Facts, *, off: Collection[str] = (), early: bool = False) -
         return []
     locate = _locator(facts.network)
     findings: list[Finding] = []
-    for rule in RULES.on_trainings():
+    for rule in RULES.select_for_trainings():
         if rule.id not in off and (rule.early or not early):
             findings += _apply(rule, facts, locate, lambda _: ())  # decides nothing any more
     return soften_refuted(_merge_failures(findings, facts), facts)
@@ -123,7 +123,7 @@ def _apply(
     """Return what a rule finds: nothing, a finding, or that the rule itself failed."""
     try:
         hit = rule.test(facts)
-        return [] if hit is None else [_finding(rule, hit, decide(hit.changes), locate)]
+        return [] if hit is None else [_make_finding(rule, hit, decide(hit.changes), locate)]
     except Exception as error:
         from webnnm.expert.rules.failing import failure
 
@@ -151,10 +151,8 @@ def soften_refuted(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
         return [*findings]
     from webnnm.expert.facts.course import skill
 
-    skills = [skill(finding) for finding in facts.history.held_out.values()]
-    if not skills or any(
-        skill_of_output is None or skill_of_output < PROVEN_SKILL for skill_of_output in skills
-    ):
+    skills = [skill(predictions) for predictions in facts.history.held_out.values()]
+    if not skills or any(value is None or value < PROVEN_SKILL for value in skills):
         return [*findings]
     return [
         replace(finding, severity="info")
@@ -164,31 +162,33 @@ def soften_refuted(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     ]
 
 
-def consistent(findings: Sequence[Finding]) -> list[Finding]:
+def drop_contradictions(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings without those whose remedy contradicts that of a more important one.
 
     >>> fast = Finding(id="E305", severity="warning", message="lr 1 is 100 times the default")
     >>> few = Finding(id="E702", severity="advice", message="60 steps")
-    >>> [finding.id for finding in consistent([fast, few])]
+    >>> [finding.id for finding in drop_contradictions([fast, few])]
     ['E305']
     """
     kept: list[Finding] = []
-    own = [finding for finding in findings if not finding.failed]
-    for finding in sorted(own, key=lambda finding: finding.rank):
+    sound = [finding for finding in findings if not finding.failed]
+    for finding in sorted(sound, key=lambda finding: finding.rank):
         rule = RULES[finding.id]
         if not any(rule.contradicts(RULES[other.id]) for other in kept):
             kept.append(finding)
     return [finding for finding in findings if finding.failed or finding in kept]
 
 
-def _finding(rule: Rule, hit: Hit, done: Sequence[str], locate: Callable[[str], Any]) -> Finding:
+def _make_finding(
+    rule: Rule, hit: Hit, actions: Sequence[str], locate: Callable[[str], Any]
+) -> Finding:
     nodes = tuple(hit.nodes)
     return Finding(
         id=rule.id,
         severity=hit.severity or rule.severity,
         message=hit.message,
         remedy=hit.remedy or rule.remedy,
-        action=hit.action or ", ".join(done),
+        action=hit.action or ", ".join(actions),
         fix=dict(hit.fix),
         confidence=rule.confidence if hit.confidence is None else hit.confidence,
         nodes=nodes,

@@ -17,7 +17,7 @@ from webnnm.data.protocol import load_subset
 from webnnm.expert.facts.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.facts.gathering import data_facts, gather_facts
 from webnnm.expert.facts.profile import Profile
-from webnnm.expert.review import consistent, hindsight, soften_refuted
+from webnnm.expert.review import drop_contradictions, hindsight, soften_refuted
 from webnnm.expert.review import review as apply_rules
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.float16 import half_network
@@ -210,7 +210,7 @@ class Reviewer:
             ids = {*off, *(finding.id for finding in review.findings)}
             earlier = [finding for finding in history.findings if finding.id not in ids]
             both = sorted([*review.findings, *earlier], key=lambda finding: finding.id)
-            review = replace(review, findings=consistent(both))
+            review = replace(review, findings=drop_contradictions(both))
         return replace(review, logged=self._logged)
 
     def _gather(self, history: History | None, *about: Any) -> Facts:
@@ -227,7 +227,7 @@ class Reviewer:
         facts = with_history(self._reviewed, history)
         off = () if facts.history is None else facts.history.settings.silence
         findings = hindsight(facts, off=off, early=early)
-        return sorted(consistent(findings), key=lambda finding: finding.rank)
+        return sorted(drop_contradictions(findings), key=lambda finding: finding.rank)
 
     def failure(self, error: Exception) -> Finding:
         """Return the finding that a training could not be measured."""
@@ -239,7 +239,7 @@ class Reviewer:
         """Return the findings of a training that has ended, including those that it adds."""
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)
-        return consistent(soften_refuted([*history.findings, *findings], facts))
+        return drop_contradictions(soften_refuted([*history.findings, *findings], facts))
 
 
 def with_history(facts: Facts, history: History) -> Facts:

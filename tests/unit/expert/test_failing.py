@@ -22,7 +22,7 @@ from webnnm import review as review_text
 from webnnm.core.finding import Finding
 from webnnm.expert.examination import examination
 from webnnm.expert.facts import gathering
-from webnnm.expert.review import consistent, review
+from webnnm.expert.review import drop_contradictions, review
 from webnnm.expert.rules.failing import STRICT_VARIABLE
 from webnnm.expert.rules.registry import APPLIED_WHEN, RULES, TRAINING_MODULES
 from webnnm.expert.rules.rule import DECLARED
@@ -92,7 +92,7 @@ def test_rules_that_fail_alike_are_one_finding(monkeypatch: pytest.MonkeyPatch) 
 def test_a_failure_contradicts_no_advice() -> None:
     failed = Finding(id="E305", severity="warning", message="failed", failed=True)
     few = Finding(id="E702", severity="advice", message="60 steps")
-    assert consistent([failed, few]) == [failed, few]
+    assert drop_contradictions([failed, few]) == [failed, few]
 
 
 def test_in_tests_a_rule_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

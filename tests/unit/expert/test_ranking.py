@@ -14,7 +14,7 @@ from tests.unit.expert.test_structure_rules import CASES as STRUCTURE_CASES
 from tests.unit.expert.test_structure_rules import Case
 from tests.unit.expert.test_training_rules import CASES as TRAINING_CASES
 from webnnm.core.finding import Finding
-from webnnm.expert.review import consistent, review
+from webnnm.expert.review import drop_contradictions, review
 from webnnm.expert.rules.registry import APPLIED_WHEN, RULES
 from webnnm.trainer.review import MAX_SHOWN, Review, summarize_findings
 from webnnm.training.settings import HYPERPARAMETERS, Settings
@@ -76,7 +76,11 @@ def test_some_remedies_would_contradict_each_other() -> None:
 @pytest.mark.parametrize(("first", "second"), OPPOSED)
 def test_the_more_important_of_two_contradictory_remedies_is_given(first: str, second: str) -> None:
     certain, unsure = found(first, confidence=0.8), found(second, confidence=0.4)
-    assert consistent([certain, unsure]) == consistent([unsure, certain]) == [certain]
+    assert (
+        drop_contradictions([certain, unsure])
+        == drop_contradictions([unsure, certain])
+        == [certain]
+    )
 
 
 def test_a_rate_is_not_called_too_high_and_too_low_at_once() -> None:

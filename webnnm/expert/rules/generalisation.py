@@ -65,22 +65,24 @@ def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     if pools_at_chance(facts, history):
         return None
     messages: dict[str, str] = {}
-    least, guessed = 1.0, False
+    lowest_skill, is_chance = 1.0, False
     robust = {
         o.name
         for o in facts.outputs
         if o.loss in LOSSES and LOSSES[o.loss].robust and o.labels is not None and o.labels.outliers
     }
     for name in history.predictions:
-        if name not in robust and (other := skill_if_memorised(history, name)) is not None:
+        if name not in robust and (other_skill := skill_if_memorised(history, name)) is not None:
             messages[name] = f"{name}: {scores_of(history, name)}"
-            least = min(least, other)
-            guessed |= other <= chance_skill(history.held_out[name])
-    careful = facts.profile.dropout_count or "regularization" in facts.settings.explicit
-    noted: Any = {"severity": "info"} if careful and least >= MIN_USEFUL_SKILL else {}
-    if guessed and (words := tokens_hint(facts)):
-        noted = {"remedy": words}
-    return merge_hits(messages, tail=": training rows are memorised", **noted)
+            lowest_skill = min(lowest_skill, other_skill)
+            is_chance |= other_skill <= chance_skill(history.held_out[name])
+    is_regularised = facts.profile.dropout_count or "regularization" in facts.settings.explicit
+    details: Any = (
+        {"severity": "info"} if is_regularised and lowest_skill >= MIN_USEFUL_SKILL else {}
+    )
+    if is_chance and (hint := tokens_hint(facts)):
+        details = {"remedy": hint}
+    return merge_hits(messages, tail=": training rows are memorised", **details)
 
 
 @after(
@@ -123,22 +125,22 @@ def rising_validation_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     last = records[-1]
     assert last.val_loss is not None
     validation = [relative_loss(history, record, validation=True) for record in (best, last)]
-    least = RISEN_RATIO if history.settings.restore_best else WORSE_RATIO
-    risen = validation[1] > max(least * validation[0], validation[0] + MIN_RISE)
+    min_ratio = RISEN_RATIO if history.settings.restore_best else WORSE_RATIO
+    has_risen = validation[1] > max(min_ratio * validation[0], validation[0] + MIN_RISE)
     if (
-        not risen
+        not has_risen
         or last.loss > best.loss
         or relative_loss(history, best) > 1
         or unlike_losses(history)
     ):
         return None
     kept = history.settings.restore_best
-    handled = kept and min(skills_of(history.held_out), default=0.0) >= MIN_USEFUL_SKILL
+    is_harmless = kept and min(skills_of(history.held_out), default=0.0) >= MIN_USEFUL_SKILL
     return Hit(
         message=f"the validation loss rose from {best.val_loss:.3g} in epoch {best.epoch} to "
         f"{last.val_loss:.3g}, the training loss fell from {best.loss:.3g} to {last.loss:.3g}",
         evidence={"best": best.epoch, "validation": [best.val_loss, last.val_loss]},
-        severity="info" if handled else None,
+        severity="info" if is_harmless else None,
     )
 
 

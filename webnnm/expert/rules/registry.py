@@ -126,7 +126,7 @@ class Rules(Mapping[str, Rule]):
         )
         return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].test.__module__ in modules]
 
-    def on_trainings(self) -> list[Rule]:
+    def select_for_trainings(self) -> list[Rule]:
         """Return the rules on the course of a training, in the order of their ids."""
         self.load(TRAINING_MODULES)
         return [DECLARED[id] for id in sorted(DECLARED) if DECLARED[id].area == AREAS[-1]]

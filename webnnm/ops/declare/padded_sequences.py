@@ -44,9 +44,9 @@ def gather_positions(b: Builder, value: LayoutTensor, indices: Tensor) -> Any:
     if is_float(x.dtype):
         # A product with one-hot rows: its gradient is a product, too, and not a scatter-add.
         cells = b.reshape(indices, new_shape=(rows, k, 1))
-        chosen = b.cast(b.equal(cells, b.constant(range(n), "int32", (1, 1, n))), type=x.dtype)
-        rows_found = b.matmul(chosen, b.reshape(x, new_shape=(rows, n, count(features))))
-        return b.reshape(rows_found, new_shape=shape)
+        one_hot = b.cast(b.equal(cells, b.constant(range(n), "int32", (1, 1, n))), type=x.dtype)
+        gathered = b.matmul(one_hot, b.reshape(x, new_shape=(rows, n, count(features))))
+        return b.reshape(gathered, new_shape=shape)
     starts = b.constant(range(0, rows * n, n), "int32", (rows, 1))
     flat = b.reshape(x, new_shape=(rows * n, *features))
     return b.gather(flat, indices + starts, axis=0)
@@ -79,10 +79,10 @@ def join_sequences(b: Builder, parts: Sequence[LayoutTensor], joined: LayoutTens
     end, indices = b.constant([0], "float32", (1, 1)), positions
     for part in masks[:-1]:
         # Everything after a part moves up by the padding of that part.
-        valid_ones = b.reduce_sum(part, axes=[1], keep_dimensions=True)
-        end = end + valid_ones
-        behind = b.cast(b.greater_or_equal(positions, end), type="float32")
-        indices = indices + behind * (float(part.shape[1]) - valid_ones)
+        length = b.reduce_sum(part, axes=[1], keep_dimensions=True)
+        end = end + length
+        is_behind = b.cast(b.greater_or_equal(positions, end), type="float32")
+        indices = indices + is_behind * (float(part.shape[1]) - length)
     indices = b.cast(b.min(indices, b.constant(n - 1, "float32")), type="int32")
     total = b.reduce_sum(mask, axes=[1])
     mask = b.cast(is_below(b, total, n), type="float32")
@@ -98,12 +98,14 @@ def pad_front(
     """
     amounts = [front(n) for n in range(1, value.size("sequence") + 1)]
     longest = max(amounts)
-    own = align_rows(b, map_lengths(b, value.mask, lambda n: front(n) if n else longest), value)
+    amounts_of_rows = align_rows(
+        b, map_lengths(b, value.mask, lambda n: front(n) if n else longest), value
+    )
     result: Any = None
     for amount in sorted(set(amounts)):
         shifted = pad_axis(b, x, axis, amount, longest - amount)
-        chosen = b.equal(own, b.constant(amount, "float32"))
-        result = shifted if result is None else b.where(chosen, shifted, result)
+        is_amount = b.equal(amounts_of_rows, b.constant(amount, "float32"))
+        result = shifted if result is None else b.where(is_amount, shifted, result)
     return result
 
 
