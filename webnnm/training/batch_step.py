@@ -92,11 +92,11 @@ def build_batch_step(network: Network, settings: StepSettings) -> Graph:
     targets = {name: get_target_type(settings.losses[name], o.type) for name, o in shapes.items()}
     unscale = b.input(UNSCALE, "float32", [])
     step = build_step(b, network, targets, settings, _InputSource(b, settings.batch), unscale)
-    is_clean = step.applied.clean
-    if is_clean is None:
-        is_clean = all_finite(b, list(step.applied.gradients.values()))
+    is_finite = step.updated.is_finite
+    if is_finite is None:
+        is_finite = all_finite(b, list(step.updated.gradients.values()))
     outputs = {LOSS + name: step.losses.mean(name) for name in step.losses.sums}
-    outputs[OVERFLOW] = b.logical_not(is_clean)
+    outputs[OVERFLOW] = b.logical_not(is_finite)
     first = [INPUT + vertex.block for vertex in network.inputs]
     first += [*(TARGET + name for name in targets), COUNT]
     last = [RATE, *([DUE] if DUE in b.inputs else []), UNSCALE]

@@ -47,9 +47,9 @@ class StepGraph:
     `resident` inputs do not change (the whole training subset, the tables of an epoch); `state`
     tensors (parameters, moments, cursor, totals) are inputs and outputs of the same name; those in
     `initial_values` start with a number other than 0. `generators` are the layers that draw random
-    numbers, each with the names of its states. `totals` names the elements of the vector of that
-    name: sums over the epoch, then the latest values. `watch` names the elements of the output of
-    that name.
+    numbers, each with the names of its states. `totals` are the names of the columns of the state
+    of that name, a table with a row for each epoch: sums over the epoch, then the latest values.
+    `watch` are the names of the elements of the output of that name.
     """
 
     graph: Graph
@@ -62,24 +62,24 @@ class StepGraph:
 
     @property
     def checkpointed(self) -> list[str]:
-        """The states that a checkpoint holds: all persistent ones except random generators."""
+        """The states in a checkpoint: all except random generators, the cursor and the totals."""
         generator_states = {name for names in self.generators.values() for name in names}
         return [name for name in self.state if name not in generator_states | {CURSOR, TOTALS}]
 
 
 @dataclass(frozen=True)
 class StepResults:
-    """The results of a step: outputs, their losses, L, and the next values of all states."""
+    """The results of a step: outputs and their losses, the total loss, the next states."""
 
     lowered: Lowered
     losses: Losses
     loss: Operand
-    applied: UpdateResults
+    updated: UpdateResults
     state: dict[str, Operand]
 
     def metrics(self, b: GraphBuilder, *, batch_loss: bool) -> StepMetrics:
-        """Return what the step reports; with `batch_loss`, also L of the latest batch."""
-        return collect_metrics(b, self.losses, self.loss if batch_loss else None, self.applied)
+        """Return what the step reports; with `batch_loss`, also the loss of the latest batch."""
+        return collect_metrics(b, self.losses, self.loss if batch_loss else None, self.updated)
 
 
 def build_step(
@@ -93,59 +93,62 @@ def build_step(
 ) -> StepResults:
     """Build one step: forward, losses, gradients, update, over the rows of a source.
 
-    `unscale` is 1/S, by which gradients are multiplied; None leaves that to the state. The
-    parameters in `vector` are one input, and updated together.
+    Gradients are multiplied by `unscale`, the reciprocal of the loss scale; for None, the scale is
+    a state of the step. The parameters in `vector` are one input, and updated together.
     """
-    s = settings
     vector_parts = (
         {} if vector is None else vector.split(b, b.input(VECTOR, "float32", [vector.size]))
     )
     rate = source.number(RATE)
     # Only a short batch has padding rows.
-    valid = source.number(COUNT) if s.short else b.constant(s.batch, "float32")
-    rows = source.row_mask() if s.short else None
+    valid_rows = source.number(COUNT) if settings.short else b.constant(settings.batch, "float32")
+    valid_mask = source.row_mask() if settings.short else None
     data = {
-        vertex.block: source.rows(INPUT + vertex.block, _resident_type(network, vertex.block, s))
+        vertex.block: source.rows(
+            INPUT + vertex.block, _resident_type(network, vertex.block, settings)
+        )
         for vertex in network.inputs
     }
-    masks = {name: source.rows(MASK + name, type) for name, type in s.masks.items()}
+    masks = {name: source.rows(MASK + name, type) for name, type in settings.masks.items()}
     lowered = lower_network(
         network,
-        batch=s.batch,
-        sequence=s.sequence,
+        batch=settings.batch,
+        sequence=settings.sequence,
         builder=b,
         inputs=data,
         parameters=vector_parts,
         training=True,
-        rows=rows,
+        rows=valid_mask,
         masks=masks,
     )
     target_inputs = {name: source.rows(TARGET + name, type) for name, type in targets.items()}
-    losses = compute_losses(lowered, s.losses, target_inputs, rows, valid, masks)
+    losses = compute_losses(lowered, settings.losses, target_inputs, valid_mask, valid_rows, masks)
     task_weights = {
         name: vector_parts.get(TASK + name) or b.input(TASK + name, "float32", [])
-        for name in s.tasks
+        for name in settings.tasks
     }
-    loss = _sum_losses(b, losses, s.weights, task_weights)
-    is_due = source.number(DUE) if s.update.accumulate > 1 else None
-    applied = apply_update(
+    loss = _sum_losses(b, losses, settings.weights, task_weights)
+    updates_now = source.number(DUE) if settings.update.accumulate > 1 else None
+    updated = apply_update(
         network,
         lowered,
         loss,
         task_weights,
         rate,
-        valid,
-        is_due,
-        s.optimizer,
-        s.update,
+        valid_rows,
+        updates_now,
+        settings.optimizer,
+        settings.update,
         unscale,
         vector,
     )
-    state = dict(applied.state)
+    state = dict(updated.state)
     for name, value in lowered.updates.items():
-        is_unconditional = applied.clean is None or not name.startswith(PARAMETER_PREFIX)
-        state[name] = value if is_unconditional else b.where(applied.clean, value, b.inputs[name])
-    return StepResults(lowered, losses, loss, applied, state)
+        is_unconditional = updated.is_finite is None or not name.startswith(PARAMETER_PREFIX)
+        state[name] = (
+            value if is_unconditional else b.where(updated.is_finite, value, b.inputs[name])
+        )
+    return StepResults(lowered, losses, loss, updated, state)
 
 
 def build_training_step(
@@ -156,30 +159,29 @@ def build_training_step(
     The batch is row `cursor` of `order`: indices into the resident data. The learning rate and the
     other `columns` come from `table` in the same way, so that nothing is written between steps;
     short batches are padded with arbitrary rows and masked. `targets` gives the type of each
-    output's target for all resident rows. Loss sums Σ m·ℓ accumulate over an epoch, in the row of
-    the totals given by the column `epoch`.
+    output's target for all resident rows. Sums of the losses of valid rows accumulate over an
+    epoch, in the row of the totals given by the column `epoch`.
 
     Raises `DataError` NNM605 if nothing is trainable, `ModelError` NNM606 for a parameter that no
     loss reaches.
     """
     b = GraphBuilder()
-    s = settings
-    source = TableSource(b, s)
-    step = build_step(b, network, targets, s, source)
-    metrics = step.metrics(b, batch_loss=s.batch_loss)
-    epoch = source.numbers(EPOCH) if s.epochs > 1 else None
+    source = TableSource(b, settings)
+    step = build_step(b, network, targets, settings, source)
+    metrics = step.metrics(b, batch_loss=settings.batch_loss)
+    epoch = source.numbers(EPOCH) if settings.epochs > 1 else None
     outputs = {
         CURSOR: source.cursor,
         **step.state,
-        TOTALS: metrics.accumulate(b, s.epochs, metrics.row(b), epoch),
+        TOTALS: metrics.accumulate(b, settings.epochs, metrics.row(b), epoch),
     }
     state_names = list(outputs)
     watches: list[Watch] = []
-    if s.watch:
-        # Only after a divergence.
+    if settings.watch:
+        # Imported when needed: only after a divergence.
         from webnnm.training.watch import list_watches
 
-        watches = list_watches(step.lowered, step.losses, step.applied.gradients)
+        watches = list_watches(step.lowered, step.losses, step.updated.gradients)
         outputs[WATCH] = b.concat([b.reshape(w.value, new_shape=[1]) for w in watches], 0)
     graph = b.build(outputs)
     state = {name: graph.inputs[name].type for name in state_names}
@@ -187,7 +189,7 @@ def build_training_step(
         graph,
         {name: o.type for name, o in graph.inputs.items() if name not in state},
         state,
-        {SCALE: s.update.scale} if SCALE in state else {},
+        {SCALE: settings.update.scale} if SCALE in state else {},
         step.lowered.generators,
         metrics.names,
         tuple(w.name for w in watches),
@@ -202,25 +204,25 @@ def build_training_steps(
     Whatever depends on no state is done for all of them together: each gather costs as much as ten
     operators of a small model. Within the scan, small parameters are parts of a vector.
     """
-    s = settings
-    vector = _choose_vector(network, s)
+    vector = _choose_vector(network, settings)
     b = GraphBuilder()
-    source = SliceSource(b, s)
-    step = build_step(b, network, targets, s, source, vector=vector)
-    metrics = step.metrics(b, batch_loss=s.batch_loss)
+    source = SliceSource(b, settings)
+    step = build_step(b, network, targets, settings, source, vector=vector)
+    metrics = step.metrics(b, batch_loss=settings.batch_loss)
     body = b.build({**step.state, METRICS: metrics.row(b)})
     before, after = GraphBuilder(), GraphBuilder()
-    first = source.fetch(before, steps)
-    last = {TOTALS: metrics.accumulate_scan(after, s.epochs, steps)}
+    before_outputs = source.fetch(before, steps)
+    after_outputs = {TOTALS: metrics.accumulate_scan(after, settings.epochs, steps)}
     if vector is not None:
-        for name, states in name_vector_states(vector, s.optimizer).items():
+        for name, states in name_vector_states(vector, settings.optimizer).items():
             small_parameters = {
-                n: before.input(states[n], "float32", z) for n, z in vector.shapes.items()
+                part: before.input(states[part], "float32", shape)
+                for part, shape in vector.shapes.items()
             }
-            first[name] = vector.concatenate(before, small_parameters)
+            before_outputs[name] = vector.concatenate(before, small_parameters)
             parts = vector.split(after, after.input(name, "float32", [vector.size]))
-            last |= {states[n]: part for n, part in parts.items()}
-    return Scan(before.build(first), body, after.build(last), steps)
+            after_outputs |= {states[n]: part for n, part in parts.items()}
+    return Scan(before.build(before_outputs), body, after.build(after_outputs), steps)
 
 
 def _choose_vector(network: Network, settings: StepSettings) -> Vector | None:
@@ -247,7 +249,7 @@ def build_evaluation_step(
     sequence: Mapping[str, int],
     masks: Mapping[str, TensorType] | None = None,
 ) -> Graph:
-    """Return the graph that evaluates a batch: outputs, and Σ m·ℓ and Σ m per output."""
+    """Return the graph that evaluates a batch: outputs, sums of their losses, numbers of rows."""
     b = GraphBuilder()
     valid = b.input(COUNT, "float32", [])
     mask_inputs = {name: b.input(MASK + name, *type) for name, type in (masks or {}).items()}
@@ -288,7 +290,7 @@ def _sum_losses(
     weights: Mapping[str, float] | None,
     task_weights: Mapping[str, Operand],
 ) -> Operand:
-    """Return L: Σ w·L_i, or Σ ½(L_i·e^(−s_i) + s_i) with learned s_i (Kendall et al. 2018)."""
+    """Return the total loss Σ w·L, or Σ ½(L·e^(−s) + s) with learned s (Kendall et al. 2018)."""
     parts: list[Operand] = []
     for name in losses.sums:
         mean = losses.mean(name)

@@ -69,17 +69,17 @@ class StepMetrics:
 
 
 def collect_metrics(
-    b: GraphBuilder, losses: Losses, loss: Operand | None, applied: UpdateResults
+    b: GraphBuilder, losses: Losses, loss: Operand | None, updated: UpdateResults
 ) -> StepMetrics:
     """Return what a step reports about its losses and its update; `loss` is L, or None."""
     sums = {LOSS + name: value for name, value in losses.sums.items()}
     sums |= {ROWS + name: value for name, value in losses.counts.items()}
-    sums["norm"] = applied.norm
-    if applied.clean is not None:
+    sums["norm"] = updated.norm
+    if updated.is_finite is not None:
         zero = b.constant(0, "float32")
-        sums = {name: b.where(applied.clean, value, zero) for name, value in sums.items()}
-    sums |= applied.sums
-    latest = applied.latest if loss is None else {"loss": loss, **applied.latest}
+        sums = {name: b.where(updated.is_finite, value, zero) for name, value in sums.items()}
+    sums |= updated.sums
+    latest = updated.latest if loss is None else {"loss": loss, **updated.latest}
     return StepMetrics(sums, latest)
 
 

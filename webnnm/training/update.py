@@ -56,12 +56,12 @@ class UpdateSettings:
 class UpdateResults:
     """The results of an update: next states, and numbers for the host.
 
-    `clean` is a condition, false if the batch overflowed; None if it is not needed. `norm` is that
+    `is_finite` is a condition, false if the batch overflowed; None if it is not needed. `norm` is that
     of the gradient before clipping. `sums` accumulate over an epoch, `latest` are current values.
     """
 
     state: dict[str, Operand]
-    clean: Operand | None
+    is_finite: Operand | None
     norm: Operand
     gradients: dict[str, Operand]
     sums: dict[str, Operand]
@@ -99,20 +99,20 @@ def apply_update(
     if due is not None:
         gradients = _accumulate(gradients, valid, due, state)
     unclipped = dict(gradients)
-    clean = all_finite(b, list(gradients.values())) if s.scaling else None
+    is_finite = all_finite(b, list(gradients.values())) if s.scaling else None
     norm, sums, latest = update_parameters(b, targets, gradients, rate, optimizer, s, state, vector)
-    state = _apply_if(lowered, state, clean, due)
+    state = _apply_if(lowered, state, is_finite, due)
     if due is not None and "clipped" in sums:
         sums["clipped"] = sums["clipped"] * due
-    if clean is not None:
-        state |= _advance_scale(lowered, scaling, clean, due, s.growth_interval)
-        is_clean = b.cast(clean, type="float32")
+    if is_finite is not None:
+        state |= _advance_scale(lowered, scaling, is_finite, due, s.growth_interval)
+        finite = b.cast(is_finite, type="float32")
         if "clipped" in sums:
-            sums["clipped"] = sums["clipped"] * is_clean
-        overflow = 1 - is_clean
+            sums["clipped"] = sums["clipped"] * finite
+        overflow = 1 - finite
         sums["overflows"] = overflow if due is None else overflow * due
         latest |= {"scale": state[SCALE], "streak": state[STREAK]}
-    return UpdateResults(state, clean, norm, unclipped, sums, latest)
+    return UpdateResults(state, is_finite, norm, unclipped, sums, latest)
 
 
 def update_parameters(
@@ -305,11 +305,11 @@ def _accumulate(
 
 
 def _apply_if(
-    lowered: Lowered, state: dict[str, Operand], clean: Operand | None, due: Operand | None
+    lowered: Lowered, state: dict[str, Operand], is_finite: Operand | None, due: Operand | None
 ) -> dict[str, Operand]:
-    """Change states only in clean batches, and only when an update is due."""
+    """Change states only in batches without overflow, and only when an update is due."""
     b = lowered.builder
-    condition = clean
+    condition = is_finite
     if due is not None:
         is_due = b.greater(due, b.constant(0, "float32"))
         condition = is_due if condition is None else b.logical_and(condition, is_due)
@@ -324,12 +324,12 @@ def _apply_if(
 def _advance_scale(
     lowered: Lowered,
     scaling: Mapping[str, Operand],
-    clean: Operand,
+    is_finite: Operand,
     due: Operand | None,
     growth_interval: int,
 ) -> dict[str, Operand]:
     b = lowered.builder
-    next_state = next_scale(b, scaling, clean, growth_interval)
+    next_state = next_scale(b, scaling, is_finite, growth_interval)
     if due is None:
         return next_state
     is_due = b.greater(due, b.constant(0, "float32"))
