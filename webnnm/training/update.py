@@ -56,8 +56,9 @@ class UpdateSettings:
 class UpdateResults:
     """The results of an update: next states, and numbers for the host.
 
-    `is_finite` is a condition, false if the batch overflowed; None if it is not needed. `norm` is that
-    of the gradient before clipping. `sums` accumulate over an epoch, `latest` are current values.
+    `is_finite` is a condition, false if the batch overflowed; None if it is not needed. `norm` is
+    that of the gradient before clipping. `sums` accumulate over an epoch, `latest` are current
+    values.
     """
 
     state: dict[str, Operand]
