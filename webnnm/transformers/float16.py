@@ -13,20 +13,17 @@ from webnnm.notation import parse
 from webnnm.notation.formatter import format_document
 from webnnm.notation.syntax import AnyStatement, Layer, Layers, Option, Port, Reference
 
-OVERFLOWING = frozenset({"t5"})
-"""Values of `model_type` whose activations exceed the range of float16."""
 
-
-def computing_in(dtype: str, source: str, model_type: str) -> str:
+def compute_in(dtype: str, source: str, problem: str = "") -> str:
     """Return the text of a model that reads tokens, changed to compute in a data type.
 
     >>> source = "t:input int32 shape=[] sequence=s; t:output shape=[8] sequence=s; "
     >>> source += "t:layers embedding(table, size=9);"
-    >>> print(computing_in("float16", source, "llama").splitlines()[-1])
+    >>> print(compute_in("float16", source).splitlines()[-1])
       embedding(table, size=9, dataType=float16);
 
     Raises `DataError` NNM704 for types other than float32 and float16, and for float16 if the model
-    has inputs other than tokens, or activations that exceed its range.
+    has inputs other than tokens, or a `problem`, see `ModelText.float16_problem`.
     """
     if dtype == "float32":
         return source
@@ -42,8 +39,8 @@ def computing_in(dtype: str, source: str, model_type: str) -> str:
     if others:
         why = f"the model reads {', '.join(others)}"
         raise _not_supported(f"{why}; only models that read nothing but tokens compute in float16")
-    if model_type in OVERFLOWING:
-        raise _not_supported(f"activations of {model_type} exceed its range")
+    if problem:
+        raise _not_supported(problem)
     statements = tuple(_change_statement(statement) for statement in document.statements)
     return format_document(replace(document, statements=statements))
 

@@ -13,6 +13,7 @@ from webnnm.core.lru_cache import LruCache
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.inference.context import InferenceContext
 from webnnm.runtime.state import ModelState
+from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.inputs import check_inputs, read_inputs
 from webnnm.transformers.prompts import prompts, takes_prompts
 from webnnm.transformers.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
@@ -27,8 +28,8 @@ class Forward:
     Towers, parts of the network that share no input, run separately.
     """
 
-    def __init__(self, state: ModelState, config: Mapping[str, Any]) -> None:
-        self._state, self._config = state, config
+    def __init__(self, state: ModelState, config: Mapping[str, Any], rules: InputRules) -> None:
+        self._state, self._config, self._rules = state, config, rules
         self._contexts = LruCache[Any, InferenceContext](MOST_COMPILED, InferenceContext.close)
         self._turn = asyncio.Lock()
 
@@ -63,7 +64,7 @@ class Forward:
             raise DataError("NNM710", message, hint="only models of the class CLIPModel have it")
         results = await self._compute(inputs)
         if name not in results:
-            read_inputs(self._config, {}, parts[0].inputs)  # says what is needed
+            read_inputs(self._config, {}, parts[0].inputs, self._rules)  # says what is needed
         return results[name].public()
 
     async def _compute(self, inputs: Mapping[str, Any]) -> dict[str, HostArray]:
@@ -75,7 +76,7 @@ class Forward:
         for part in parts or self._towers:
             blocks = [vertex.block for vertex in part.inputs]
             values_of_part = {name: value for name, value in values.items() if name in blocks}
-            arrays = read_inputs(self._config, values_of_part, part.inputs)
+            arrays = read_inputs(self._config, values_of_part, part.inputs, self._rules)
             async with self._turn:
                 results |= await self._context(part, arrays).compute(arrays)
         return results

@@ -11,34 +11,30 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.ops.rotary import DIGIT
+from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.architectures.rotary_rates import longest
 
 Vertices = Mapping[str, InputVertex]
 
 DEFAULTS: Mapping[str, Callable[[int], int]] = {
-    "attention_mask": lambda place: 1,
-    "position_ids": lambda place: place,
-    "token_type_ids": lambda place: 0,
+    "attention_mask": lambda position: 1,
+    "position_ids": lambda position: position,
+    "token_type_ids": lambda position: 0,
 }
 """Inputs that may be left out → the value at each position."""
-SHIFTED = frozenset({"bart"})
-"""Values of `model_type` whose decoders read `input_ids` if `decoder_input_ids` is left out."""
-COUNTED = frozenset({"m2m_100"})
-"""Values of `model_type` whose positions count only tokens that are not padding."""
-MASKED = frozenset({"opt"})
-"""Values of `model_type` whose positions count only tokens that `attention_mask` does not hide."""
-LIMITS: Mapping[str, Sequence[str]] = {
-    "input_ids": ("vocab_size",),
-    "position_ids": ("n_positions",),
-    "token_type_ids": ("type_vocab_size",),
-}
-"""Inputs that are rows of tables → the keys of the config with the number of rows."""
+TABLE_ROWS: Mapping[str, str] = {"input_ids": "vocab_size", "token_type_ids": "type_vocab_size"}
+"""Inputs that are rows of tables → the key of the config with the number of rows."""
 
 
 def read_inputs(
-    config: Mapping[str, Any], values: Mapping[str, Any], inputs: Sequence[InputVertex]
+    config: Mapping[str, Any],
+    values: Mapping[str, Any],
+    inputs: Sequence[InputVertex],
+    rules: InputRules,
 ) -> dict[str, HostArray]:
     """Return the data of inputs, with the defaults of Hugging Face for those that were left out.
+
+    `rules` are those of the architecture, in its `ModelText`.
 
     Raises `DataError` NNM710 for wrong names, NNM702 for shapes that do not fit, NNM711 for values
     that are not rows of their tables.
@@ -51,19 +47,18 @@ def read_inputs(
     rows = next((array.shape[0] for array in arrays.values()), 1)
     for name in numbers:  # one for all rows
         arrays[name] = _array(vertices[name], HostArray.of(values[name], shape=[1]).tolist() * rows)
-    shifts = "decoder_input_ids" in vertices and config.get("model_type") in SHIFTED
-    if shifts and "input_ids" in arrays and "decoder_input_ids" not in arrays:
+    lacks_decoder_ids = "decoder_input_ids" in vertices and "decoder_input_ids" not in arrays
+    if rules.shift_right and lacks_decoder_ids and "input_ids" in arrays:
         start = config.get("decoder_start_token_id", 2)
         arrays["decoder_input_ids"] = _shift_tokens_right(arrays["input_ids"], start)
-    if config.get("model_type") in COUNTED:
-        _count_positions(vertices, arrays, config.get("pad_token_id", 1))
-    if config.get("model_type") in MASKED and "attention_mask" in arrays:
-        _count_positions(vertices, arrays, 0, by="attention_mask")
+    if rules.padding_by:
+        padding = config.get("pad_token_id", 1) if rules.padding_by == "input_ids" else 0
+        _count_positions(vertices, arrays, rules.padding_by, padding)
     for name, vertex in vertices.items():
         if name not in arrays:
             arrays[name] = _default(vertex, arrays)
     _check_sizes(vertices, arrays)
-    _check_values(config, arrays)
+    _check_values(config, arrays, rules)
     return {name: arrays[name] for name in vertices}
 
 
@@ -104,19 +99,19 @@ def _shift_tokens_right(ids: HostArray, start: int) -> HostArray:
 
 
 def _count_positions(
-    vertices: Vertices, arrays: dict[str, HostArray], padding: int, by: str = "input_ids"
+    vertices: Vertices, arrays: dict[str, HostArray], padding_by: str, padding: int
 ) -> None:
     """Add positions that were left out: 0, 1, 2, … for the tokens that are not padding.
 
-    Where the input `by` is `padding`, a token is.
+    A token is padding where the input `padding_by` has the value `padding`.
     """
-    for of in ("", "decoder_"):
-        ids, name = arrays.get(f"{of}{by}"), f"{of}position_ids"
-        if ids is None or name not in vertices or name in arrays:
+    for prefix in ("", "decoder_"):
+        values, name = arrays.get(f"{prefix}{padding_by}"), f"{prefix}position_ids"
+        if values is None or name not in vertices or name in arrays:
             continue
         rows: list[list[int]] = []
-        for row in ids.tolist():
-            counts = accumulate(int(token != padding) for token in row)  # pyrefly: ignore[unknown-argument-type]
+        for row in values.tolist():
+            counts = accumulate(int(value != padding) for value in row)  # pyrefly: ignore[unknown-argument-type]
             rows.append([max(0, count - 1) for count in counts])
         arrays[name] = HostArray.of(rows, vertices[name].dtype)
 
@@ -152,34 +147,34 @@ def _check_sizes(vertices: Vertices, arrays: Mapping[str, HostArray]) -> None:
                 )
 
 
-def _check_values(config: Mapping[str, Any], arrays: Mapping[str, HostArray]) -> None:
+def _check_values(
+    config: Mapping[str, Any], arrays: Mapping[str, HostArray], rules: InputRules
+) -> None:
     """Check that tokens are in the vocabulary, and other values in the tables of their inputs."""
     config = config.get("text_config") or config
     for name, array in arrays.items():
-        limits = {
-            f'the config says "{key}": {config[key]}': config[key]
-            for key in _limits(config, name)
-            if isinstance(config.get(key), int)
-        }
-        if not limits and name == "position_ids":
-            limits = {"rotary angles are limited to positions in this range": DIGIT**3}
-            if rope_limit := longest(config):
-                key, length = rope_limit
-                limits = {f'rotary angles depend on "{key}": longer texts need others': length}
-        for hint, limit in limits.items():
-            values = array.values()
-            lowest, highest = min(values), max(values)
-            if lowest < 0 or highest >= limit:
-                wrong = lowest if lowest < 0 else highest
-                message = f"{name}: {wrong} is not from 0 to {limit - 1}"
-                raise DataError("NNM711", message, hint=hint)
+        key = _rows_key(config, name, rules)
+        rows = config.get(key)
+        if isinstance(rows, int):
+            limit, hint = rows, f'the config says "{key}": {rows}'
+        elif name != "position_ids":
+            continue
+        elif rope_limit := longest(config):
+            key, limit = rope_limit
+            hint = f'rotary angles depend on "{key}": longer texts need others'
+        else:
+            limit, hint = DIGIT**3, "rotary angles are limited to positions in this range"
+        values = array.values()
+        lowest, highest = min(values), max(values)
+        if lowest < 0 or highest >= limit:
+            wrong = lowest if lowest < 0 else highest
+            message = f"{name}: {wrong} is not from 0 to {limit - 1}"
+            raise DataError("NNM711", message, hint=hint)
 
 
-def _limits(config: Mapping[str, Any], name: str) -> Sequence[str]:
-    """Return the keys of the config that limit the values of an input."""
+def _rows_key(config: Mapping[str, Any], name: str, rules: InputRules) -> str:
+    """Return the key of the config with the number of rows of an input's table, "" for none."""
     if name == "decoder_input_ids" and config.get("decoder_vocab_size"):
-        return ("decoder_vocab_size",)
+        return "decoder_vocab_size"
     name = name.removeprefix("decoder_")
-    if name == "position_ids" and config.get("model_type") in COUNTED | MASKED:
-        return ("max_position_embeddings",)
-    return LIMITS.get(name, ())
+    return rules.position_rows if name == "position_ids" else TABLE_ROWS.get(name, "")

@@ -15,11 +15,12 @@ from webnnm.data.files.downloads import Downloads, Progress
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots.name_map import Names, assign_tensors
 from webnnm.transformers.architectures import CLASS, write_model
+from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.beginning import beginning, choice, last_token, pad_with_mask
 from webnnm.transformers.chat_template import ChatTemplate, Message, conversation, load_templates
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
-from webnnm.transformers.float16 import computing_in
+from webnnm.transformers.float16 import compute_in
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of as tokenizer_of_gguf
@@ -134,42 +135,42 @@ async def from_pretrained(
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     full_config = {**config, **{key: value for key, value in more.items() if value is not None}}
-    text, _, prefix, _ = write_model(full_config, ignore=ignore)  # fails before anything is fetched
-    kind = str(full_config.get("model_type"))
-    computing_in(dtype, text, kind)
+    text = write_model(full_config, ignore=ignore)  # fails before anything is fetched
+    compute_in(dtype, text.source, text.float16_problem)
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
     if file is not None:
-        tensors, read = tensors_of_gguf(file, prefix), partial(tokenizer_of_gguf, file.metadata)
+        tensors = tensors_of_gguf(file, text.prefix)
+        read_tokenizer = partial(tokenizer_of_gguf, file.metadata)
     else:
         stored = (
             await weights_of(source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS, references)
             if binary is None
             else tensors_of_ctranslate2(binary)
         )
-        published = publish_names(stored, kind)
-        tensors = {name.removeprefix(prefix): tensor for name, tensor in published.items()}
+        published = publish_names(stored, text.module_names)
+        tensors = {name.removeprefix(text.prefix): tensor for name, tensor in published.items()}
         tokenizer, template = await tokenizer_of(source)
         if binary is not None:
             config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
-        read = await _tokenizer(generation, tokenizer, template)
+        read_tokenizer = await _tokenizer(generation, tokenizer, template)
     await load_templates()
-    text, names, _, constants = write_model(full_config, ignore=ignore, tensors=tensors)
+    text = write_model(full_config, ignore=ignore, tensors=tensors)
     if dtype == "float16":
-        text = computing_in(dtype, text, kind)
         weights = weights or dtype
     settings = {
-        "source": text,
+        "source": compute_in(dtype, text.source, text.float16_problem),
         "backend": backend,
         "device": device,
         "log": log,
         "sequence_length": LENGTH,
     }
-    tensors = {**tensors, **constants}
-    model = await PretrainedModel.begun(settings, config, tensors, names, weights, block)
-    model.generation_config, model.read_tokenizer = generation, read
-    model.origin = partial(_origin, full_config, names, prefix)
+    tensors = {**tensors, **text.constants}
+    model = await PretrainedModel.begun(settings, config, tensors, text.names, weights, block)
+    model.generation_config, model.read_tokenizer = generation, read_tokenizer
+    model.input_rules = text.input_rules
+    model.origin = partial(_origin, full_config, text.names, text.prefix)
     return model
 
 
@@ -240,6 +241,7 @@ class PretrainedModel(NNModel):
 
     read_tokenizer: Callable[[], Tokenizer]
     origin: Callable[[], Origin]
+    input_rules: InputRules = InputRules()
     _plain: Document | None = None
 
     @cached_property
@@ -453,7 +455,8 @@ class PretrainedModel(NNModel):
             ids, mask_rows = pad_with_mask(rows)
             mask_rows = mask_rows if masks is None else pad_with_mask(masks)[0]
             values |= {"input_ids": ids, "attention_mask": mask_rows}
-        return read_inputs(self.config, values, self._generator.language.source), single
+        vertices = self._generator.language.source
+        return read_inputs(self.config, values, vertices, self.input_rules), single
 
     def _start(
         self,
@@ -554,6 +557,7 @@ class PretrainedModel(NNModel):
         return texts_dataset(
             self.state.network,
             {**self.generation_config, **{k: v for k, v in self.config.items() if v is not None}},
+            self.input_rules,
             lambda text: self.tokenizer.encode(text),
             texts,
             length=length,
@@ -782,7 +786,7 @@ class PretrainedModel(NNModel):
     def _forward(self) -> Forward:
         from webnnm.transformers.forward import Forward
 
-        return Forward(self.state, self.config)
+        return Forward(self.state, self.config, self.input_rules)
 
     async def predict(
         self, data: Any = None, batch_size: int | None = None, *, raw: bool = False, **inputs: Any
@@ -794,10 +798,11 @@ class PretrainedModel(NNModel):
         ...     return (await model.predict(input_ids=ids, attention_mask=mask))["logits"]
 
         `input_ids` has the shape `[batch, tokens]`, as do `attention_mask` (1 for tokens, 0 for
-        padding, on either side; by default all 1), `position_ids` (0, 1, 2, …) and `token_type_ids`
-        (0). `model.inputs()` and `model.outputs()` list the inputs and outputs of a model. A graph
-        is compiled first if the sizes are new. For CLIP, the inputs of one tower are enough; the
-        numbers of texts and pictures can differ.
+        padding, on either side; by default all 1), `position_ids` (0, 1, 2, …; M2M100 and OPT count
+        only tokens that are not padding) and `token_type_ids` (0). `model.inputs()` and
+        `model.outputs()` list the inputs and outputs of a model. A graph is compiled first if the
+        sizes are new. For CLIP, the inputs of one tower are enough; the numbers of texts and
+        pictures can differ.
 
         Instead of arguments, `data` can be a dict of inputs by name. Other `data` are rows in the
         form of the dataset of the model: see `NNModel.predict`, also for `batch_size` and `raw`.

@@ -10,6 +10,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.graph.elaboration.vertices import Network
+from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.beginning import beginning, pad_with_mask
 from webnnm.transformers.inputs import DEFAULTS, read_inputs
 from webnnm.transformers.texts import end_tokens
@@ -36,6 +37,7 @@ def reads_pairs(network: Network) -> bool:
 def pairs_dataset(
     network: Network,
     config: Mapping[str, Any],
+    rules: InputRules,
     encode: Callable[[str], list[int]],
     pairs: Sequence[Any],
     *,
@@ -46,8 +48,8 @@ def pairs_dataset(
 
     The decoder reads the targets shifted by one, after the config's `decoder_start_token_id`, as
     `transformers` does for `labels`. Sources and targets are each padded at the end to the longest,
-    or truncated to `length`; padding is masked, and does not count in the loss. `options` are those
-    of `Dataset`.
+    or truncated to `length`; padding is masked, and does not count in the loss. `rules` are those
+    of `read_inputs`, `options` those of `Dataset`.
 
     Raises `DataError` NNM705 if there are no pairs, NNM714 for anything that is not a pair, NNM711
     for tokens out of the vocabulary and texts without tokens, NNM704 for a length below 1, NNM818
@@ -66,7 +68,7 @@ def pairs_dataset(
             if not tokens:
                 message = f"the {side} of pair {index} has no tokens"
                 raise DataError("NNM711", message, hint="leave the pair out")
-    inputs = _inputs(network, config, sources, targets)
+    inputs = _inputs(network, config, rules, sources, targets)
     labels, counted = pad_with_mask(targets)
     labels_flat = [
         token if counts else IGNORED
@@ -91,6 +93,7 @@ def pairs_dataset(
 def _inputs(
     network: Network,
     config: Mapping[str, Any],
+    rules: InputRules,
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
 ) -> dict[str, HostArray]:
@@ -98,11 +101,12 @@ def _inputs(
     begin = beginning(config, 1).rows[0][0]
     padding = config.get("pad_token_id") or 0
     values: dict[str, Any] = {}
-    for of, rows in ("", sources), ("decoder_", [[begin, *row[:-1]] for row in targets]):
+    for prefix, rows in ("", sources), ("decoder_", [[begin, *row[:-1]] for row in targets]):
         ids, mask = pad_with_mask(rows, padding)
-        values |= {f"{of}input_ids": ids, f"{of}attention_mask": mask}
+        values |= {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
     names = {vertex.block for vertex in network.inputs}
-    return read_inputs(config, {n: v for n, v in values.items() if n in names}, network.inputs)
+    used = {name: value for name, value in values.items() if name in names}
+    return read_inputs(config, used, network.inputs, rules)
 
 
 def _pair(index: int, pair: Any) -> tuple[Text, Text]:

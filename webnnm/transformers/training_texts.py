@@ -10,6 +10,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.graph.elaboration.vertices import Network
+from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.texts import end_tokens
@@ -35,6 +36,7 @@ class _Row(NamedTuple):
 def texts_dataset(
     network: Network,
     config: Mapping[str, Any],
+    rules: InputRules,
     encode: Callable[[str], list[int]],
     texts: Sequence[Example],
     *,
@@ -46,7 +48,7 @@ def texts_dataset(
 ) -> Dataset:
     """Return a dataset for a causal model: inputs are tokens, targets the tokens after them.
 
-    For models with an encoder it is `pairs_dataset`.
+    For models with an encoder, which reads inputs by `rules`, it is `pairs_dataset`.
 
     Rows are padded at the end to the longest one, or to `length`, to which longer texts are
     truncated. Padding is masked in attention, and like prompts it does not count in the loss. With
@@ -59,8 +61,8 @@ def texts_dataset(
     if packing:
         _check_packing(network)
     if reads_pairs(network):
-        how = {"split": split, "batch_size": batch_size, "seed": seed}
-        return pairs_dataset(network, config, encode, texts, length=length, **how)
+        options = {"split": split, "batch_size": batch_size, "seed": seed}
+        return pairs_dataset(network, config, rules, encode, texts, length=length, **options)
     check_network(network)
     ends = sorted(end_tokens(config))
     rows = [_row(text, encode, ends[:1]) for text in texts]

@@ -93,11 +93,11 @@ def _latents(case: Case, config: Mapping[str, Any], random: np.random.Generator)
     drawn = 2 * random.random((case.batch, channels, size, size)) - 1
     if decodes:
         return {"z": drawn.astype(np.float32)}
-    told = 2 * random.random((case.batch, case.length, config["cross_attention_dim"])) - 1
+    prompt = 2 * random.random((case.batch, case.length, config["cross_attention_dim"])) - 1
     return {
         "sample": drawn.astype(np.float32),
         "timestep": random.integers(0, 1000, case.batch),
-        "encoder_hidden_states": told.astype(np.float32),
+        "encoder_hidden_states": prompt.astype(np.float32),
     }
 
 

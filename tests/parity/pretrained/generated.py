@@ -77,13 +77,13 @@ def draw_rows(vocabulary: int, seed: int) -> list[list[int]]:
     return [random.integers(4, vocabulary - 4, length).tolist() for length in ROWS]
 
 
-def settings_of(case: Case) -> dict[str, dict[str, Any]]:
-    """Return the settings by name; only decoders that read something have a forced first token."""
-    found = {name: dict(each) for name, each in SETTINGS.items()}
-    if case.name in ("llama", "opt"):
-        for each in found.values():
-            each.pop("forced_bos_token_id", None)
-    return found
+def select_settings(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the settings by name; only models with an encoder have a forced first token."""
+    ignored = () if config.get("is_encoder_decoder") else ("forced_bos_token_id",)
+    return {
+        name: {key: value for key, value in settings.items() if key not in ignored}
+        for name, settings in SETTINGS.items()
+    }
 
 
 def load(fixture: Fixture, seed: int, backend: str = "numpy") -> PretrainedModel:

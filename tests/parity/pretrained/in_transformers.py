@@ -17,9 +17,9 @@ from safetensors.numpy import load_file, save_file
 
 from tests.parity.pretrained.cases import Case
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_weights
-from tests.parity.pretrained.generated import Texts, draw_rows, settings_of
+from tests.parity.pretrained.generated import Texts, draw_rows, select_settings
 
-WANTED = (
+OUTPUTS = (
     *("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state"),
     *("logits_per_image", "logits_per_text", "image_embeds", "text_embeds"),
     *("pred_masks", "iou_scores", "sample"),
@@ -46,33 +46,35 @@ def _load(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
 
 def compute(case: Case, seed: int) -> Fixture:
     """Return the config, the shapes of the weights in the file, inputs of a seed, and outputs."""
-    with _load(case, seed) as (model, told):
-        told_more = getattr(model.config, "to_dict", lambda: told.config)()
-        inputs = draw_inputs(case, told_more, seed)
-    given = {name: torch.from_numpy(array) for name, array in inputs.items()}
+    with _load(case, seed) as (model, fixture):
+        with_defaults = getattr(model.config, "to_dict", lambda: fixture.config)()
+        inputs = draw_inputs(case, with_defaults, seed)
+    tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
     with torch.no_grad():
-        called = model.decode if "z" in given else model
-        outputs = called(**given, return_dict=True)
-    found: Arrays = {name: outputs[name].numpy() for name in WANTED if name in outputs}
-    return replace(told, inputs=inputs, outputs=found)
+        forward = model.decode if "z" in tensors else model
+        outputs = forward(**tensors, return_dict=True)
+    arrays: Arrays = {name: outputs[name].numpy() for name in OUTPUTS if name in outputs}
+    return replace(fixture, inputs=inputs, outputs=arrays)
 
 
-def texts(case: Case, seed: int) -> tuple[Fixture, Texts]:
+def generate_texts(case: Case, seed: int) -> tuple[Fixture, Texts]:
     """Return what a model writes about drawn rows, each up to the token that ends it."""
-    with _load(case, seed) as (model, told):
+    with _load(case, seed) as (model, fixture):
         pass
-    rows = draw_rows(told.config["vocab_size"], seed)
-    ends = told.config.get("eos_token_id")
+    rows = draw_rows(fixture.config["vocab_size"], seed)
+    ends = fixture.config.get("eos_token_id")
     ends = ends if isinstance(ends, list) else [ends]
-    found: Texts = {}
-    for name, settings in settings_of(case).items():
+    texts: Texts = {}
+    for name, settings in select_settings(fixture.config).items():
         model.generation_config.max_length = None  # max_new_tokens decides
-        found[name] = []
+        texts[name] = []
         for row in rows:
             ids = torch.tensor([row])
             mask = torch.ones_like(ids)
-            (text,) = model.generate(ids, attention_mask=mask, do_sample=False, **settings).tolist()
+            (tokens,) = model.generate(
+                ids, attention_mask=mask, do_sample=False, **settings
+            ).tolist()
             start = len(row) if not model.config.is_encoder_decoder else 1
-            last = next((n for n in range(start, len(text)) if text[n] in ends), len(text))
-            found[name].append(text[: last + 1])
-    return told, found
+            last = next((n for n in range(start, len(tokens)) if tokens[n] in ends), len(tokens))
+            texts[name].append(tokens[: last + 1])
+    return fixture, texts

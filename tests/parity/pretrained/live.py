@@ -8,7 +8,7 @@ import transformers
 
 from tests.parity.pretrained import fixtures, generated
 from tests.parity.pretrained.cases import CASES
-from tests.parity.pretrained.in_transformers import compute, texts
+from tests.parity.pretrained.in_transformers import compute, generate_texts
 from tests.parity.pretrained.outcome import LIMIT, difference, outputs
 
 
@@ -29,10 +29,10 @@ def _texts_agree(seed: int) -> bool:
     """Print which models write other tokens; tell whether none does."""
     wrong = 0
     for case in generated.CASES:
-        fixture, wanted = texts(case, seed)
+        fixture, wanted = generate_texts(case, seed)
         model = generated.load(fixture, seed)
         rows = generated.draw_rows(fixture.config["vocab_size"], seed)
-        for name, settings in generated.settings_of(case).items():
+        for name, settings in generated.select_settings(fixture.config).items():
             found = asyncio.run(model.generate_ids(rows, **settings))
             different = sum(one != other for one, other in zip(found, wanted[name], strict=True))
             wrong += different
@@ -46,7 +46,7 @@ def _texts_agree(seed: int) -> bool:
 def record() -> None:
     """Write the fixtures anew."""
     fixtures.write({str(case): compute(case, fixtures.SEED) for case in CASES})
-    generated.write({case.name: texts(case, fixtures.SEED) for case in generated.CASES})
+    generated.write({case.name: generate_texts(case, fixtures.SEED) for case in generated.CASES})
     size = fixtures.FILE.stat().st_size / 1000
     print(f"pretrained/{fixtures.FILE.name}: {len(CASES)} models, {size:.0f} kB")
 

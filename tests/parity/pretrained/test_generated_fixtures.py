@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.parity.pretrained import fixtures, generated
-from tests.parity.pretrained.generated import Texts, draw_rows, settings_of
+from tests.parity.pretrained.generated import Texts, draw_rows, select_settings
 from webnnm import DataError, PretrainedModel
 
 recorded = cache(generated.read)
@@ -31,7 +31,7 @@ def loaded(request: pytest.FixtureRequest) -> Generator[Loaded]:
     fixture, wanted = recorded()[request.param.name]
     model = generated.load(fixture, fixtures.SEED)
     rows = draw_rows(fixture.config["vocab_size"], fixtures.SEED)
-    yield Loaded(model, rows, wanted, settings_of(request.param))
+    yield Loaded(model, rows, wanted, select_settings(fixture.config))
     model.close()
 
 

@@ -89,12 +89,12 @@ async def test_names_of_modules_are_those_of_files(tmp_path: Path) -> None:
 
 def test_first_names_of_norms_are_known() -> None:
     old = {"bert.embeddings.LayerNorm.gamma": 1, "bert.embeddings.LayerNorm.beta": 2}
-    assert publish_names(old, "bert") == {
+    assert publish_names(old) == {
         "bert.embeddings.LayerNorm.weight": 1,
         "bert.embeddings.LayerNorm.bias": 2,
     }
     both = {**old, "bert.embeddings.LayerNorm.weight": 3}
-    assert publish_names(both, "bert")["bert.embeddings.LayerNorm.gamma"] == 1
+    assert publish_names(both)["bert.embeddings.LayerNorm.gamma"] == 1
 
 
 async def test_hints_name_arguments_that_there_are(tmp_path: Path) -> None:

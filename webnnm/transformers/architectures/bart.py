@@ -14,6 +14,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.snapshots.foreign import Form, Part, Reshaped
 from webnnm.transformers.architectures.encoder_decoder import INPUTS, POSITIONS
 from webnnm.transformers.architectures.model_text import (
+    InputRules,
     ModelText,
     class_suffix,
     last_product,
@@ -40,9 +41,9 @@ class Variant(NamedTuple):
     Attributes: `family`, the prefix of the class names; `logits_class`, the suffix of the class
     with logits; `stores_positions`, whether the file has position tables, or they are sinusoidal;
     `embedding_norm`, whether embeddings are normalised; `skips_padding`, whether padding has no
-    position; `norm_first`, whether norms come before attention and MLP, and a last one after all
-    layers, or after each; `logits_bias`, whether logits have one; `scales_embeddings`;
-    `activation`.
+    position; `shift_right`, see `InputRules`; `norm_first`, whether norms come before attention
+    and MLP, and a last one after all layers, or after each; `logits_bias`, whether logits have one;
+    `scales_embeddings`; `activation`.
     """
 
     family: str
@@ -50,6 +51,7 @@ class Variant(NamedTuple):
     stores_positions: bool = False
     embedding_norm: bool = False
     skips_padding: bool = False
+    shift_right: bool = False
     norm_first: bool = False
     logits_bias: bool = True
     scales_embeddings: bool = False
@@ -57,7 +59,7 @@ class Variant(NamedTuple):
 
 
 VARIANTS: Mapping[str, Variant] = {
-    "bart": Variant("Bart", stores_positions=True, embedding_norm=True),
+    "bart": Variant("Bart", stores_positions=True, embedding_norm=True, shift_right=True),
     "marian": Variant("Marian", "MTModel"),
     "m2m_100": Variant(
         "M2M100",
@@ -150,7 +152,12 @@ def write_model(config: Config) -> ModelText:
     )
     names = _names(variant, sizes, shared) | last_product(in_logits and not tied)
     names["final_logits_bias"] = Reshaped("final_logits_bias", (vocabulary,)) if biased else None
-    return ModelText(source, names, "model.", waves)
+    input_rules = InputRules(
+        shift_right=variant.shift_right,
+        padding_by="input_ids" if variant.skips_padding else "",
+        position_rows="max_position_embeddings" if variant.skips_padding else "",
+    )
+    return ModelText(source, names, "model.", waves, input_rules)
 
 
 def _sizes(config: Config, same_vocabulary: bool) -> Sizes:

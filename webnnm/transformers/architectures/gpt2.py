@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from webnnm.snapshots.foreign import Form, Part
 from webnnm.transformers.architectures.model_text import (
+    InputRules,
     ModelText,
     class_suffix,
     last_product,
@@ -66,7 +67,8 @@ def write_model(config: Config) -> ModelText:
         ]
     )
     names = _names() | last_product(ends_in_logits and not tied)
-    return ModelText(source, names, "transformer.")
+    input_rules = InputRules(position_rows="n_positions")
+    return ModelText(source, names, "transformer.", input_rules=input_rules)
 
 
 def _names() -> dict[str, str | Form | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
@@ -15,18 +15,37 @@ from webnnm.snapshots.foreign import Form, Transposed
 from webnnm.transformers.config import Config
 
 
+class InputRules(NamedTuple):
+    """How a model reads its inputs, where it differs from most others.
+
+    Attributes: `shift_right`, whether `decoder_input_ids` that are left out are the `input_ids`,
+    each row shifted by one; `padding_by`, the input by which padding is recognised, "input_ids" or
+    "attention_mask", if it has no position of its own; `position_rows`, the key of the config with
+    the number of rows of the position table, if positions are an input that reads one.
+    """
+
+    shift_right: bool = False
+    padding_by: Literal["", "input_ids", "attention_mask"] = ""
+    position_rows: str = ""
+
+
 class ModelText(NamedTuple):
-    """A model in the notation, and the names of its parameters in the files of Hugging Face.
+    """A model in the notation, and what else its architecture knows of files and inputs.
 
     Attributes: `source`, the text; `names`, the name map of `webnnm.snapshots.name_map`; `prefix`,
     the prefix of names in the files of models with logits, which the map leaves out; `constants`,
-    tensors that files need not have, by their names in the map.
+    tensors that files need not have, by their names in the map; `input_rules`; `float16_problem`,
+    why it cannot compute in float16, if it cannot; `module_names`, pattern → published name, for
+    parameters that have other names in the modules of transformers 5.
     """
 
     source: str
     names: Mapping[str, str | Form | None]
     prefix: str
     constants: Mapping[str, HostArray] = {}
+    input_rules: InputRules = InputRules()
+    float16_problem: str = ""
+    module_names: Sequence[tuple[str, str]] = ()
 
 
 def class_suffix(config: Config, *suffixes: str, default: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from webnnm.snapshots.foreign import Form, Part
 from webnnm.transformers.architectures.model_text import (
+    InputRules,
     ModelText,
     class_suffix,
     last_product,
@@ -64,7 +65,9 @@ def write_model(config: Config) -> ModelText:
         ]
     )
     names = _names(positions, bias=bias, projected=projected, last_norm=last_norm)
-    return ModelText(source, names | last_product(in_logits and not tied), "model.")
+    names |= last_product(in_logits and not tied)
+    input_rules = InputRules(padding_by="attention_mask", position_rows="max_position_embeddings")
+    return ModelText(source, names, "model.", input_rules=input_rules)
 
 
 def _layer(config: Config, width: int, *, first: bool, bias: bool) -> str:

@@ -81,7 +81,8 @@ def write_model(config: Config) -> ModelText:
             f"epsilon={config.positive('layer_norm_epsilon', 1e-6)})",
         ]
     )
-    return ModelText(source, _names(sizes.gated) | last_product(in_logits and not tied), "")
+    names = _names(sizes.gated) | last_product(in_logits and not tied)
+    return ModelText(source, names, "", float16_problem="activations of t5 exceed its range")
 
 
 def _sizes(config: Config) -> Sizes:

@@ -24,6 +24,17 @@ from webnnm.transformers.config import Config
 
 FIRST = ("slice([0, 0], [1, -1])", "flatten()")
 """Layers that select the class token."""
+_LAYER = r"(^|\.)layers\.(\d+)\."
+MODULE_NAMES = (
+    (_LAYER + r"attention\.q_proj\.", r"\1encoder.layer.\2.attention.attention.query."),
+    (_LAYER + r"attention\.k_proj\.", r"\1encoder.layer.\2.attention.attention.key."),
+    (_LAYER + r"attention\.v_proj\.", r"\1encoder.layer.\2.attention.attention.value."),
+    (_LAYER + r"attention\.o_proj\.", r"\1encoder.layer.\2.attention.output.dense."),
+    (_LAYER + r"mlp\.fc1\.", r"\1encoder.layer.\2.intermediate.dense."),
+    (_LAYER + r"mlp\.fc2\.", r"\1encoder.layer.\2.output.dense."),
+    (_LAYER + r"(layernorm_(?:before|after))\.", r"\1encoder.layer.\2.\3."),
+)
+"""Names of the modules of transformers 5: pattern → the published name."""
 
 
 def write_model(config: Config) -> ModelText:
@@ -68,7 +79,8 @@ def write_model(config: Config) -> ModelText:
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
         ]
     )
-    return ModelText(source, _names(kind, biases, width, tokens, count), "vit.")
+    names = _names(kind, biases, width, tokens, count)
+    return ModelText(source, names, "vit.", module_names=MODULE_NAMES)
 
 
 def _outputs(
