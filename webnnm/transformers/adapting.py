@@ -65,10 +65,10 @@ async def add_lora(
 
 def require_adapters(state: ModelState) -> list[Adapter]:
     """Return the adapters of a model. Raises `DataError` NNM710 if there are none."""
-    found_adapters = adapters(state.network)
-    if not found_adapters:
+    existing = adapters(state.network)
+    if not existing:
         raise DataError("NNM710", "the model has no adapter", hint="await model.add_lora()")
-    return found_adapters
+    return existing
 
 
 async def save_lora(state: ModelState, origin: Origin, target: Any) -> Any:
@@ -90,7 +90,7 @@ async def save_lora(state: ModelState, origin: Origin, target: Any) -> Any:
     tensors_of_file, numbers = peft.adapter_tensors(matrices, origin.prefix)
     config = peft.adapter_config(
         numbers,
-        _others(sources, types, numbers, origin.prefix),
+        _modules_without_adapter(sources, types, numbers, origin.prefix),
         dropout=saved[0].dropout,
         transposed=matrices[0][0].transposed,
         task=origin.task,
@@ -123,9 +123,11 @@ async def load_lora(state: ModelState, origin: Origin, source: Any) -> list[str]
         if matrix and matching:
             chosen[name] = peft.select_columns(products[matching[0]], matrix, shape[-1])
             used.add(matching[0])
-    lost = [module for module in products if module not in used]
-    if lost:
-        message = f'the model has no layer "{lost[0]}", nor {len(lost) - 1} more of the adapter'
+    unmatched = [module for module in products if module not in used]
+    if unmatched:
+        message = (
+            f'the model has no layer "{unmatched[0]}", nor {len(unmatched) - 1} more of the adapter'
+        )
         raise DataError("NNM805", message, hint="the adapter belongs to another model")
     chosen, rank, scale = peft.equalize_ranks(chosen)
     for name, product in chosen.items():
@@ -138,7 +140,7 @@ async def load_lora(state: ModelState, origin: Origin, source: Any) -> list[str]
     for adapter in added:
         state.parameters.put(adapter.a, chosen[adapter.weight].a)
         state.parameters.put(adapter.b, chosen[adapter.weight].b)
-    return _weights(added)
+    return _weight_names(added)
 
 
 async def merge_lora(state: ModelState, plain: Document) -> list[str]:
@@ -172,7 +174,7 @@ async def merge_lora(state: ModelState, plain: Document) -> list[str]:
     parameters.replace(merged)
     parameters.hold(dict(zip(merged, values, strict=True)))
     await refit(state, plain)
-    return _weights(merging)
+    return _weight_names(merging)
 
 
 def _check_float(name: str, type: TensorType, packing: Packing | None) -> None:
@@ -186,11 +188,11 @@ def _check_float(name: str, type: TensorType, packing: Packing | None) -> None:
         )
 
 
-def _weights(of_model: Iterable[Adapter]) -> list[str]:
-    return [adapter.weight for adapter in of_model]
+def _weight_names(pairs: Iterable[Adapter]) -> list[str]:
+    return [adapter.weight for adapter in pairs]
 
 
-def _others(
+def _modules_without_adapter(
     sources: Mapping[str, Any],
     types: Mapping[str, TensorType],
     numbers: Mapping[str, Any],

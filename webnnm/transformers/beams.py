@@ -21,12 +21,13 @@ ORDER = "beams/order"
 """The row whose text each row continues, int32 `[rows]`."""
 TOTALS = "beams/totals"
 """The sums of the log probabilities of texts, `[texts, beams]`."""
-VALUES, PLACES = "beams/values", "beams/places"
-"""The candidates of the last steps, best first, `[texts, ROUND, candidates]`: their sums, and
+VALUES, INDICES = "beams/values", "beams/indices"
+"""The candidates of the last steps, best first, `[texts, MAX_STEPS, candidates]`: their sums, and
 beam · vocabulary + token, int32."""
-NOTHING = -1e9
+UNUSED_SCORE = -1e9
 """The score of an unused beam."""
-REMOVED = -3e38
+TAKEN_SCORE = -3e38
+"""The score of a candidate that has been selected: it is not selected again."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Beams:
         if self.early_stopping not in (True, False, "never"):
             raise _wrong("early_stopping", self.early_stopping, 'True, False or "never"')
 
-    def first_values(self, texts: int) -> dict[str, HostArray]:
+    def initial_states(self, texts: int) -> dict[str, HostArray]:
         """Return the initial states: each text has one beam."""
-        totals = [0.0, *[NOTHING] * (self.count - 1)] * texts
+        totals = [0.0, *[UNUSED_SCORE] * (self.count - 1)] * texts
         return {
             ORDER: HostArray.of([*range(texts * self.count)], "int32"),
             TOTALS: HostArray.of(totals, "float32", [texts, self.count]),
@@ -73,12 +74,12 @@ def _wrong(name: str, value: Any, expected: str) -> DataError:
 # On the device.
 
 
-def candidates(beams: int, ends: Sequence[int]) -> int:
+def count_candidates(beams: int, ends: Sequence[int]) -> int:
     """Return the number of candidates per step: some may end, and `count` must continue."""
     return max(2, 1 + len(ends)) * beams
 
 
-def likelihoods(b: GraphBuilder, scores: Any) -> Any:
+def log_probabilities(b: GraphBuilder, scores: Any) -> Any:
     """Return the log probabilities of scores `[rows, vocabulary]`."""
     scores = scores - b.reduce_max(scores, axes=[1], keep_dimensions=True)
     return scores - b.log(b.reduce_sum(b.exp(scores), axes=[1], keep_dimensions=True))
@@ -92,30 +93,30 @@ def step_beams(
     `scores` are log probabilities, `steps` the number of steps that the states hold.
     """
     rows, vocabulary = scores.shape
-    texts, amount = rows // beams, candidates(beams, ends)
+    texts, width = rows // beams, count_candidates(beams, ends)
     totals = b.input(TOTALS, "float32", [texts, beams])
     scores = scores + b.reshape(totals, new_shape=(rows, 1))
-    values, places = _best(b, b.reshape(scores, new_shape=(texts, beams * vocabulary)), amount)
+    values, indices = _best(b, b.reshape(scores, new_shape=(texts, beams * vocabulary)), width)
     beam = b.constant(0, "int32")
     for first in range(vocabulary, beams * vocabulary, vocabulary):
-        later = b.greater_or_equal(places, b.constant(first, "int32"))
+        later = b.greater_or_equal(indices, b.constant(first, "int32"))
         beam = beam + b.cast(later, type="int32")
-    token = places - beam * b.constant(vocabulary, "int32")
+    token = indices - beam * b.constant(vocabulary, "int32")
     open_values = values
     for end in ends:
         ended = b.equal(token, b.constant(end, "int32"))
-        open_values = open_values + b.cast(ended, type="float32") * NOTHING
+        open_values = open_values + b.cast(ended, type="float32") * UNUSED_SCORE
     totals, kept = _best(b, open_values, beams)
     row = beam + b.constant([text * beams for text in range(texts)], "int32", [texts, 1])
     chosen = [
         b.reshape(b.gather_elements(candidates_of_step, kept, axis=1), new_shape=(rows,))
-        for candidates_of_step in (token, b.expand(row, new_shape=(texts, amount)))
+        for candidates_of_step in (token, b.expand(row, new_shape=(texts, width)))
     ]
     states = {ORDER: chosen[1], TOTALS: totals}
-    for name, value in ((VALUES, values), (PLACES, places)):
-        log = b.input(name, value.dtype, [texts, steps, amount])
-        later = b.slice(log, starts=(0, 1, 0), sizes=(texts, steps - 1, amount))
-        last = b.reshape(value, new_shape=(texts, 1, amount))
+    for name, value in ((VALUES, values), (INDICES, indices)):
+        log = b.input(name, value.dtype, [texts, steps, width])
+        later = b.slice(log, starts=(0, 1, 0), sizes=(texts, steps - 1, width))
+        last = b.reshape(value, new_shape=(texts, 1, width))
         states[name] = b.concat([later, last], axis=1)
     return chosen[0], states
 
@@ -130,7 +131,7 @@ def _best(b: GraphBuilder, scores: Any, count: int) -> tuple[Any, Any]:
         index = b.arg_max(scores, axis=1, keep_dimensions=True, output_data_type="int32")
         values.append(b.reduce_max(scores, axes=[1], keep_dimensions=True))
         indices.append(index)
-        scores = b.where(b.equal(numbers, index), b.constant(REMOVED, "float32"), scores)
+        scores = b.where(b.equal(numbers, index), b.constant(TAKEN_SCORE, "float32"), scores)
     return b.concat(values, axis=1), b.concat(indices, axis=1)
 
 
@@ -148,8 +149,8 @@ class Candidate(NamedTuple):
 class Search:
     """The search for one text: `tokens` are those of its beams so far, without the prompt.
 
-    At most `most` tokens are written, of which `forced` are in the prompt; `last`, if given, is the
-    last token of a text of that length. `done` is whether the result can no longer change.
+    Texts have at most `max_length` tokens, of which `forced` are in the prompt; `last`, if given,
+    is the last token of a text of that length. `done` is whether the result can no longer change.
     """
 
     def __init__(
@@ -162,23 +163,23 @@ class Search:
     ) -> None:
         self.done = False
         self._beams, self._vocabulary = beams, vocabulary
-        self._most, self._last = max_length, last
+        self._max_length, self._last = max_length, last
         self._running: list[tuple[float, list[int]]] = [
-            (NOTHING if beam else 0.0, []) for beam in range(beams.count)
+            (UNUSED_SCORE if beam else 0.0, []) for beam in range(beams.count)
         ]
         self._ended: list[tuple[float, list[int]]] = []
         self._length = forced
 
-    def step(self, values: Sequence[float], places: Sequence[int]) -> None:
+    def step(self, values: Sequence[float], indices: Sequence[int]) -> None:
         """Take the candidates of a step from the device; do nothing once the search is done."""
         if self.done:
             return
         self._length += 1
         continued = [
             Candidate(value, *divmod(index, self._vocabulary))
-            for value, index in zip(values, places, strict=True)
+            for value, index in zip(values, indices, strict=True)
         ]
-        full = self._length >= self._most
+        full = self._length >= self._max_length
         if full and self._last is not None:
             continued = [Candidate(v, n, self._last) for n, (v, _) in enumerate(self._running)]
         texts = [
@@ -190,8 +191,8 @@ class Search:
         scale = self._length**self._beams.length_penalty
         self._ended += [(value / scale, text) for (value, text), end, _ in best if end]
         self._ended = sorted(self._ended, key=lambda candidate: -candidate[0])[: self._beams.count]
-        going = [text for text, end in zip(texts, ends, strict=True) if not end]
-        self._running = going[: self._beams.count]
+        running = [text for text, end in zip(texts, ends, strict=True) if not end]
+        self._running = running[: self._beams.count]
         self.done = full or self._is_over()
 
     def _is_over(self) -> bool:
@@ -202,7 +203,7 @@ class Search:
             return True
         length, penalty = self._length, self._beams.length_penalty
         if self._beams.early_stopping == "never" and penalty > 0:
-            length = self._most
+            length = self._max_length
         return self._running[0][0] / length**penalty <= self._ended[-1][0]
 
     def tokens(self) -> list[int]:
@@ -212,7 +213,7 @@ class Search:
 
 def update_searches(searches: Sequence[Search], logs: Sequence[HostArray], count: int) -> None:
     """Let searches take the last steps from the device, `VALUES` and `PLACES`."""
-    values, places = (array.tolist() for array in logs)
-    for search, rows, where in zip(searches, values, places, strict=True):
-        for step in range(len(rows) - count, len(rows)):
-            search.step(rows[step], where[step])
+    values, indices = (array.tolist() for array in logs)
+    for search, value_log, index_log in zip(searches, values, indices, strict=True):
+        for step in range(len(value_log) - count, len(value_log)):
+            search.step(value_log[step], index_log[step])

@@ -20,12 +20,12 @@ class Beginning(NamedTuple):
     forced: int = 0
 
 
-def beginning(
+def begin_rows(
     config: Mapping[str, Any], count: int, decoder_ids: Any = None, forced: int | None = None
 ) -> Beginning:
     """Return the first tokens of a number of decoder texts, as in `transformers`.
 
-    >>> beginning({"decoder_start_token_id": 2}, 2, forced=7)
+    >>> begin_rows({"decoder_start_token_id": 2}, 2, forced=7)
     Beginning(rows=[[2, 7], [2, 7]], forced=1)
 
     `decoder_ids` are `decoder_input_ids`, to which the config's `decoder_start_token_id` is
@@ -35,11 +35,11 @@ def beginning(
     Raises `DataError` NNM818 for a config without the first token, NNM702 for another number of
     texts.
     """
-    start = _first(config, "decoder_start_token_id", "bos_token_id")
+    start = _first_token(config, "decoder_start_token_id", "bos_token_id")
     rows: list[list[int]] = [[] if start is None else [start] for _ in range(count)]
     if decoder_ids is not None:
-        given_rows, single = read_rows(decoder_ids, name="decoder_input_ids")
-        rows = given_rows * count if single else given_rows
+        decoder_rows, single = read_rows(decoder_ids, name="decoder_input_ids")
+        rows = decoder_rows * count if single else decoder_rows
         lacks_start = all(row[:1] != [start] for row in rows)
         if start is not None and lacks_start and config.get("model_type") != "whisper":
             rows = [[start, *row] for row in rows]
@@ -48,13 +48,13 @@ def beginning(
     if not all(rows):
         hint = "give decoder_input_ids"
         raise DataError("NNM818", 'the config has no "decoder_start_token_id"', hint=hint)
-    forced = _first(config, "forced_bos_token_id") if forced is None else forced
+    forced = _first_token(config, "forced_bos_token_id") if forced is None else forced
     if forced is None or any(len(row) > 1 for row in rows):
         return Beginning(rows)
     return Beginning([[*row, forced] for row in rows], 1)
 
 
-def choice(
+def choice_settings(
     config: Mapping[str, Any],
     vocabulary: int,
     *,
@@ -66,7 +66,7 @@ def choice(
     suppress_tokens: Sequence[int] | None = None,
     **sampling: Any,
 ) -> dict[str, Any]:
-    """Return the settings of the choice of tokens, as arguments of `written`.
+    """Return the settings of the choice of tokens, as arguments of `generate_tokens`.
 
     Tokens that the config suppresses are suppressed unless others are given; a config may list some
     that are not in the vocabulary. Raises `DataError` NNM704 for values out of range, and for a
@@ -93,7 +93,7 @@ def choice(
 
 def last_token(config: Mapping[str, Any]) -> int | None:
     """Return the token that ends texts of the greatest length, if the config names one."""
-    return _first(config, "forced_eos_token_id")
+    return _first_token(config, "forced_eos_token_id")
 
 
 def list_suppressed_tokens(config: Mapping[str, Any]) -> list[int]:
@@ -135,7 +135,7 @@ def _tokens(config: Mapping[str, Any], key: str) -> list[int]:
     return [*cast("list[int]", tokens)]
 
 
-def _first(config: Mapping[str, Any], *keys: str) -> int | None:
+def _first_token(config: Mapping[str, Any], *keys: str) -> int | None:
     """Return the first of these tokens that a config has."""
     for key in keys:
         token = config.get(key)

@@ -20,20 +20,20 @@ SEEN = "seen"
 """Which tokens a text has so far, 0/1 `[batch, vocabulary]`: a state of graphs."""
 GENERATOR = tuple(f"random/{place}" for place in range(len(MODULI)))
 """The states of the random generator."""
-LEAST = -30.0
+MIN_LOG_SHARE = -30.0
 """The lowest threshold, as the logarithm of a share of the most likely token: tokens below it,
 10⁻¹³ of that, are never chosen."""
 HALVINGS = 31
 """Steps of a bisection: 30 / 2³¹ is less than the distance between two float32 numbers."""
-SUPPRESSED, AT_FIRST = "suppress_tokens", "begin_suppress_tokens"
-NGRAMS, LEAST_NEW = "no_repeat_ngram_size", "min_new_tokens"
+SUPPRESSED, SUPPRESSED_FIRST = "suppress_tokens", "begin_suppress_tokens"
+NGRAMS, MIN_NEW = "no_repeat_ngram_size", "min_new_tokens"
 HISTORY = "history"
 """The last tokens of a text, float32 `[batch, room]`, −1 before the first: a state of graphs."""
 WRITTEN = "written"
 """The number of chosen tokens, float32 `[1, 1]`: a state of graphs."""
 ENDS = "ends"
 """A bias for the scores of tokens that end texts, float32 `[1, vocabulary]`."""
-RATED = ("repetition_penalty", NGRAMS, LEAST_NEW, SUPPRESSED, AT_FIRST)
+SCORE_RULES = ("repetition_penalty", NGRAMS, MIN_NEW, SUPPRESSED, SUPPRESSED_FIRST)
 """The settings that lower the scores of some tokens, however the next one is chosen."""
 
 
@@ -83,10 +83,10 @@ class Sampling:
         """Return which settings are on; one graph serves all their values, except n-gram sizes."""
         greedy = not self.temperature
         unneeded = {"temperature", "top_k", "top_p", "min_p"} if greedy else set[str]()
-        lists = (SUPPRESSED, AT_FIRST, NGRAMS, LEAST_NEW)
+        lists = (SUPPRESSED, SUPPRESSED_FIRST, NGRAMS, MIN_NEW)
         unneeded |= {"ends", *(name for name in lists if not getattr(self, name))}
         if not self.ends:
-            unneeded.add(LEAST_NEW)
+            unneeded.add(MIN_NEW)
         if self.repetition_penalty == 1:
             unneeded.add("repetition_penalty")
         names = [field.name for field in fields(self) if getattr(self, field.name) is not None]
@@ -95,12 +95,12 @@ class Sampling:
 
     def values(self, vocabulary: int) -> dict[str, HostArray]:
         """Return the values of the settings that are on."""
-        settings = {name: getattr(self, name) for name in self.kinds() if not sizes_of([name])}
+        settings = {name: getattr(self, name) for name in self.kinds() if not ngram_sizes([name])}
         settings.pop(TIMES, None)
         forbidden = {
-            name: settings.pop(name) for name in (SUPPRESSED, AT_FIRST) if name in settings
+            name: settings.pop(name) for name in (SUPPRESSED, SUPPRESSED_FIRST) if name in settings
         }
-        if LEAST_NEW in settings:
+        if MIN_NEW in settings:
             forbidden[ENDS] = self.ends
         values = {name: HostArray.of([float(value)]) for name, value in settings.items()}
         for name, tokens in forbidden.items():
@@ -111,19 +111,19 @@ class Sampling:
                     raise DataError("NNM711", message)
                 scores[token] = NEVER
             values[name] = HostArray.of(scores, "float32", [1, vocabulary])
-        if LEAST_NEW in settings:
+        if MIN_NEW in settings:
             values[WRITTEN] = HostArray.of([[0.0]], "float32")
         return values
 
     def history(self, rows: Sequence[Sequence[int]], room: int) -> dict[str, HostArray]:
         """Return the initial state of graphs that look for sequences of tokens."""
-        if not sizes_of(self.kinds()):
+        if not ngram_sizes(self.kinds()):
             return {}
         padded_rows = [[-1.0] * (room - len(row)) + [float(token) for token in row] for row in rows]
         return {HISTORY: HostArray.of(padded_rows, "float32")}
 
 
-def sizes_of(kinds: Sequence[str]) -> list[int]:
+def ngram_sizes(kinds: Sequence[str]) -> list[int]:
     """Return the sizes of n-grams that must not occur twice.
 
     >>> sizes_of(["top_k", "no_repeat_ngram_size=3"])
@@ -139,7 +139,7 @@ _RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
     "min_p": ("from 0 to 1", lambda value: 0 <= value <= 1),
     "repetition_penalty": ("a number above 0", lambda value: 0 < value < float("inf")),
     NGRAMS: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
-    LEAST_NEW: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
+    MIN_NEW: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
 }
 
 
@@ -157,15 +157,15 @@ def choose_tokens(
     if rules is not None:
         scores = rules.apply(scores)
     if "temperature" in kinds:
-        names = [name for name in kinds if name.partition("=")[0] not in (*RATED, TIMES)]
+        names = [name for name in kinds if name.partition("=")[0] not in (*SCORE_RULES, TIMES)]
         settings = {name: b.input(name, "float32", [1]) for name in names}
-        scores, states = _noisy(b, scores, settings)
+        scores, states = _add_noise(b, scores, settings)
         following |= states
     tokens: Operand = b.arg_max(scores, axis=1, output_data_type="int32")
     if rules is not None:
         following |= rules.following(tokens)
     if seen is not None:
-        following[SEEN] = with_tokens(b, seen, tokens)
+        following[SEEN] = mark_tokens(b, seen, tokens)
     return tokens, following
 
 
@@ -178,18 +178,18 @@ def process_scores(
     """
     states: dict[str, Operand] = {}
     if "repetition_penalty" in kinds:
-        by: Any = b.input("repetition_penalty", "float32", [1])
-        fewer = b.where(b.lesser(scores, 0.0), scores * by, scores / by)
-        scores = scores + seen * (fewer - scores)
-    for name in (SUPPRESSED, AT_FIRST):
+        penalty: Any = b.input("repetition_penalty", "float32", [1])
+        penalised = b.where(b.lesser(scores, 0.0), scores * penalty, scores / penalty)
+        scores = scores + seen * (penalised - scores)
+    for name in (SUPPRESSED, SUPPRESSED_FIRST):
         if name in kinds:
             scores = scores + b.input(name, "float32", [1, scores.shape[1]])
-    for size in sizes_of(kinds):
+    for size in ngram_sizes(kinds):
         scores = scores + _find_repeats(b, history, size, scores.shape[1]) * NEVER
         states[HISTORY] = history
-    if LEAST_NEW in kinds:
+    if MIN_NEW in kinds:
         count: Any = b.input(WRITTEN, "float32", [1, 1])
-        early = b.cast(b.lesser(count, b.input(LEAST_NEW, "float32", [1])), type="float32")
+        early = b.cast(b.lesser(count, b.input(MIN_NEW, "float32", [1])), type="float32")
         scores = scores + b.input(ENDS, "float32", [1, scores.shape[1]]) * early
         states[WRITTEN] = count + 1.0
     return scores, states
@@ -218,7 +218,7 @@ def _find_repeats(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> 
     return b.slice(repeats, starts=(0, 0), sizes=(batch, vocabulary))
 
 
-def with_last(b: GraphBuilder, history: Any, tokens: Any) -> Any:
+def append_tokens(b: GraphBuilder, history: Any, tokens: Any) -> Any:
     """Return the tokens so far with one more in each row."""
     batch, room = history.shape
     later = b.slice(history, starts=(0, 1), sizes=(batch, room - 1))
@@ -226,7 +226,7 @@ def with_last(b: GraphBuilder, history: Any, tokens: Any) -> Any:
     return b.concat([later, last], axis=1)
 
 
-def with_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:
+def mark_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:
     """Return which tokens texts have, 0/1 `[batch, vocabulary]`, with one more in each row."""
     batch, size = seen.shape
     numbers = b.constant([*range(size)], "int32", [1, size])
@@ -234,7 +234,7 @@ def with_tokens(b: GraphBuilder, seen: Any, tokens: Any) -> Any:
     return b.max(seen, b.cast(now, type="float32"))
 
 
-def _noisy(b: GraphBuilder, scores: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:
+def _add_noise(b: GraphBuilder, scores: Any, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return scores whose largest is a fair draw, and the next states of the generator.
 
     The largest of log p + Gumbel noise is token i with probability pᵢ (E. Gumbel, 1954).
@@ -245,10 +245,10 @@ def _noisy(b: GraphBuilder, scores: Any, settings: Mapping[str, Any]) -> tuple[A
     states = [b.input(name, "float32", scores.shape) for name in GENERATOR]
     following, uniform = advance(b, states)
     noise: Any = -b.log(-b.log(b.clamp(uniform, min_value=1e-9, max_value=1 - 2**-24)))
-    noisy: Any = scores + noise
+    noisy_scores: Any = scores + noise
     if min_score is not None:
-        noisy = b.where(b.greater_or_equal(scores, min_score), noisy, NEVER)
-    return noisy, dict(zip(GENERATOR, following, strict=True))
+        noisy_scores = b.where(b.greater_or_equal(scores, min_score), noisy_scores, NEVER)
+    return noisy_scores, dict(zip(GENERATOR, following, strict=True))
 
 
 def _min_score(b: GraphBuilder, scores: Any, settings: Mapping[str, Any]) -> Any:
@@ -272,8 +272,8 @@ def _min_score(b: GraphBuilder, scores: Any, settings: Mapping[str, Any]) -> Any
 def _threshold(b: GraphBuilder, scores: Any, weights: Any, share: Any) -> Any:
     """Return the largest bound above which weights add up to the wanted share, by bisection."""
     batch = scores.shape[0]
-    low = b.expand(b.constant(LEAST, "float32"), new_shape=(batch, 1))
-    width: float = -LEAST
+    low = b.expand(b.constant(MIN_LOG_SHARE, "float32"), new_shape=(batch, 1))
+    width: float = -MIN_LOG_SHARE
     for _ in range(HALVINGS):
         width /= 2
         middle = low + width

@@ -16,27 +16,27 @@ from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.transformers.beams import ORDER, likelihoods, step_beams
+from webnnm.transformers.beams import ORDER, log_probabilities, step_beams
 from webnnm.transformers.choice import (
-    AT_FIRST,
     HISTORY,
     SEEN,
+    SUPPRESSED_FIRST,
+    append_tokens,
     choose_tokens,
+    mark_tokens,
+    ngram_sizes,
     process_scores,
-    sizes_of,
-    with_last,
-    with_tokens,
 )
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.key_values import SOURCE, KeyValues
 
 TOKEN = "token"
 """The tokens that were chosen last, int32 `[batch]`."""
-PLACE = "place"
+POSITION = "position"
 """Their positions in the texts, int32 `[batch]`."""
 EMITTED = "emitted"
-"""The tokens that were chosen, the last one at the end, int32 `[batch, ROUND]`."""
-ROUND = 16
+"""The tokens that were chosen, the last one at the end, int32 `[batch, MAX_STEPS]`."""
+MAX_STEPS = 16
 """How many tokens may be chosen before the host reads them."""
 IDS, START, COUNT = "ids", "start", "count"
 """Inputs of prefill: tokens int32 `[batch, tokens]`, the number of tokens before them `[1]`, the
@@ -46,8 +46,8 @@ SCORES = "scores"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
-    """The properties by which graphs of a network differ.
+class GraphSpec:
+    """What a graph of a network is compiled for.
 
     `tokens`, the length of the prompt that prefill takes, 0 for decode; `length`, the capacity of
     the cache in tokens; `source`, the lengths of sequences other than the text; `encodes`, whether
@@ -73,7 +73,7 @@ class Language:
 
     Attributes: `sequence`, the name of its tokens; `vocabulary`, its size; `max_length`, that of a
     text, None if positions are not limited; `source`, inputs other than the text, such as those of
-    an encoder; `longest`, the greatest lengths of other sequences.
+    an encoder; `max_lengths`, the greatest lengths of other sequences.
 
     Raises `DataError` NNM717 for networks that are not language models.
     """
@@ -81,11 +81,11 @@ class Language:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.sequence, self.vocabulary = _find_scores(network)
-        own = [v for v in network.inputs if v.features[0].sequence == self.sequence]
-        self.ids = _ids(own)
-        self.source = [vertex for vertex in network.inputs if vertex not in own]
+        text_inputs = [v for v in network.inputs if v.features[0].sequence == self.sequence]
+        self.ids = _find_ids(text_inputs)
+        self.source = [vertex for vertex in network.inputs if vertex not in text_inputs]
         self.max_length: int | None = None
-        self.longest: dict[str, int] = {}
+        self.max_lengths: dict[str, int] = {}
         for layer in network.order:
             self._check(layer)
 
@@ -108,68 +108,68 @@ class Language:
         if sequence == self.sequence:
             self.max_length = min(rows, self.max_length or rows)
         elif sequence is not None:
-            self.longest[sequence] = min(rows, self.longest.get(sequence, rows))
+            self.max_lengths[sequence] = min(rows, self.max_lengths.get(sequence, rows))
 
-    def _encoding(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
+    def _source_graph(self, spec: GraphSpec) -> tuple[Graph, dict[str, TensorType]]:
         """Return the graph of what all tokens attend to, and the types of its outputs."""
         builder = GraphBuilder()
         nothing = builder.input(START, "int32", [1])
-        cache = KeyValues(builder, self.sequence, 1, kind.batch, 1, nothing)
-        ids = builder.input(IDS, "int32", [kind.batch, 1])
-        self._scores(builder, ids, cache, kind)
+        cache = KeyValues(builder, self.sequence, 1, spec.batch, 1, nothing)
+        ids = builder.input(IDS, "int32", [spec.batch, 1])
+        self._scores(builder, ids, cache, spec)
         outputs = {
-            name: _repeat_rows(builder, value, kind.beams) if value.rank == 4 else value
+            name: _repeat_rows(builder, value, spec.beams) if value.rank == 4 else value
             for name, value in cache.source.items()
         }
         return builder.build(outputs), _types(outputs)
 
-    def graph(self, kind: Kind) -> tuple[Graph, dict[str, TensorType]]:
+    def graph(self, spec: GraphSpec) -> tuple[Graph, dict[str, TensorType]]:
         """Return a graph, and the types of its state by name."""
-        if kind.encodes:
-            return self._encoding(kind)
+        if spec.encodes:
+            return self._source_graph(spec)
         builder = GraphBuilder()
-        tokens = kind.tokens or 1
-        if not kind.tokens:  # a text has started
-            later = tuple(name for name in kind.sampling if name != AT_FIRST)
-            kind = replace(kind, sampling=later)
-        if kind.tokens:
-            ids = builder.input(IDS, "int32", [kind.batch, tokens])
+        tokens = spec.tokens or 1
+        if not spec.tokens:  # a text has started
+            later = tuple(name for name in spec.sampling if name != SUPPRESSED_FIRST)
+            spec = replace(spec, sampling=later)
+        if spec.tokens:
+            ids = builder.input(IDS, "int32", [spec.batch, tokens])
             start = builder.input(START, "int32", [1])
-            count = builder.input(COUNT, "int32", [kind.batch])
+            count = builder.input(COUNT, "int32", [spec.batch])
             position = start + count
         else:
-            ids = builder.input(TOKEN, "int32", [kind.batch])
-            ids = builder.reshape(ids, new_shape=(kind.batch, 1))
-            start = builder.input(PLACE, "int32", [kind.batch])
+            ids = builder.input(TOKEN, "int32", [spec.batch])
+            ids = builder.reshape(ids, new_shape=(spec.batch, 1))
+            start = builder.input(POSITION, "int32", [spec.batch])
             count, position = None, start + builder.constant(1, "int32")
-        order = builder.input(ORDER, "int32", [kind.batch]) if kind.beams > 1 else None
-        cache = KeyValues(builder, self.sequence, kind.length, kind.batch, tokens, start, order)
-        scores = _latest(builder, self._scores(builder, ids, cache, kind), count)
-        outputs: dict[str, Operand] = {**cache.following, PLACE: position}
-        if kind.on_host:
+        order = builder.input(ORDER, "int32", [spec.batch]) if spec.beams > 1 else None
+        cache = KeyValues(builder, self.sequence, spec.length, spec.batch, tokens, start, order)
+        scores = _last_scores(builder, self._scores(builder, ids, cache, spec), count)
+        outputs: dict[str, Operand] = {**cache.following, POSITION: position}
+        if spec.on_host:
             host_outputs = {SCORES: builder.identity(scores)}
             # The token is written by the host.
             return builder.build(outputs | host_outputs), _types(outputs)
         if order is not None:
-            outputs |= _step_search(builder, scores, kind, order)
+            outputs |= _search_step(builder, scores, spec, order)
             return builder.build(outputs), _types(outputs)
-        history = _history(builder, kind)
-        token, states = choose_tokens(builder, scores, kind.sampling, history)
-        emitted = builder.input(EMITTED, "int32", [kind.batch, ROUND])
-        later = builder.slice(emitted, starts=(0, 1), sizes=(kind.batch, ROUND - 1))
-        last = builder.reshape(token, new_shape=(kind.batch, 1))
+        history = _history(builder, spec)
+        token, states = choose_tokens(builder, scores, spec.sampling, history)
+        emitted = builder.input(EMITTED, "int32", [spec.batch, MAX_STEPS])
+        later = builder.slice(emitted, starts=(0, 1), sizes=(spec.batch, MAX_STEPS - 1))
+        last = builder.reshape(token, new_shape=(spec.batch, 1))
         outputs |= {TOKEN: token, EMITTED: builder.concat([later, last], axis=1), **states}
         return builder.build(outputs), _types(outputs)
 
-    def _scores(self, b: GraphBuilder, ids: Any, cache: KeyValues, kind: Kind) -> Any:
+    def _scores(self, b: GraphBuilder, ids: Any, cache: KeyValues, spec: GraphSpec) -> Any:
         """Return the scores of all tokens, `[batch, tokens, vocabulary]`."""
         b.cache = cache
-        lengths = {**dict(kind.source), self.sequence: ids.shape[1]}
+        lengths = {**dict(spec.source), self.sequence: ids.shape[1]}
         values: dict[str, Operand] = {}
         for vertex in self.network.inputs:
             if vertex in self.source:
                 # All beams attend to the same source; an encoder computes it once.
-                beams = 1 if kind.encodes else kind.beams
+                beams = 1 if spec.encodes else spec.beams
                 type = source_type(vertex, ids.shape[0] // beams, lengths)
                 source = b.input(SOURCE + vertex.block, *type)
                 values[vertex.block] = _repeat_rows(b, source, beams)
@@ -183,11 +183,11 @@ class Language:
             self.network, batch=ids.shape[0], sequence=lengths, builder=b, inputs=values
         )
         output = lowered.outputs[self.network.outputs[0].name]
-        return _cast(b, _before_softmax(b, output), "float32")
+        return _cast(b, _find_logits(b, output), "float32")
 
 
 def default_kind(vertex: InputVertex) -> str:
-    """Return the kind of an input that follows from the tokens, "" if it does not."""
+    """Return the name in `DEFAULTS` of an input that follows from the tokens, "" for others."""
     name = vertex.block.removeprefix("decoder_")
     return name if name in DEFAULTS else ""
 
@@ -208,7 +208,7 @@ def _find_scores(network: Network) -> tuple[str, int]:
     return first.sequence, first.sizes()[0]
 
 
-def _ids(inputs: Sequence[InputVertex]) -> InputVertex:
+def _find_ids(inputs: Sequence[InputVertex]) -> InputVertex:
     """Return the input that takes the tokens of the text, among those along it."""
     for vertex in inputs:
         if vertex.features[0].rank or not vertex.dtype.startswith(("i", "u")):
@@ -250,7 +250,7 @@ def _operands(b: GraphBuilder, value: Operand, operator: str) -> tuple[Any, ...]
     return ()
 
 
-def _before_softmax(b: GraphBuilder, output: Operand) -> Any:
+def _find_logits(b: GraphBuilder, output: Operand) -> Any:
     """Return logits: the operand of a final softmax."""
     return next(iter(_operands(b, output, "softmax")), output)
 
@@ -263,33 +263,35 @@ def _repeat_rows(b: GraphBuilder, value: Any, times: int) -> Any:
     return b.gather(value, b.constant(rows, "int32", [len(rows)]), axis=0)
 
 
-def _step_search(b: GraphBuilder, scores: Any, kind: Kind, order: Any) -> dict[str, Operand]:
+def _search_step(b: GraphBuilder, scores: Any, spec: GraphSpec, order: Any) -> dict[str, Operand]:
     """Return the states after a step of beam search."""
     states: dict[str, Operand] = {}
     seen: Any = None
-    if "repetition_penalty" in kind.sampling:
+    if "repetition_penalty" in spec.sampling:
         seen = b.gather(b.input(SEEN, "float32", scores.shape), order, axis=0)
-        if not kind.tokens:  # results of prompts are returned
-            seen = with_tokens(b, seen, b.inputs[TOKEN])
+        if not spec.tokens:  # results of prompts are returned
+            seen = mark_tokens(b, seen, b.inputs[TOKEN])
         states[SEEN] = seen
-    history = _history(b, kind, order)
-    scores, following = process_scores(b, likelihoods(b, scores), kind.sampling, seen, history)
+    history = _history(b, spec, order)
+    scores, following = process_scores(
+        b, log_probabilities(b, scores), spec.sampling, seen, history
+    )
     states |= following
-    token, more = step_beams(b, scores, kind.beams, kind.ends, ROUND)
+    token, more = step_beams(b, scores, spec.beams, spec.ends, MAX_STEPS)
     return {TOKEN: token, **states, **more}
 
 
-def _history(b: GraphBuilder, kind: Kind, order: Any = None) -> Any:
+def _history(b: GraphBuilder, spec: GraphSpec, order: Any = None) -> Any:
     """Return the tokens so far, if the choice needs them; for beams, those of continued texts."""
-    if not sizes_of(kind.sampling):
+    if not ngram_sizes(spec.sampling):
         return None
-    history: Any = b.input(HISTORY, "float32", [kind.batch, kind.length])
+    history: Any = b.input(HISTORY, "float32", [spec.batch, spec.length])
     if order is not None:
         history = b.gather(history, order, axis=0)
-    return history if kind.tokens else with_last(b, history, b.inputs[TOKEN])
+    return history if spec.tokens else append_tokens(b, history, b.inputs[TOKEN])
 
 
-def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:
+def _last_scores(b: GraphBuilder, scores: Any, count: Any) -> Any:
     """Return the scores of the last token of each row, `[batch, vocabulary]`.
 
     If they are a matrix product, only the last tokens are multiplied, since vocabularies are large.
@@ -299,8 +301,8 @@ def _latest(b: GraphBuilder, scores: Any, count: Any) -> Any:
         return b.reshape(scores, new_shape=(batch, vocabulary))
     before = next(iter(_operands(b, scores, "cast")), scores)
     scores = before if before.dtype == "float16" else scores
-    places = b.constant([*range(1, tokens + 1)], "int32", [1, tokens])
-    last = b.equal(places, b.reshape(count, new_shape=(batch, 1)))
+    positions = b.constant([*range(1, tokens + 1)], "int32", [1, tokens])
+    last = b.equal(positions, b.reshape(count, new_shape=(batch, 1)))
     row = b.reshape(b.cast(last, type=scores.dtype), new_shape=(batch, 1, tokens))
     factors = _operands(b, scores, "matmul")
     if factors and factors[0].dtype == scores.dtype and factors[1].rank == 2:

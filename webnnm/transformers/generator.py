@@ -14,28 +14,28 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.model.nnmodel import NNModel
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.transformers.beams import PLACES, VALUES, Beams, Search, update_searches
-from webnnm.transformers.choice import RATED, SEEN, Sampling, generator_states
+from webnnm.transformers.beams import INDICES, VALUES, Beams, Search, update_searches
+from webnnm.transformers.choice import SCORE_RULES, SEEN, Sampling, generator_states
 from webnnm.transformers.decoding import (
     COUNT,
     EMITTED,
     IDS,
-    ROUND,
+    MAX_STEPS,
     SCORES,
     START,
     TOKEN,
-    Kind,
+    GraphSpec,
     Language,
 )
 from webnnm.transformers.graphs import Graphs, round_up
-from webnnm.transformers.source import Source, lengths_of, pad_source
+from webnnm.transformers.source import Source, pad_source, source_lengths
 
 Choose = Callable[[Any, list[list[int]]], Sequence[int]]
 """A choice on the host: scores `[batch, vocabulary]` and texts so far → the next tokens."""
-SHORTEST_ROOM = 128
+MIN_CACHE_LENGTH = 128
 """The least capacity of a cache in tokens; larger ones are powers of two."""
-TURN = 0.1
-"""Seconds between two reads of the tokens by the host, if they come faster."""
+READ_INTERVAL = 0.1
+"""Seconds between two reads of the tokens by the host, if tokens come faster."""
 
 
 @dataclass(kw_only=True)
@@ -82,17 +82,17 @@ class Generator:
         self._graphs = Graphs(self.language, backend, parameters)
         self._source = Source(self.language, backend, self._graphs)
         self._state: tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]] = ({}, {})
-        self._given: dict[str, DeviceTensor] = {}
-        self._room = (0, 0, 1, 0)
+        self._inputs: dict[str, DeviceTensor] = {}
+        self._sizes = (0, 0, 1, 0)  # batch, length of the cache, beams, ends
         self._step = 0
         self._texts: list[list[int]] = []
-        self._version = -1
-        self._run: object = None
-        self._turn = asyncio.Lock()
+        self._cache_version = -1
+        self._current_run: object = None
+        self._lock = asyncio.Lock()
 
     def stop(self) -> None:
         """End the current generation after the tokens that are in progress."""
-        self._run = None
+        self._current_run = None
 
     async def state(self, name: str) -> HostArray:
         """Return a state of the last generation, by its name in the graphs."""
@@ -128,30 +128,32 @@ class Generator:
         limit = self._check_texts(rows, max_new_tokens)
         arrays = pad_source(self.language, source, len(rows))
         sampling = sampling or Sampling()
-        run = self._run = object()
+        run = self._current_run = object()
         base = replace(
-            self._kind(rows, limit, arrays),
+            self._spec(rows, limit, arrays),
             sampling=() if choose else sampling.kinds(),
             on_host=choose is not None,
         )
-        async with self._turn:
-            outputs = await self._begin(base, rows, arrays, self._first(base, rows, sampling, seed))
-            fresh = self._choose(outputs[0], 1, choose)
-        count, pace = 1, 0.0
+        async with self._lock:
+            outputs = await self._begin(
+                base, rows, arrays, self._initial_states(base, rows, sampling, seed)
+            )
+            new_tokens = self._choose(outputs[0], 1, choose)
+        count, step_seconds = 1, 0.0
         while True:
-            if self._run is not run:
+            if self._current_run is not run:
                 return
             if last is not None and count == max_new_tokens:
-                fresh = [[*row[:-1], last] for row in fresh]
-            yield fresh
-            if count >= limit or self._run is not run:
+                new_tokens = [[*row[:-1], last] for row in new_tokens]
+            yield new_tokens
+            if count >= limit or self._current_run is not run:
                 return
-            size = 1 if choose else _size(limit - count, pace)
-            async with self._turn:
-                if self._run is not run:
+            size = 1 if choose else _steps_until_read(limit - count, step_seconds)
+            async with self._lock:
+                if self._current_run is not run:
                     return
-                outputs, pace = await self._advance(base, size)
-                fresh = self._choose(outputs[0], size, choose)
+                outputs, step_seconds = await self._advance(base, size)
+                new_tokens = self._choose(outputs[0], size, choose)
             count += size
 
     async def search(
@@ -175,50 +177,50 @@ class Generator:
         arrays = pad_source(self.language, source, len(rows))
         sampling = sampling or Sampling()
         for name in sampling.kinds():
-            if name.partition("=")[0] not in RATED:
+            if name.partition("=")[0] not in SCORE_RULES:
                 message = f"num_beams is {beams.count}, {name} is {getattr(sampling, name)}"
                 raise DataError("NNM704", message, hint="leave one of them out")
-        run = self._run = object()
-        wide = [row for row in rows for _ in range(beams.count)]
+        run = self._current_run = object()
+        beam_rows = [row for row in rows for _ in range(beams.count)]
         base = replace(
-            self._kind(wide, limit, arrays),
+            self._spec(beam_rows, limit, arrays),
             sampling=sampling.kinds(),
             beams=beams.count,
             ends=beams.ends,
         )
-        first = self._first(base, wide, sampling, 0) | beams.first_values(len(rows))
+        first = self._initial_states(base, beam_rows, sampling, 0) | beams.initial_states(len(rows))
         last = last if limit == max_new_tokens else None
         size = self.language.vocabulary
         searches = [Search(beams, size, limit + forced, forced, last) for _ in rows]
-        count, pace = 1, 0.0
-        async with self._turn:
-            outputs = await self._begin(base, wide, arrays, first)
-            self._texts = []  # it is unknown where whose keys are
+        count, step_seconds = 1, 0.0
+        async with self._lock:
+            outputs = await self._begin(base, beam_rows, arrays, first)
+            self._texts = []  # beams move from row to row: no row has the keys of its text
         update_searches(searches, outputs, count)
-        while not all(search.done for search in searches) and self._run is run:
-            size = _size(limit - count, pace)
-            async with self._turn:
-                if self._run is not run:
+        while not all(search.done for search in searches) and self._current_run is run:
+            size = _steps_until_read(limit - count, step_seconds)
+            async with self._lock:
+                if self._current_run is not run:
                     break
-                outputs, pace = await self._advance(base, size)
+                outputs, step_seconds = await self._advance(base, size)
             update_searches(searches, outputs, size)
             count += size
         return [search.tokens() for search in searches]
 
-    def _kind(
+    def _spec(
         self, rows: list[list[int]], new_tokens: int, source: Mapping[str, HostArray]
-    ) -> Kind:
-        """Return the common properties of graphs that continue rows."""
-        return Kind(
+    ) -> GraphSpec:
+        """Return what all graphs that continue these rows have in common."""
+        return GraphSpec(
             batch=len(rows),
             tokens=0,
-            length=self._length(len(rows), max(map(len, rows)) + new_tokens),
-            source=(*lengths_of(self.language, source).items(),),
+            length=self._cache_length(len(rows), max(map(len, rows)) + new_tokens),
+            source=(*source_lengths(self.language, source).items(),),
             version=self._graphs.constant_version(),
         )
 
     def _check_texts(self, rows: list[list[int]], max_new_tokens: int) -> int:
-        """Return how many tokens fit after the longest text, at most as many as wanted."""
+        """Return how many tokens may follow: `max_new_tokens`, or fewer where positions end."""
         if not is_integer(max_new_tokens) or max_new_tokens < 1:
             message = f"max_new_tokens is {max_new_tokens!r}"
             raise DataError("NNM704", message, hint="give an integer from 1")
@@ -239,63 +241,66 @@ class Generator:
             else min(max_new_tokens, self.max_length - longest)
         )
 
-    def _length(self, batch: int, needed: int) -> int:
+    def _cache_length(self, batch: int, needed: int) -> int:
         """Return the capacity of the cache in tokens."""
-        if self._room[0] == batch and self._room[1] >= needed:
-            return self._room[1]
-        length = round_up(needed, SHORTEST_ROOM)
+        if self._sizes[0] == batch and self._sizes[1] >= needed:
+            return self._sizes[1]
+        length = round_up(needed, MIN_CACHE_LENGTH)
         return length if self.max_length is None else min(length, self.max_length)
 
     async def _begin(
         self,
-        base: Kind,
+        base: GraphSpec,
         rows: list[list[int]],
         source: Mapping[str, HostArray],
         first: Mapping[str, HostArray],
     ) -> list[HostArray]:
-        """Take the texts, and return the outputs for the token that follows each."""
-        start = await self._room_for(base, rows)
-        if await self._source.take(base, source, self._parameters.version):
+        """Run the prompts, and return the outputs for the token that follows each."""
+        start = await self._allocate(base, rows)
+        if await self._source.encode(base, source, self._parameters.version):
             start = 0
         longest = max(map(len, rows)) - start
-        kind = replace(base, tokens=self._graphs.bucket(base, longest), version=0)
-        executable = await self._graphs.compile(kind)
+        spec = replace(base, tokens=self._graphs.bucket(base, longest), version=0)
+        executable = await self._graphs.compile(spec)
         await self._graphs.compile(base)
         for name, array in first.items():
             await self._write(name, array)
-        parts = [row[start:] + [0] * (kind.tokens - len(row) + start) for row in rows]
-        began = time.perf_counter()
-        await self._write(IDS, HostArray.of(parts, "int32"), kind.tokens)
+        padded_rows = [row[start:] + [0] * (spec.tokens - len(row) + start) for row in rows]
+        started = time.perf_counter()
+        await self._write(IDS, HostArray.of(padded_rows, "int32"), spec.tokens)
         await self._write(START, HostArray.of([start], "int32"))
         await self._write(COUNT, HostArray.of([len(row) - start for row in rows], "int32"))
         self._texts = [list(row) for row in rows]
         outputs = await self._run_steps(executable, base, 1)
-        took = time.perf_counter() - began
+        seconds = time.perf_counter() - started
         count = sum(len(row) - start for row in rows)
-        self.speed = Speed(prompt_tokens=count, prompt_seconds=took)
+        self.speed = Speed(prompt_tokens=count, prompt_seconds=seconds)
         return outputs
 
-    async def _advance(self, base: Kind, count: int) -> tuple[list[HostArray], float]:
+    async def _advance(self, base: GraphSpec, count: int) -> tuple[list[HostArray], float]:
         """Return the outputs for a number of tokens, and the seconds that each took."""
-        began = time.perf_counter()
+        started = time.perf_counter()
         outputs = await self._run_steps(await self._graphs.compile(base), base, count)
-        took = time.perf_counter() - began
+        seconds = time.perf_counter() - started
         self.speed.tokens += count
-        self.speed.seconds += took
-        return outputs, took / count
+        self.speed.seconds += seconds
+        return outputs, seconds / count
 
-    async def _run_steps(self, executable: Executable, base: Kind, count: int) -> list[HostArray]:
+    async def _run_steps(
+        self, executable: Executable, base: GraphSpec, count: int
+    ) -> list[HostArray]:
         """Run a graph a number of times, and return its outputs for the choice."""
         even, odd = self._state
-        result = self._given[SCORES] if base.on_host else None
+        result = self._inputs[SCORES] if base.on_host else None
         extra = {SCORES: result} if result else {}
         inputs = self._bind_inputs(executable)
-        turns = ((even | inputs, odd | extra), (odd | inputs, even | extra))
-        names = (VALUES, PLACES) if base.beams > 1 else (EMITTED,)
+        bindings = ((even | inputs, odd | extra), (odd | inputs, even | extra))
+        names = (VALUES, INDICES) if base.beams > 1 else (EMITTED,)
         pairs = [(result, result)] if result else [(odd[name], even[name]) for name in names]
-        version, self._version = self._version, -1  # until it is done, the cache belongs to no text
-        outputs = await self._backend.run_steps(executable, turns, self._step, count, pairs)
-        self._version, self._step = version, self._step + count
+        version = self._cache_version
+        self._cache_version = -1  # until the steps are done, the cache belongs to no text
+        outputs = await self._backend.run_steps(executable, bindings, self._step, count, pairs)
+        self._cache_version, self._step = version, self._step + count
         return outputs
 
     def _choose(self, emitted: HostArray, count: int, choose: Choose | None) -> list[list[int]]:
@@ -303,28 +308,28 @@ class Generator:
         texts = self._texts
         if choose is None:
             flat = list(emitted.values())
-            ends = [(row + 1) * ROUND for row in range(len(texts))]
-            fresh = [flat[end - count : end] for end in ends]
+            ends = [(row + 1) * MAX_STEPS for row in range(len(texts))]
+            new_tokens = [flat[end - count : end] for end in ends]
         else:
-            fresh = [[int(token)] for token in choose(emitted.public(), texts)]
-            tokens = HostArray.of([row[0] for row in fresh], "int32")
+            new_tokens = [[int(token)] for token in choose(emitted.public(), texts)]
+            tokens = HostArray.of([row[0] for row in new_tokens], "int32")
             self._backend.write(self._state[self._step % 2][TOKEN], tokens)
-        for text, more in zip(texts, fresh, strict=True):
+        for text, more in zip(texts, new_tokens, strict=True):
             text += more
-        return fresh
+        return new_tokens
 
     def _bind_inputs(self, executable: Executable) -> dict[str, DeviceTensor]:
         """Return the inputs of a graph besides its state: parameters, source, prompt, numbers."""
-        tensors = {**self._graphs.parameters(), **self._given, **self._source.tensors}
+        tensors = {**self._graphs.parameters(), **self._inputs, **self._source.tensors}
         tokens = executable.inputs.get(IDS)
         if tokens is not None:
-            tensors[IDS] = self._given[f"{IDS}/{tokens.shape[1]}"]
+            tensors[IDS] = self._inputs[f"{IDS}/{tokens.shape[1]}"]
         return {name: tensor for name, tensor in tensors.items() if name in executable.inputs}
 
-    def _first(
-        self, base: Kind, rows: list[list[int]], sampling: Sampling, seed: int
+    def _initial_states(
+        self, base: GraphSpec, rows: list[list[int]], sampling: Sampling, seed: int
     ) -> dict[str, HostArray]:
-        """Return the other initial states of the choice of tokens."""
+        """Return the states that the choice of tokens begins with."""
         if base.on_host:
             return {}
         size = self.language.vocabulary
@@ -342,59 +347,61 @@ class Generator:
         return states
 
     async def _write(self, name: str, array: HostArray, size: int | None = None) -> None:
-        """Write a value to where the next graph reads it."""
+        """Write an array to the state or the input that the next graph reads."""
         state = self._state[self._step % 2]
         if name in state:
             self._backend.write(state[name], array)
             return
         key = name if size is None else f"{name}/{size}"
-        if key not in self._given:
-            self._given[key] = await self._backend.tensor(TensorType(array.dtype, array.shape))
-            self._backend.claim("generation", self._given[key])
-        self._backend.write(self._given[key], array)
+        if key not in self._inputs:
+            self._inputs[key] = await self._backend.tensor(TensorType(array.dtype, array.shape))
+            self._backend.claim("generation", self._inputs[key])
+        self._backend.write(self._inputs[key], array)
 
-    async def _room_for(self, base: Kind, rows: list[list[int]]) -> int:
+    async def _allocate(self, base: GraphSpec, rows: list[list[int]]) -> int:
         """Allocate the memory for texts; return how many tokens of each it already has."""
-        is_valid = self._version == self._parameters.version
-        room = base.batch, base.length, base.beams, len(base.ends)
-        if self._room != room:
+        is_valid = self._cache_version == self._parameters.version
+        sizes = base.batch, base.length, base.beams, len(base.ends)
+        if self._sizes != sizes:
             self._free()
             is_valid = False
         _, types = await self._graphs.compile_with_types(base)
         missing = {name: type for name, type in types.items() if name not in self._state[0]}
         for state in self._state:
-            fresh = await self._backend.tensors(missing)
-            self._backend.claim("generation", *fresh.values())
-            state.update(fresh)
-        if base.on_host and SCORES not in self._given:
+            tensors = await self._backend.tensors(missing)
+            self._backend.claim("generation", *tensors.values())
+            state.update(tensors)
+        if base.on_host and SCORES not in self._inputs:
             type = TensorType("float32", (base.batch, self.language.vocabulary))
-            self._given[SCORES] = await self._backend.tensor(type)
-            self._backend.claim("generation", self._given[SCORES])
-        self._room = room
-        self._version = self._parameters.version
+            self._inputs[SCORES] = await self._backend.tensor(type)
+            self._backend.claim("generation", self._inputs[SCORES])
+        self._sizes = sizes
+        self._cache_version = self._parameters.version
         if not is_valid or len(self._texts) != len(rows):
             return 0
         # The tokens that were chosen last have no keys yet.
         return min(
-            _common(before[:-1], row[:-1]) for before, row in zip(self._texts, rows, strict=True)
+            _common_prefix(before[:-1], row[:-1])
+            for before, row in zip(self._texts, rows, strict=True)
         )
 
     def _free(self) -> None:
         """Free the state, because its sizes change."""
-        for tensors in (*self._state, self._given):
+        for tensors in (*self._state, self._inputs):
             self._backend.release(*tensors.values())
             tensors.clear()
         self._source.free()
         self._texts = []
-        self._room, self._step = (0, 0, 1, 0), 0
+        self._sizes, self._step = (0, 0, 1, 0), 0
 
 
-def _size(left: int, pace: float) -> int:
+def _steps_until_read(remaining: int, step_seconds: float) -> int:
     """Return how many tokens are chosen before the host reads them, by the seconds per token."""
-    return max(1, min(ROUND, left, int(TURN / pace) if pace else 1))
+    steps = int(READ_INTERVAL / step_seconds) if step_seconds else 1
+    return max(1, min(MAX_STEPS, remaining, steps))
 
 
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
+def _common_prefix(one: Sequence[int], other: Sequence[int]) -> int:
     """Return the length of the common prefix of two lists."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

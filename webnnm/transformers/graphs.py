@@ -9,7 +9,7 @@ from webnnm.core.lru_cache import LruCache
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.parameters import ParameterStore
-from webnnm.transformers.decoding import EMITTED, PLACE, ROUND, TOKEN, Kind, Language
+from webnnm.transformers.decoding import EMITTED, MAX_STEPS, POSITION, TOKEN, GraphSpec, Language
 
 MAX_GRAPHS = 6
 """How many graphs are kept, the most recently used ones."""
@@ -23,7 +23,7 @@ class Graphs:
     def __init__(self, language: Language, backend: Backend, parameters: ParameterStore) -> None:
         self._language, self._backend, self._parameters = language, backend, parameters
         self._last_version: int | None = None
-        self._kept = LruCache[Kind, tuple[Executable, dict[str, TensorType]]](
+        self._kept = LruCache[GraphSpec, tuple[Executable, dict[str, TensorType]]](
             MAX_GRAPHS, lambda kept: backend.release(kept[0])
         )
 
@@ -35,30 +35,30 @@ class Graphs:
         """
         now, before = self._parameters.version, self._last_version
         self._last_version = now
-        for kind in [kind for kind in self._kept if kind.version not in (0, now)]:
-            self._kept.discard(kind)
+        for spec in [spec for spec in self._kept if spec.version not in (0, now)]:
+            self._kept.discard(spec)
         return now if before in (None, now) else 0
 
-    async def compile(self, kind: Kind) -> Executable:
+    async def compile(self, spec: GraphSpec) -> Executable:
         """Return a compiled graph."""
-        return (await self.compile_with_types(kind))[0]
+        return (await self.compile_with_types(spec))[0]
 
-    async def compile_with_types(self, kind: Kind) -> tuple[Executable, dict[str, TensorType]]:
+    async def compile_with_types(self, spec: GraphSpec) -> tuple[Executable, dict[str, TensorType]]:
         """Return a compiled graph and the types of its state."""
-        entry = self._kept.get(kind)
+        entry = self._kept.get(spec)
         if entry is None:
-            graph, types = self._language.graph(kind)
-            if not kind.encodes:
+            graph, types = self._language.graph(spec)
+            if not spec.encodes:
                 types |= {
-                    TOKEN: TensorType("int32", (kind.batch,)),
-                    PLACE: TensorType("int32", (kind.batch,)),
-                    EMITTED: TensorType("int32", (kind.batch, ROUND)),
+                    TOKEN: TensorType("int32", (spec.batch,)),
+                    POSITION: TensorType("int32", (spec.batch,)),
+                    EMITTED: TensorType("int32", (spec.batch, MAX_STEPS)),
                 }
             constants: Binding | None = None
-            if kind.version:
+            if spec.version:
                 constants = self.parameters()
             entry = await self._backend.compile(graph, constants=constants), types
-            self._kept[kind] = entry
+            self._kept[spec] = entry
         return entry
 
     def parameters(self) -> dict[str, DeviceTensor]:
@@ -66,15 +66,15 @@ class Graphs:
         tensors = self._parameters.readable()
         return {PARAMETER_PREFIX + name: tensor for name, tensor in tensors.items()}
 
-    def bucket(self, base: Kind, needed: int) -> int:
+    def bucket(self, base: GraphSpec, needed: int) -> int:
         """Return the length of a graph for these tokens: an existing one, or a power of two."""
-        there = [
-            kind.tokens
-            for kind in self._kept
-            if replace(kind, tokens=0, version=base.version) == base
-            and needed <= kind.tokens <= 4 * needed
+        lengths = [
+            spec.tokens
+            for spec in self._kept
+            if replace(spec, tokens=0, version=base.version) == base
+            and needed <= spec.tokens <= 4 * needed
         ]
-        return min([*there, min(round_up(needed), base.length)])
+        return min([*lengths, min(round_up(needed), base.length)])
 
     def close(self) -> None:
         """Free all graphs."""

@@ -17,7 +17,7 @@ from webnnm.snapshots.name_map import Names, assign_tensors
 from webnnm.transformers.architectures import CLASS, write_model
 from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.architectures.rotary_rates import longest
-from webnnm.transformers.beginning import beginning, choice, last_token, pad_with_mask
+from webnnm.transformers.beginning import begin_rows, choice_settings, last_token, pad_with_mask
 from webnnm.transformers.chat_template import ChatTemplate, Message, conversation, load_templates
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.float16 import compute_in
@@ -325,7 +325,7 @@ class PretrainedModel(NNModel):
         or tokenizer cannot be used, NNM722 if the template refuses the messages, NNM711 for a
         prompt that is too long, NNM704 for values out of range.
         """
-        settings = choice(
+        settings = choice_settings(
             self.generation_config,
             self._generator.language.vocabulary,
             num_beams=num_beams,
@@ -342,7 +342,7 @@ class PretrainedModel(NNModel):
             min_new_tokens=min_new_tokens,
             suppress_tokens=suppress_tokens,
         )
-        opened = partial(self._read, forced_bos_token_id)
+        prepare = partial(self._prepare_rows, forced_bos_token_id)
         return Writing(
             self._generator,
             self.tokenizer,
@@ -350,7 +350,7 @@ class PretrainedModel(NNModel):
             max_new_tokens,
             stop=stop,
             settings=settings,
-            opened=opened,
+            prepare=prepare,
             chat={
                 **(template_variables or {}),
                 "tools": tools,
@@ -429,7 +429,7 @@ class PretrainedModel(NNModel):
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
         vocabulary = self._generator.language.vocabulary
-        settings = choice(self.generation_config, vocabulary, **more)
+        settings = choice_settings(self.generation_config, vocabulary, **more)
         if names:
             source, single = self._source(input_ids, attention_mask, inputs)
             rows, limit, details = self._start(
@@ -467,7 +467,7 @@ class PretrainedModel(NNModel):
     ) -> tuple[list[list[int]], int, dict[str, Any]]:
         """Return how the texts for a source begin, and the function that continues them."""
         count = len(next(iter(source.values())))
-        start = beginning(self.generation_config, count, decoder_input_ids, forced)
+        start = begin_rows(self.generation_config, count, decoder_input_ids, forced)
         if 1 <= max_new_tokens <= start.forced:
             message = f"max_new_tokens is {max_new_tokens}, but the first token is forced"
             raise DataError("NNM704", message, hint="give 2 or more")
@@ -475,13 +475,13 @@ class PretrainedModel(NNModel):
         more = {"source": source, "last": last, "forced": start.forced}
         return start.rows, max_new_tokens - start.forced, more
 
-    def _read(
-        self, forced: int | None, tokens: list[list[int]], most: int
+    def _prepare_rows(
+        self, forced: int | None, tokens: list[list[int]], max_new_tokens: int
     ) -> tuple[list[list[int]], int, dict[str, Any]]:
-        """Return the decoding that continues the tokens of prompts, or answers them."""
+        """Return the arguments of the generator that continues prompts, or answers them."""
         if not self._generator.language.source:
-            return tokens, most, {}
-        return self._start(self._source(tokens, None, {})[0], most, forced)
+            return tokens, max_new_tokens, {}
+        return self._start(self._source(tokens, None, {})[0], max_new_tokens, forced)
 
     def memory(self) -> Memory:
         """Return what the model has allocated, by purpose, and how its parameters are stored.

@@ -14,7 +14,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import MAX_DIMENSION, Shape, show
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.transformers.decoding import Kind, Language, default_kind, source_type
+from webnnm.transformers.decoding import GraphSpec, Language, default_kind, source_type
 from webnnm.transformers.graphs import Graphs, round_up
 from webnnm.transformers.key_values import SOURCE
 
@@ -25,21 +25,21 @@ class Source:
     def __init__(self, language: Language, backend: Backend, graphs: Graphs) -> None:
         self.tensors: dict[str, DeviceTensor] = {}
         self._language, self._backend, self._graphs = language, backend, graphs
-        self._taken: tuple[Any, ...] = ()
+        self._encoded: tuple[Any, ...] = ()
 
-    async def take(self, base: Kind, arrays: Mapping[str, HostArray], version: int) -> bool:
+    async def encode(self, base: GraphSpec, arrays: Mapping[str, HostArray], version: int) -> bool:
         """Let the encoder read arrays, unless it already has; return whether it did.
 
         The arrays are those of `pad_source`; `version` is that of the parameters.
         """
         sizes = base.batch, base.beams, base.source
         contents = sizes, version, [bytes(array.data) for array in arrays.values()]
-        if not arrays or contents == self._taken:
+        if not arrays or contents == self._encoded:
             return False
-        if self._taken[:1] != (sizes,):
+        if self._encoded[:1] != (sizes,):
             self.free()
-        self._taken = (sizes,)  # until it is done, the contents are undefined
-        kind = Kind(
+        self._encoded = (sizes,)  # until the encoder is done, the contents are undefined
+        spec = GraphSpec(
             batch=base.batch // base.beams,
             tokens=0,
             length=1,
@@ -47,7 +47,7 @@ class Source:
             encodes=True,
             beams=base.beams,
         )
-        executable, outputs = await self._graphs.compile_with_types(kind)
+        executable, outputs = await self._graphs.compile_with_types(spec)
         types = {SOURCE + n: TensorType(array.dtype, array.shape) for n, array in arrays.items()}
         fresh = {name: type for name, type in (types | outputs).items() if name not in self.tensors}
         tensors = await self._backend.tensors(fresh)
@@ -58,14 +58,14 @@ class Source:
         bound = {**self._graphs.parameters(), **{name: self.tensors[name] for name in types}}
         inputs = {name: bound[name] for name in executable.inputs}
         self._backend.dispatch(executable, inputs, {name: self.tensors[name] for name in outputs})
-        self._taken = contents
+        self._encoded = contents
         return True
 
     def free(self) -> None:
         """Free the memory on the device."""
         self._backend.release(*self.tensors.values())
         self.tensors.clear()
-        self._taken = ()
+        self._encoded = ()
 
 
 def pad_source(
@@ -93,7 +93,7 @@ def pad_source(
     arrays = {
         name: HostArray.of((source or {})[name], vertex.dtype) for name, vertex in vertices.items()
     }
-    lengths = lengths_of(language, arrays)
+    lengths = source_lengths(language, arrays)
     for name, vertex in vertices.items():
         type = source_type(vertex, rows, lengths)
         if arrays[name].shape != type.shape:
@@ -104,15 +104,15 @@ def pad_source(
     for vertex in language.source:
         sequence = vertex.features[0].sequence
         if sequence is not None and default_kind(vertex) == "attention_mask":
-            size = min(round_up(lengths[sequence]), language.longest.get(sequence, MAX_DIMENSION))
-            lengths[sequence] = max(size, lengths[sequence])
+            limit = language.max_lengths.get(sequence, MAX_DIMENSION)
+            lengths[sequence] = max(lengths[sequence], min(round_up(lengths[sequence]), limit))
     return {
         name: _pad_sequence(arrays[name], source_type(vertex, rows, lengths).shape)
         for name, vertex in vertices.items()
     }
 
 
-def lengths_of(language: Language, arrays: Mapping[str, HostArray]) -> dict[str, int]:
+def source_lengths(language: Language, arrays: Mapping[str, HostArray]) -> dict[str, int]:
     """Return the lengths of the sequences of a source."""
     lengths: dict[str, int] = {}
     for vertex in language.source:

@@ -18,7 +18,7 @@ from webnnm.transformers.tokenizer import TextStream, Tokenizer
 
 Prompt = str | Sequence[Message] | Sequence[str]
 LISTS = (list, tuple, range)
-Opened = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, Any]]]
+PrepareRows = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, Any]]]
 """Turns the tokens of prompts and `max_new_tokens` into the arguments of the generator."""
 
 
@@ -27,8 +27,8 @@ class Writing(Unfinished):
 
     For several prompts, a piece is a list with one for each, "" if there is none, and the whole is
     a list of texts. Nothing is computed before it is requested. `settings` are those of
-    `generate_tokens`; `opened` gives the first tokens of models that do not continue prompts, but
-    write about them; `chat` are the arguments of `conversation` for messages.
+    `generate_tokens`; `prepare` gives the first tokens of models that do not continue prompts, but
+    answer them; `chat` are the arguments of `conversation` for messages.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class Writing(Unfinished):
         *,
         stop: str | Sequence[str],
         settings: Mapping[str, Any],
-        opened: Opened | None = None,
+        prepare: PrepareRows | None = None,
         chat: Mapping[str, Any] | None = None,
     ) -> None:
         self._generator, self._tokenizer = generator, tokenizer
-        self._opened = opened
+        self._prepare = prepare
         self._rows_of_tokens, self._single = prompt_tokens(prompt, tokenizer, chat or {})
-        self._most = max_new_tokens
+        self._max_new_tokens = max_new_tokens
         self._stops = [stop] if isinstance(stop, str) else [*stop]
         self._settings = dict(settings)
 
@@ -73,17 +73,17 @@ class Writing(Unfinished):
 
     async def _rows(self) -> AsyncGenerator[list[str], None]:
         tokens = self._rows_of_tokens
-        limit, settings = self._most, self._settings
-        if self._opened is not None:
-            tokens, limit, more = self._opened(tokens, limit)
+        limit, settings = self._max_new_tokens, self._settings
+        if self._prepare is not None:
+            tokens, limit, more = self._prepare(tokens, limit)
             settings = {**settings, **more}
         streams = [TextStream(self._tokenizer, self._stops) for _ in tokens]
         ended = [False for _ in tokens]
         async with aclosing(generate_tokens(self._generator, tokens, limit, **settings)) as rounds:
-            async for fresh in rounds:
+            async for new_tokens in rounds:
                 pieces: list[str] = []
-                for row, tokens_of_row in enumerate(fresh):
-                    text_tokens = until(tokens_of_row, self._tokenizer.ends)
+                for row, tokens_of_row in enumerate(new_tokens):
+                    text_tokens = cut_at_end(tokens_of_row, self._tokenizer.ends)
                     piece = "" if ended[row] else streams[row].push(text_tokens)
                     if not ended[row] and (
                         len(text_tokens) < len(tokens_of_row) or streams[row].stopped
@@ -118,8 +118,8 @@ async def generate_tokens(
         return
     rounds = generator.generate(rows, max_new_tokens, seed=seed, choose=choose, **settings)
     async with aclosing(rounds):
-        async for fresh in rounds:
-            yield fresh
+        async for new_tokens in rounds:
+            yield new_tokens
 
 
 def prompt_tokens(
@@ -138,7 +138,7 @@ def prompt_tokens(
     return [tokenizer.encode_rendered(text)], True
 
 
-def until(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:
+def cut_at_end(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:
     """Return the tokens before the first one that ends a text."""
     index = next((index for index, token in enumerate(tokens) if token in ends), len(tokens))
     return [*tokens[:index]]
@@ -155,10 +155,10 @@ async def continue_rows(
     texts = [list(row) for row in rows]
     ended = [False for _ in rows]
     async with aclosing(generate_tokens(generator, rows, max_new_tokens, **settings)) as rounds:
-        async for fresh in rounds:
-            for row, more in enumerate(fresh):
+        async for new_tokens in rounds:
+            for row, more in enumerate(new_tokens):
                 if not ended[row]:
-                    text_tokens = until(more, ends)
+                    text_tokens = cut_at_end(more, ends)
                     ended[row] = len(text_tokens) < len(more)
                     texts[row] += more[: len(text_tokens) + ended[row]]
             if all(ended):

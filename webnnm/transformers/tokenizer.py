@@ -49,7 +49,7 @@ class TextStream:
         self._tokenizer = tokenizer
         self._stops = [stop for stop in stops if stop]
         self._tokens: list[int] = []
-        self._told = 0
+        self._decoded = 0
         self._held: str = ""
         self.stopped = False
 
@@ -58,22 +58,22 @@ class TextStream:
         if self.stopped:
             return ""
         self._tokens += tokens
-        before = self._tokenizer.decode(self._tokens[: self._told])
+        before = self._tokenizer.decode(self._tokens[: self._decoded])
         now = self._tokenizer.decode(self._tokens)
-        if now.endswith("\ufffd") and len(self._tokens) - self._told < 8:
+        if now.endswith("\ufffd") and len(self._tokens) - self._decoded < 8:
             return ""  # within a character
         # The last tokens stay: their text may differ at the beginning of a text.
-        self._tokens = self._tokens[self._told :]
-        self._told = len(self._tokens)
+        self._tokens = self._tokens[self._decoded :]
+        self._decoded = len(self._tokens)
         return self._release(now[len(before) :])
 
     def end(self) -> str:
         """Return the text that was held back."""
-        before = self._tokenizer.decode(self._tokens[: self._told])
+        before = self._tokenizer.decode(self._tokens[: self._decoded])
         rest = self._tokenizer.decode(self._tokens)[len(before) :]
         text = "" if self.stopped else self._release(rest) + self._held
         self._tokens = []
-        self._held, self._told = "", 0
+        self._held, self._decoded = "", 0
         return text
 
     def _release(self, text: str) -> str:

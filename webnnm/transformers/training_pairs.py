@@ -11,7 +11,7 @@ from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.transformers.architectures.model_text import InputRules
-from webnnm.transformers.beginning import beginning, pad_with_mask
+from webnnm.transformers.beginning import begin_rows, pad_with_mask
 from webnnm.transformers.inputs import DEFAULTS, read_inputs
 from webnnm.transformers.texts import end_tokens
 
@@ -98,7 +98,7 @@ def _inputs(
     targets: Sequence[Sequence[int]],
 ) -> dict[str, HostArray]:
     """Return the inputs of the encoder, and of the decoder that writes the targets."""
-    begin = beginning(config, 1).rows[0][0]
+    begin = begin_rows(config, 1).rows[0][0]
     padding = config.get("pad_token_id") or 0
     values: dict[str, Any] = {}
     for prefix, rows in ("", sources), ("decoder_", [[begin, *row[:-1]] for row in targets]):

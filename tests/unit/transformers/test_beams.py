@@ -11,14 +11,14 @@ import pytest
 from webnnm import GraphBuilder, NNModel, backend
 from webnnm.core.arrays import HostArray
 from webnnm.transformers.beams import (
+    INDICES,
     ORDER,
-    PLACES,
     TOTALS,
     VALUES,
     Beams,
     Search,
-    candidates,
-    likelihoods,
+    count_candidates,
+    log_probabilities,
     step_beams,
 )
 from webnnm.transformers.generator import Generator
@@ -39,18 +39,18 @@ async def test_a_step_keeps_the_best_that_go_on() -> None:
     scores = drawn.normal(size=(6, 9)).astype("float32")
     totals = -drawn.random((2, 3)).astype("float32")
     b = GraphBuilder()
-    given = likelihoods(b, b.input("scores", "float32", [6, 9]))
+    given = log_probabilities(b, b.input("scores", "float32", [6, 9]))
     token, states = step_beams(b, given, beams, ends, 2)
     runner = await (await backend("numpy")).compile(b.build({"token": token, **states}))
-    amount = candidates(beams, ends)
-    logs = {VALUES: np.zeros((2, 2, amount), "float32"), PLACES: np.ones((2, 2, amount), "int32")}
+    amount = count_candidates(beams, ends)
+    logs = {VALUES: np.zeros((2, 2, amount), "float32"), INDICES: np.ones((2, 2, amount), "int32")}
     found = await runner.run({"scores": scores, TOTALS: totals, **logs})
     logs_of = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)) + totals.reshape(6, 1)
     for text in range(2):
         flat = logs_of[3 * text : 3 * text + 3].reshape(-1)
         best = np.argsort(-flat)[:amount]
-        assert found[PLACES][text, 1].tolist() == best.tolist()
-        assert found[PLACES][text, 0].tolist() == [1] * amount  # what was there moves on
+        assert found[INDICES][text, 1].tolist() == best.tolist()
+        assert found[INDICES][text, 0].tolist() == [1] * amount  # what was there moves on
         np.testing.assert_allclose(found[VALUES][text, 1], flat[best], rtol=1e-5)
         going = [place for place in best if place % 9 not in ends][:beams]
         rows = slice(3 * text, 3 * text + 3)
