@@ -25,12 +25,15 @@ from webnnm.transformers.architectures.model_text import (
 from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.config import Config
 
-TEXT, PICTURE = "CLIPTextModel", "CLIPVisionModel"
-PARTS = {"clip_text_model": TEXT, "clip_vision_model": PICTURE}
+TEXT, VISION = "CLIPTextModel", "CLIPVisionModel"
+TOWER_CLASSES = {"clip_text_model": TEXT, "clip_vision_model": VISION}
 """`model_type` of a single tower → its class."""
-PROJECTING = "WithProjection"
-KINDS = ("CLIPModel", *(tower + end for tower in PARTS.values() for end in ("", PROJECTING)))
-HIGHEST = 2
+WITH_PROJECTION = "WithProjection"
+KINDS = (
+    "CLIPModel",
+    *(tower + end for tower in TOWER_CLASSES.values() for end in ("", WITH_PROJECTION)),
+)
+HIGHEST_TOKEN = 2
 """As end token, this means the highest token of each text, as in the first files."""
 STATES = "last_hidden_state"
 
@@ -38,44 +41,48 @@ STATES = "last_hidden_state"
 class Tower(NamedTuple):
     """The sizes of a tower, and how its text is written.
 
-    Attributes: `word`, the prefix of its blocks and parameters; `place`, the prefix of names in the
-    file; `projected`, the size of the shared space, 0 without projection; `both`, whether the other
-    tower is loaded too; `tokens`, the number of tokens if they are not a sequence.
+    Attributes: `prefix`, that of its blocks and parameters; `file_prefix`, that of names in the
+    file; `projection_size`, the size of the shared space, 0 without projection; `with_other`,
+    whether the other tower is loaded too; `tokens`, the number of tokens if they are not a
+    sequence.
     """
 
-    word: str
-    place: str
+    prefix: str
+    file_prefix: str
     width: int
     inner: int
     heads: int
     depth: int
     activation: str
     epsilon: float
-    projected: int
-    both: bool
+    projection_size: int
+    with_other: bool
     tokens: int = 0
 
     def norm(self, of: str) -> str:
         """Return a layer normalisation."""
-        weight = f"{self.word}_{of}norm"
-        more = "" if self.epsilon == 1e-5 else f", epsilon={self.epsilon}"
-        return f"norm(weight={weight}, bias={weight}_b{more})"
+        weight = f"{self.prefix}_{of}norm"
+        option = "" if self.epsilon == 1e-5 else f", epsilon={self.epsilon}"
+        return f"norm(weight={weight}, bias={weight}_b{option})"
 
     def outputs(self, states: list[str], pooling: list[str]) -> list[str]:
         """Return the outputs: of all tokens, and of the token that represents all of them."""
-        projection = f"matmul({self.word}_projection, shape=[{self.projected}])"
-        if self.both:
-            vector = f"{self.word}_features"
-            states = [*states[:-1], f"{states[-1][:-1]}, name={self.word}_states)"]
+        projection = f"matmul({self.prefix}_projection, shape=[{self.projection_size}])"
+        if self.with_other:
+            vector = f"{self.prefix}_features"
+            states = [*states[:-1], f"{states[-1][:-1]}, name={self.prefix}_states)"]
             return [
-                *output(vector, self.projected, *states, *pooling, projection, tokens=False),
+                *output(vector, self.projection_size, *states, *pooling, projection, tokens=False),
                 *output(
-                    f"{self.word}_embeds", self.projected, f"unit(node={vector})", tokens=False
+                    f"{self.prefix}_embeds",
+                    self.projection_size,
+                    f"unit(node={vector})",
+                    tokens=False,
                 ),
             ]
-        name, size = f"{self.word}_embeds", self.projected
+        name, size = f"{self.prefix}_embeds", self.projection_size
         rows = [*pooling, projection]
-        if not self.projected:
+        if not self.projection_size:
             name, size, rows = "pooler_output", self.width, pooling
         shape = f"shape=[{self.width}] sequence=tokens"
         if self.tokens:
@@ -89,35 +96,37 @@ class Tower(NamedTuple):
 
 def write_model(config: Config) -> ModelText:
     """Return the text of both towers, or of one of them, and its name map."""
-    alone = PARTS.get(config.get("model_type"))
-    kind = class_suffix(config, *KINDS, default=alone or "CLIPModel")
-    if alone and not kind.startswith(alone):
-        raise config.not_supported("architectures", [kind], f"the folder has only a {alone}")
+    single = TOWER_CLASSES.get(config.get("model_type"))
+    kind = class_suffix(config, *KINDS, default=single or "CLIPModel")
+    if single and not kind.startswith(single):
+        raise config.not_supported("architectures", [kind], f"the folder has only a {single}")
     both = kind == "CLIPModel"
-    text, vision = (config, config) if alone else map(config.part, ("text_config", "vision_config"))
+    text, vision = (
+        (config, config) if single else map(config.part, ("text_config", "vision_config"))
+    )
     shared = config.size("projection_dim", 512)
     config.get("logit_scale_init_value")
     lines = [f"model:name {config.get('model_type')}"]
     names: dict[str, str | Form | None] = {}
-    for tower, tower_config, write in ((TEXT, text, _reading), (PICTURE, vision, _looking)):
+    for tower, tower_config, write in ((TEXT, text, _text_tower), (VISION, vision, _image_tower)):
         if not both and not kind.startswith(tower):
             tower_config.pass_over()
             continue
         own_size = tower_config.size("projection_dim", 512)
-        size = shared if both else own_size if kind.endswith(PROJECTING) else 0
-        more, places = write(tower_config, size, both, alone is not None)
-        lines, names = lines + more, names | places
+        size = shared if both else own_size if kind.endswith(WITH_PROJECTION) else 0
+        tower_lines, tower_names = write(tower_config, size, both, single is not None)
+        lines, names = lines + tower_lines, names | tower_names
     if both:
         names["logit_scale"] = Reshaped("logit_scale", (1,))
-        lines += _weights(shared)
+        lines += _zeroshot_weights(shared)
     others = ("text_model.*", "vision_model.*", "text_projection.*", "visual_projection.*")
     names |= dict.fromkeys(others) | ({} if both else {"logit_scale": None})
     lines += ["norm:layers layerNorm(scale=weight, bias=bias)"]
-    prefix = {TEXT: "text_model.", PICTURE: "vision_model."}.get(alone or "", "")
+    prefix = {TEXT: "text_model.", VISION: "vision_model."}.get(single or "", "")
     return ModelText(statements(lines), names, prefix)
 
 
-def _weights(size: int) -> list[str]:
+def _zeroshot_weights(size: int) -> list[str]:
     """Return the output with the weights for zero-shot classification of images."""
     length = "reduceL2(axes=[features], keepDimensions=true, name=length)"
     return [
@@ -133,29 +142,36 @@ def _weights(size: int) -> list[str]:
     ]
 
 
-def _tower(config: Config, prefix: str, sizes: tuple[int, int, int], **more: Any) -> Tower:
+def _tower(config: Config, prefix: str, sizes: tuple[int, int, int], **fields: Any) -> Tower:
     width, inner, heads = sizes
     config.flag("tie_word_embeddings", True)  # without effect: there are no logits of words
     return Tower(
-        word=prefix,
+        prefix=prefix,
         width=config.size("hidden_size", width),
         inner=config.size("intermediate_size", inner),
         heads=config.size("num_attention_heads", heads),
         depth=config.count("num_hidden_layers", 12),
         activation=config.activation("hidden_act", "quick_gelu"),
         epsilon=config.positive("layer_norm_eps", 1e-5),
-        **more,
+        **fields,
     )
 
 
 Names = dict[str, str | Form | None]
 
 
-def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
+def _text_tower(
+    config: Config, projection_size: int, with_other: bool, single: bool
+) -> tuple[list[str], Names]:
     """Return the statements and the names of the text tower."""
-    file_prefix = "" if alone else "text_model."
+    file_prefix = "" if single else "text_model."
     tower = _tower(
-        config, "text", (512, 2048, 8), place=file_prefix, projected=projected, both=both
+        config,
+        "text",
+        (512, 2048, 8),
+        file_prefix=file_prefix,
+        projection_size=projection_size,
+        with_other=with_other,
     )
     states = [
         "embedding(words, node=input_ids)",
@@ -164,15 +180,15 @@ def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[l
         tower.norm(""),
     ]
     end = config.integer("eos_token_id", 49407)
-    marked = ("argMax(node=input_ids, axis=tokens, name=ends)",)
-    if end != HIGHEST:
-        marked = (
+    end_rows = ("argMax(node=input_ids, axis=tokens, name=ends)",)
+    if end != HIGHEST_TOKEN:
+        end_rows = (
             f"equal({end}, node=input_ids)",
             "cast(float32)",
             "argMax(axis=tokens, name=ends)",
         )
-    last = f"gather(node={'text_states' if both else STATES}, indices=ends, axis=tokens)"
-    outputs = tower.outputs(states, [*marked, last])
+    last = f"gather(node={'text_states' if with_other else STATES}, indices=ends, axis=tokens)"
+    outputs = tower.outputs(states, [*end_rows, last])
     block = outputs[0].partition(":")[0]
     tables = {
         "words": config.size("vocab_size", 49408),
@@ -193,30 +209,32 @@ def _reading(config: Config, projected: int, both: bool, alone: bool) -> tuple[l
     return lines, names
 
 
-def _looking(config: Config, projected: int, both: bool, alone: bool) -> tuple[list[str], Names]:
+def _image_tower(
+    config: Config, projection_size: int, with_other: bool, single: bool
+) -> tuple[list[str], Names]:
     """Return the statements and the names of the image tower."""
-    file_prefix = "" if alone else "vision_model."
-    seen = picture(config, patch=32)
+    file_prefix = "" if single else "vision_model."
+    patching = picture(config, patch=32)
     tower = _tower(
         config,
         "image",
         (768, 3072, 12),
-        place=file_prefix,
-        projected=projected,
-        both=both,
-        tokens=seen.patches + 1,
+        file_prefix=file_prefix,
+        projection_size=projection_size,
+        with_other=with_other,
+        tokens=patching.patches + 1,
     )
     states = [
-        *seen.tokens(tower.width, bias=False),
+        *patching.tokens(tower.width, bias=False),
         tower.norm("first_"),
         f"image_layer(repeat={tower.depth})",
     ]
-    of = "" if both else f"node={STATES}, "
+    of = "" if with_other else f"node={STATES}, "
     pooling = [f"slice({of}[0, 0], [1, -1])", "flatten()", tower.norm("")]
     outputs = tower.outputs(states, pooling)
     lines = [
-        seen.input,
-        *seen.parameters(outputs[0].partition(":")[0], tower.width),
+        patching.input,
+        *patching.parameters(outputs[0].partition(":")[0], tower.width),
         *outputs,
         f"image_layer:param image_up_b shape=[{tower.inner}] shared=false",
         f"image_layer:param image_down_b shape=[{tower.width}] shared=false",
@@ -235,7 +253,7 @@ def _looking(config: Config, projected: int, both: bool, alone: bool) -> tuple[l
 
 def _layer(tower: Tower, options: str) -> list[str]:
     """Return the block of the layers of a tower."""
-    prefix, lead = tower.word, f"{tower.tokens}, " if tower.tokens else ""
+    prefix, lead = tower.prefix, f"{tower.tokens}, " if tower.tokens else ""
     projections = ", ".join(f"{prefix}_w{letter}" for letter in "qkv")
     rows = layers(
         tower.norm("attention_"),
@@ -252,12 +270,12 @@ def _layer(tower: Tower, options: str) -> list[str]:
 
 def _names(tower: Tower) -> Names:
     """Return the names of the parameters of the layers of a tower."""
-    prefix, layer = tower.word, f"{tower.place}encoder.layers.{{n-1}}"
+    prefix, layer = tower.prefix, f"{tower.file_prefix}encoder.layers.{{n-1}}"
     projection = "text_projection" if prefix == "text" else "visual_projection"
-    projecting = linear_names(f"{prefix}_projection1", projection, bias=False)
+    projection_name = linear_names(f"{prefix}_projection1", projection, bias=False)
     names: Names = {
-        f"{tower.place}embeddings.position_ids": None,
-        **(projecting if tower.projected else {}),
+        f"{tower.file_prefix}embeddings.position_ids": None,
+        **(projection_name if tower.projection_size else {}),
         **norm_names(f"{prefix}_attention_norm{{n}}", f"{layer}.layer_norm1"),
         **norm_names(f"{prefix}_mlp_norm{{n}}", f"{layer}.layer_norm2"),
     }

@@ -22,14 +22,14 @@ from webnnm.transformers.architectures.parameter_names import ParameterNames
 from webnnm.transformers.architectures.sam_vision import Encoder, encoder, encoding
 from webnnm.transformers.config import Config
 
-WHOLE, LOOKING, DECODING = "SamModel", "SamVisionModel", "SamMaskDecoder"
-ALONE = "sam_vision_model"
+MODEL, VISION, MASK_DECODER = "SamModel", "SamVisionModel", "SamMaskDecoder"
+VISION_TYPE = "sam_vision_model"
 EPSILON = 1e-6
 LABELS = ("not_a_point", "background", "foreground", "top_left", "bottom_right")
 """The meaning of points in a prompt, by their labels from -1 on."""
 ABSENT = -10
 """The label of a padding point."""
-RATE = 2
+DOWNSAMPLING = 2
 """The factor by which attention to the image is narrower than features."""
 PROMPT, DECODER = "prompt_encoder", "mask_decoder"
 ATTENTION = (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj"))
@@ -38,9 +38,10 @@ ATTENTION = (("q", "q_proj"), ("k", "k_proj"), ("v", "v_proj"), ("o", "out_proj"
 class Sizes(NamedTuple):
     """The sizes of the mask decoder.
 
-    Attributes: `masks`, the number of masks; `scored` and `scoring`, width and layers of the
-    network that rates them; `hinted`, channels of the layers for an input mask; `image` and `grid`,
-    sizes of an image before and after the encoder.
+    Attributes: `masks`, the number of masks; `score_width` and `score_depth`, width and layers of
+    the network that rates them; `mask_channels` and `mask_epsilon`, channels of the layers for an
+    input mask and the epsilon of their norms; `image` and `grid`, sizes of an image before and
+    after the encoder.
     """
 
     width: int
@@ -48,14 +49,14 @@ class Sizes(NamedTuple):
     heads: int
     depth: int
     masks: int
-    scored: int
-    scoring: int
-    hinted: int
+    score_width: int
+    score_depth: int
+    mask_channels: int
     waves: int
     image: int
     grid: int
     epsilon: float
-    hinting: float
+    mask_epsilon: float
     activations: tuple[str, str]
 
     @property
@@ -71,18 +72,18 @@ class Sizes(NamedTuple):
 
 def write_model(config: Config) -> ModelText:
     """Return the text of the model, or of one of its two parts, and its name map."""
-    alone: bool = config.get("model_type") == ALONE
-    kind = class_suffix(config, WHOLE, LOOKING, DECODING, default=LOOKING if alone else WHOLE)
-    if alone and kind != LOOKING:
-        raise config.not_supported("architectures", [kind], f"the folder has only a {LOOKING}")
+    alone: bool = config.get("model_type") == VISION_TYPE
+    kind = class_suffix(config, MODEL, VISION, MASK_DECODER, default=VISION if alone else MODEL)
+    if alone and kind != VISION:
+        raise config.not_supported("architectures", [kind], f"the folder has only a {VISION}")
     config.flag("tie_word_embeddings", True)  # without effect: there are no words
     parts = ("prompt_encoder_config", "mask_decoder_config")
     prompt, decoder = (config, config) if alone else map(config.part, parts)
     vision = encoder(config if alone else config.part("vision_config"))
     parameters, constants = ParameterNames(), dict[str, HostArray]()
     lines = [f"model:name {config.get('model_type')}"]
-    if kind == LOOKING:
-        lines += _looking(vision, parameters)
+    if kind == VISION:
+        lines += _write_encoder(vision, parameters)
         if not alone:
             prompt.pass_over()
             decoder.pass_over()
@@ -90,19 +91,19 @@ def write_model(config: Config) -> ModelText:
         sizes = _sizes(prompt, decoder, vision)
         constants["grid"] = _grid(sizes.grid)
         rows, more = list[str](), list[str]()
-        if kind == WHOLE:
+        if kind == MODEL:
             lines += [vision.seen.input]
             rows, more = encoding(vision, parameters, "pred_masks")
             rows[-1] = f"{rows[-1][:-1]}, name=image_embeddings)"
         else:
             lines += [f"image_embeddings:input shape={vision.shape}"]
-        lines += [*_decoding(sizes, parameters, rows), *more]
+        lines += [*_write_decoder(sizes, parameters, rows), *more]
     lines += [f"channels:layers layerNorm(scale=weight, bias=bias, axes=[0], epsilon={EPSILON})"]
     unused = ("vision_encoder.*", "prompt_encoder.*", "mask_decoder.*", "shared_image_embedding.*")
     return ModelText(statements(lines), parameters.names | dict.fromkeys(unused), "", constants)
 
 
-def _looking(vision: Encoder, parameters: ParameterNames) -> list[str]:
+def _write_encoder(vision: Encoder, parameters: ParameterNames) -> list[str]:
     """Return the statements of the encoder alone."""
     rows, more = encoding(vision, parameters, "last_hidden_state")
     return [
@@ -123,10 +124,10 @@ def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
     prompt.require("image_size", image)
     prompt.require("num_point_embeddings", len(LABELS) - 1)
     prompt.get("patch_size")
-    decoder.require("attention_downsample_rate", RATE)
+    decoder.require("attention_downsample_rate", DOWNSAMPLING)
     heads = decoder.size("num_attention_heads", 8)
-    if width % 8 or width % (RATE * heads):
-        hint = f"a multiple of 8, and of {RATE} times {heads} heads"
+    if width % 8 or width % (DOWNSAMPLING * heads):
+        hint = f"a multiple of 8, and of {DOWNSAMPLING} times {heads} heads"
         raise decoder.not_supported("hidden_size", width, hint)
     return Sizes(
         width=width,
@@ -134,14 +135,14 @@ def _sizes(prompt: Config, decoder: Config, vision: Encoder) -> Sizes:
         heads=heads,
         depth=decoder.count("num_hidden_layers", 2),
         masks=decoder.size("num_multimask_outputs", 3) + 1,
-        scored=decoder.size("iou_head_hidden_dim", 256),
-        scoring=decoder.count("iou_head_depth", 3),
-        hinted=prompt.size("mask_input_channels", 16),
+        score_width=decoder.size("iou_head_hidden_dim", 256),
+        score_depth=decoder.count("iou_head_depth", 3),
+        mask_channels=prompt.size("mask_input_channels", 16),
         waves=width // 2,
         image=image,
         grid=grid,
         epsilon=decoder.positive("layer_norm_eps", 1e-6),
-        hinting=prompt.positive("layer_norm_eps", 1e-6),
+        mask_epsilon=prompt.positive("layer_norm_eps", 1e-6),
         activations=(
             decoder.activation("hidden_act", "relu"),
             prompt.activation("hidden_act", "gelu"),
@@ -157,10 +158,10 @@ def _grid(side: int) -> HostArray:
     )
 
 
-def _decoding(sizes: Sizes, places: ParameterNames, encoder_rows: list[str]) -> list[str]:
+def _write_decoder(sizes: Sizes, parameters: ParameterNames, encoder_rows: list[str]) -> list[str]:
     """Return the statements of prompts and masks; the inputs from an encoder come first."""
     width, side = sizes.width, 4 * sizes.grid
-    parameters = {
+    shapes = {
         "grid": [sizes.cells, 2],
         "waves": [2, sizes.waves],
         "iou_token": [1, width],
@@ -168,9 +169,14 @@ def _decoding(sizes: Sizes, places: ParameterNames, encoder_rows: list[str]) -> 
         "no_mask": [width, 1, 1],
         **{label: [1, width] for label in LABELS},
     }
-    rows = [*encoder_rows, *_prompts(), *_hints(sizes, places), *_turns(sizes, places)]
-    rows += _masks(sizes, places)
-    _name_parameters(sizes, places)
+    rows = [
+        *encoder_rows,
+        *_prompt_layers(),
+        *_add_input_mask(sizes, parameters),
+        *_two_way_layers(sizes, parameters),
+    ]
+    rows += _mask_layers(sizes, parameters)
+    _name_parameters(sizes, parameters)
     return [
         "input_points:input shape=[2] sequence=points",
         "input_labels:input int32 shape=[] sequence=points",
@@ -179,16 +185,16 @@ def _decoding(sizes: Sizes, places: ParameterNames, encoder_rows: list[str]) -> 
         f"output_tokens:input int32 shape=[] sequence={{outputs:{sizes.masks + 1}}}",
         *(
             f"pred_masks:param {name} shape={shape}{' lrm=0' if name == 'grid' else ''}"
-            for name, shape in parameters.items()
+            for name, shape in shapes.items()
         ),
         f"pred_masks:output shape={{masks:{sizes.masks}, height:{side}, width:{side}}}",
         f"pred_masks:layers\n{layers(*rows)}",
-        *output("iou_scores", sizes.masks, *_scores(sizes, places), tokens=False),
+        *output("iou_scores", sizes.masks, *_score_layers(sizes, parameters), tokens=False),
         *_blocks(sizes),
     ]
 
 
-def _prompts() -> list[str]:
+def _prompt_layers() -> list[str]:
     """Return the layers that make tokens for the outputs and for the points."""
     return [
         "concat([iou_token, mask_tokens], axis=0, name=asked)",
@@ -213,7 +219,7 @@ def _prompts() -> list[str]:
     ]
 
 
-def _hints(sizes: Sizes, parameters: ParameterNames) -> list[str]:
+def _add_input_mask(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers that add an input mask to the image, or the embedding of no mask."""
     layer = f"{PROMPT}.mask_embed"
     for number in (1, 2, 3):
@@ -221,13 +227,13 @@ def _hints(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     for number in (1, 2):
         parameters.weight("hint_norm", f"{layer}.layer_norm{number}")
     norm = "channels(weight=hint_norm, bias=hint_norm_b"
-    norm += ")" if sizes.hinting == EPSILON else f", epsilon={sizes.hinting})"
+    norm += ")" if sizes.mask_epsilon == EPSILON else f", epsilon={sizes.mask_epsilon})"
     return [
-        f"conv2d(hint, node=input_masks, filters={sizes.hinted // 4}, kernel=2, strides=2, "
+        f"conv2d(hint, node=input_masks, filters={sizes.mask_channels // 4}, kernel=2, strides=2, "
         "bias=hint_b)",
         norm,
         sizes.activations[1],
-        f"conv2d(hint, filters={sizes.hinted}, kernel=2, strides=2, bias=hint_b)",
+        f"conv2d(hint, filters={sizes.mask_channels}, kernel=2, strides=2, bias=hint_b)",
         norm,
         sizes.activations[1],
         f"conv2d(hint, filters={sizes.width}, kernel=1, bias=hint_b, name=hinted)",
@@ -239,7 +245,7 @@ def _hints(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     ]
 
 
-def _turns(sizes: Sizes, parameters: ParameterNames) -> list[str]:
+def _two_way_layers(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers in which tokens and the image attend to each other."""
     rows: list[str] = []
     queries, keys = "tokens", "picture"
@@ -275,7 +281,7 @@ def _attention(parameters: ParameterNames, prefix: str, layer: str, *, declared:
             parameters.declare(f"{prefix}_wv_b", f"{layer}.{name}.bias")
 
 
-def _masks(sizes: Sizes, parameters: ParameterNames) -> list[str]:
+def _mask_layers(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers that upsample the image and multiply it by the weights of each mask."""
     width, grid, side = sizes.width, sizes.grid, 4 * sizes.grid
     for number in (1, 2):
@@ -307,14 +313,14 @@ def _masks(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     ]
 
 
-def _scores(sizes: Sizes, parameters: ParameterNames) -> list[str]:
+def _score_layers(sizes: Sizes, parameters: ParameterNames) -> list[str]:
     """Return the layers that predict the quality of masks."""
     layer = f"{DECODER}.iou_prediction_head"
-    names = ["proj_in", *(f"layers.{n}" for n in range(sizes.scoring - 2)), "proj_out"]
+    names = ["proj_in", *(f"layers.{n}" for n in range(sizes.score_depth - 2)), "proj_out"]
     rows = ["gather(node=answers, shape={outputs:0})"]
     for n, name in enumerate(names):
         last = n == len(names) - 1
-        rows += linear_layers("score", sizes.masks if last else sizes.scored)
+        rows += linear_layers("score", sizes.masks if last else sizes.score_width)
         rows += [] if last else ["relu()"]
         parameters.matrix("score", f"{layer}.{name}")
     return rows
@@ -334,7 +340,7 @@ def _name_parameters(sizes: Sizes, parameters: ParameterNames) -> None:
 
 def _blocks(sizes: Sizes) -> list[str]:
     """Return the statements of the blocks that the layers call."""
-    width, narrow, cells = sizes.width, sizes.width // RATE, sizes.cells
+    width, narrow, cells = sizes.width, sizes.width // DOWNSAMPLING, sizes.cells
     heads = f"bias=[q, k, o], heads={sizes.heads}"
     narrowed = f"{heads}, headSize={narrow // sizes.heads}"
     two_ways = layers(

@@ -106,9 +106,11 @@ def _sizes(config: Config) -> Sizes:
 def _layer(sizes: Sizes, stack: str) -> str:
     """Return the layers of a block of the encoder or the decoder."""
     heads = f"heads={sizes.heads}, headSize={sizes.head_size}, scale=1"
-    decodes = stack == "decoder"
-    own = f"relativeBias={stack}_bias, maxDistance={sizes.distance}"
-    own += ", causal=true, mask=decoder_attention_mask" if decodes else ", mask=attention_mask"
+    is_decoder = stack == "decoder"
+    own_options = f"relativeBias={stack}_bias, maxDistance={sizes.distance}"
+    own_options += (
+        ", causal=true, mask=decoder_attention_mask" if is_decoder else ", mask=attention_mask"
+    )
     cross = (
         "norm(weight=cross_norm)",
         f"attend(cross_wq, cross_wk, cross_wv, o=cross_wo, {heads}, "
@@ -117,12 +119,12 @@ def _layer(sizes: Sizes, stack: str) -> str:
     )
     return layers(
         f"norm(weight={stack}_attention_norm)",
-        f"attend({stack}_wq, {stack}_wk, {stack}_wv, o={stack}_wo, {heads}, {own})",
+        f"attend({stack}_wq, {stack}_wk, {stack}_wv, o={stack}_wo, {heads}, {own_options})",
         "residual(to=input, name=attended)",
-        *(cross if decodes else ()),
+        *(cross if is_decoder else ()),
         f"norm(weight={stack}_mlp_norm)",
         f"mlp(up={stack}_up, down={stack}_down{f', gate={stack}_gate' if sizes.gated else ''})",
-        f"residual(to={'informed' if decodes else 'attended'})",
+        f"residual(to={'informed' if is_decoder else 'attended'})",
     )
 
 
@@ -144,26 +146,26 @@ def _names(gated: bool) -> dict[str, str | Form | None]:
         "decoder.embed_tokens.weight": None,
         "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight": None,
     }
-    for stack, last in (("encoder", 1), ("decoder", 2)):
+    for stack, mlp_index in (("encoder", 1), ("decoder", 2)):
         block = f"{stack}.block.{{n-1}}.layer"
         first = f"{stack}.block.0.layer.0.SelfAttention"
         names |= {
             f"{stack}_bias": f"{first}.relative_attention_bias.weight",
             f"{stack}_attention_norm{{n}}": f"{block}.0.layer_norm.weight",
-            f"{stack}_mlp_norm{{n}}": f"{block}.{last}.layer_norm.weight",
+            f"{stack}_mlp_norm{{n}}": f"{block}.{mlp_index}.layer_norm.weight",
             f"{stack}_norm1": f"{stack}.final_layer_norm.weight",
         }
-        names |= _linear({f"{stack}_w{w}": f"{block}.0.SelfAttention.{w}" for w in "qkvo"})
+        names |= _matrix_names({f"{stack}_w{w}": f"{block}.0.SelfAttention.{w}" for w in "qkvo"})
         parameters = {"gate": "wi_0", "up": "wi_1"} if gated else {"up": "wi"}
-        layer = f"{block}.{last}.DenseReluDense"
-        names |= _linear({f"{stack}_{w}": f"{layer}.{n}" for w, n in parameters.items()})
-        names |= _linear({f"{stack}_down": f"{layer}.wo"})
+        layer = f"{block}.{mlp_index}.DenseReluDense"
+        names |= _matrix_names({f"{stack}_{w}": f"{layer}.{n}" for w, n in parameters.items()})
+        names |= _matrix_names({f"{stack}_down": f"{layer}.wo"})
     cross = "decoder.block.{n-1}.layer.1"
     names["cross_norm{n}"] = f"{cross}.layer_norm.weight"
-    return names | _linear({f"cross_w{w}": f"{cross}.EncDecAttention.{w}" for w in "qkvo"})
+    return names | _matrix_names({f"cross_w{w}": f"{cross}.EncDecAttention.{w}" for w in "qkvo"})
 
 
-def _linear(layers_of: dict[str, str]) -> dict[str, str | Form]:
+def _matrix_names(layers_of: dict[str, str]) -> dict[str, str | Form]:
     names: dict[str, str | Form] = {}
     for parameter, layer in layers_of.items():
         names |= linear_names(f"{parameter}{{n}}", layer, bias=False)
