@@ -186,7 +186,7 @@ class Training(Unfinished):
         if inspect.isawaitable(answer):
             self._callback_task = asyncio.ensure_future(answer)
             try:
-                with run.show_parameters():
+                with run.lend_parameters():
                     serve = partial(self._deliver_checkpoints, run)
                     answer = await meanwhile(self._callback_task, self._wake, serve)
             finally:
@@ -457,7 +457,7 @@ class Training(Unfinished):
             run, settings, self._losses, epoch, epochs, run.get_resumed_totals()
         )
         phases = recorder.phases
-        blocks = run.blocks(epoch, epochs)
+        blocks = run.upload_blocks(epoch, epochs)
         try:
             while True:
                 with self._measure_phase(phases, "data"):

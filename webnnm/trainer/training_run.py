@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReplayPoint:
-    """The point from which a step can be repeated: tables, an earlier state, the steps since.
+    """A point from which steps can be repeated: a `state`, and the `steps` from there.
 
-    `step` is the number of the step of that state, -1 before it is copied.
+    `step` is the step of that state, -1 while it is not copied; `tables` are those of the block.
     """
 
     tables: Mapping[str, HostArray]
@@ -53,14 +53,14 @@ class TrainingRun:
         settings: FinalSettings,
         step_settings: StepSettings,
         feed: Feed,
-        device: DoubleBuffer,
+        buffers: DoubleBuffer,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._state = state
         self._network = network
         self._settings = settings
         self._step_settings = step_settings
-        self._device = device
+        self._buffers = buffers
         self.feed = feed
         saved_schedule = None if checkpoint is None else checkpoint.schedule
         self.schedule = settings.make_schedule(feed.steps, saved_schedule)
@@ -70,7 +70,7 @@ class TrainingRun:
             state.backend.budget, callback_steps=call_steps, settled=is_fixed
         )
         self._resumed_from = checkpoint
-        self._epoch = 1
+        self._first_epoch = 1
         self._last_replay: ReplayPoint | None = None
         self._best_replay: ReplayPoint | None = None
         self._has_best = bool(checkpoint and checkpoint.best)
@@ -93,30 +93,30 @@ class TrainingRun:
         step = build_training_step(network, feed.targets, step_settings)
         if checkpoint is not None:
             checkpoint.check({n: step.state[n] for n in step.checkpointed}, feed.steps, step.totals)
-        device = DoubleBuffer(
+        buffers = DoubleBuffer(
             state.backend,
             state.parameters.tensors,
             step,
             partial(build_training_steps, network, feed.targets, step_settings),
             recompute=settings.recompute,
         )
-        await device.open(feed, settings.seed, checkpoint)
+        await buffers.open(feed, settings.seed, checkpoint)
         try:
             if settings.micro_steps != "auto":
                 # A call has at most as many steps as its table.
-                await device.unroll(min(settings.micro_steps, step_settings.steps))
-            return cls(state, network, settings, step_settings, feed, device, checkpoint)
+                await buffers.unroll(min(settings.micro_steps, step_settings.steps))
+            return cls(state, network, settings, step_settings, feed, buffers, checkpoint)
         except BaseException:
-            await device.close(device.parameters)
+            await buffers.close(buffers.parameters)
             raise
 
     @property
     def steps_done(self) -> int:
         """The number of steps run in this training."""
-        return self._device.step
+        return self._buffers.step
 
     @property
-    def decaying(self) -> list[str]:
+    def decayed_parameters(self) -> list[str]:
         """The trainable parameters that are regularised."""
         update = self._step_settings.update
         return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]
@@ -127,22 +127,22 @@ class TrainingRun:
 
     def steps_per_call(self, remaining: int, epochs: int) -> int:
         """Return how many of the remaining steps of a block to run before the host looks."""
-        if epochs > 1:  # any of which can be repeated from the state before the call
+        if epochs > 1:  # any of them can be repeated from the state before the call
             return remaining
         count = self._tuner.steps_per_call(remaining)
-        return count - count % self._device.micro_steps or count
+        return count - count % self._buffers.micro_steps or count
 
-    async def blocks(self, epoch: int, epochs: int = 1) -> AsyncGenerator[int]:
-        """Upload the rows of epochs, block by block; yield the steps of each.
+    async def upload_blocks(self, epoch: int, epochs: int = 1) -> AsyncGenerator[int]:
+        """Upload the rows of epochs, block by block; yield the number of steps of each.
 
         A dataset in memory is one block, which stays resident. For a stream, the next block is
         fetched and uploaded while the current one is trained. The first epoch after a checkpoint
         begins with the batch of the checkpoint.
         """
-        device, checkpoint = self._device, self._resumed_from
-        self._epoch = epoch
+        buffers, checkpoint = self._buffers, self._resumed_from
+        self._first_epoch = epoch
         skipped_steps = checkpoint.batch if checkpoint else 0
-        totals = zeros("float32", device.graph.state[TOTALS].shape)
+        totals = zeros("float32", buffers.graph.state[TOTALS].shape)
         if checkpoint and skipped_steps:
             totals = self._fill_totals(totals, checkpoint.totals)
         has_started = False
@@ -159,21 +159,21 @@ class TrainingRun:
                     continue
                 first = (epoch - 1) * self.feed.steps + steps_before + 1
                 tables = make_step_tables(self._step_settings, self.schedule, block.orders, first)
-                device.next_block()
-                device.upload({**block.data, **tables})
-                device.write({CURSOR: HostArray.of(skipped_steps, "int32")})
+                buffers.next_block()
+                buffers.upload({**block.data, **tables})
+                buffers.write({CURSOR: HostArray.of(skipped_steps, "int32")})
                 if not has_started:
-                    device.write({TOTALS: totals})
+                    buffers.write({TOTALS: totals})
                     self._resumed_from = None
                     has_started = True
                 next_block = asyncio.ensure_future(_next(sources))
                 steps_before += steps
-                # No step of this block has run yet: its steps begin with the first copy of a state.
-                self._last_replay = ReplayPoint(tables, device.spares[0], 0, -1)
+                # No step of this block has run yet: its first call copies the state.
+                self._last_replay = ReplayPoint(tables, buffers.spares[0], 0, -1)
                 yield steps - skipped_steps
                 skipped_steps = 0
             if not has_started:  # all its steps were done before the checkpoint
-                device.write({TOTALS: totals})
+                buffers.write({TOTALS: totals})
                 self._resumed_from = None
         finally:
             # The fetch in progress has to end before its source can be closed.
@@ -183,7 +183,7 @@ class TrainingRun:
 
     def _fill_totals(self, table: HostArray, totals: Mapping[str, float]) -> HostArray:
         """Return the table of totals with an epoch's in its first row."""
-        row = [totals.get(name, 0.0) for name in self._device.graph.totals]
+        row = [totals.get(name, 0.0) for name in self._buffers.graph.totals]
         return HostArray.of([*row, *table.values()[len(row) :]], "float32", table.shape)
 
     def get_resumed_totals(self) -> list[Totals]:
@@ -193,28 +193,28 @@ class TrainingRun:
 
     async def run_steps(self, count: int) -> list[Totals]:
         """Run some steps in one call and return the totals of the epochs so far."""
-        device = self._device
+        buffers = self._buffers
         self._last_replay = self._replay_point(count)
         start = time.perf_counter()
         with self._count_steps():
-            totals = await device.run(count)
-        self._tuner.record(count, device.backend.agree_on(time.perf_counter() - start))
+            totals = await buffers.run(count)
+        self._tuner.record(count, buffers.backend.agree_on(time.perf_counter() - start))
         await self._tune()
-        names, values = device.graph.totals, totals.values()
+        names, values = buffers.graph.totals, totals.values()
         rows = range(0, len(values), len(names))
         return [Totals(dict(zip(names, values[k : k + len(names)], strict=True))) for k in rows]
 
     async def _tune(self) -> None:
         """Put as many steps into a dispatch as the measured times suggest."""
-        device = self._device
+        buffers = self._buffers
         micro_steps = self._tuner.next_micro_steps(
-            current=device.micro_steps,
+            current=buffers.micro_steps,
             epoch=self.feed.steps,
-            remaining=self.schedule.total - device.step,
-            **device.unroll_costs(),
+            remaining=self.schedule.total - buffers.step,
+            **buffers.unroll_costs(),
         )
-        if micro_steps != device.micro_steps:
-            await device.unroll(micro_steps)
+        if micro_steps != buffers.micro_steps:
+            await buffers.unroll(micro_steps)
 
     def _replay_point(self, count: int) -> ReplayPoint:
         """Return the point from which to repeat the next steps: the existing copy, or a new one.
@@ -223,32 +223,32 @@ class TrainingRun:
         no copy: it does not change what it reads.
         """
         assert self._last_replay is not None
-        device, last, step = self._device, self._last_replay, self._device.step
+        buffers, last, step = self._buffers, self._last_replay, self._buffers.step
         steps = step - last.step
-        has_copy = last.step >= 0 and last.state in device.spares
+        has_copy = last.step >= 0 and last.state in buffers.spares
         seconds = steps * self._tuner.step_seconds
-        if has_copy and seconds <= device.backend.budget.replay_seconds:
+        if has_copy and seconds <= buffers.backend.budget.replay_seconds:
             return replace(last, steps=steps)
         if count == 1 < self.feed.steps:  # calls of several epochs have more
-            return ReplayPoint(last.tables, device.state, 0, step)
+            return ReplayPoint(last.tables, buffers.state, 0, step)
         state_of_best = None if self._best_replay is None else self._best_replay.state
-        spare = next(state for state in device.spares if state is not state_of_best)
-        device.snapshot(spare)
+        spare = next(state for state in buffers.spares if state is not state_of_best)
+        buffers.snapshot(spare)
         return ReplayPoint(last.tables, spare, 0, step)
 
     async def _run(self, count: int) -> None:
         if count:
             with self._count_steps():
-                await self._device.run(count)
+                await self._buffers.run(count)
 
     @contextmanager
     def _count_steps(self) -> Generator[None]:
-        """Also count the steps for the model."""
-        before = self._device.step
+        """Change the step of the model by as much as the step of the device changes."""
+        before = self._buffers.step
         try:
             yield
         finally:
-            self._state.step += self._device.step - before
+            self._state.step += self._buffers.step - before
 
     async def find_nonfinite(self, *, replay: bool) -> tuple[int, str, float]:
         """Find the step that diverged, and its first value that is not finite.
@@ -258,17 +258,17 @@ class TrainingRun:
         """
         settings = replace(self._step_settings, watch=True)
         step = build_training_step(self._network, self.feed.targets, settings)
-        last = self._device.step
+        last = self._buffers.step
         if replay:
             await self._undo_last_call()
         from webnnm.trainer.watching import find_nonfinite
 
         with self._count_steps():
-            return await find_nonfinite(self._device, step, last - replay)
+            return await find_nonfinite(self._buffers, step, last - 1 if replay else last)
 
     def initial_state(self) -> dict[str, HostArray]:
         """Return the state before the first step, from the data on the host."""
-        graph, parameters = self._device.graph, self._state.parameters.values()
+        graph, parameters = self._buffers.graph, self._state.parameters.values()
         arrays = {PARAMETER_PREFIX + name: array for name, array in parameters.items()}
         arrays |= {name: HostArray.of(n, "float32") for name, n in graph.initial_values.items()}
         return {
@@ -279,7 +279,7 @@ class TrainingRun:
     def _restore(self, point: ReplayPoint) -> None:
         """Go back to the state before some steps."""
         with self._count_steps():
-            self._device.restore(point.state, point.step)
+            self._buffers.restore(point.state, point.step)
 
     async def _undo_last_call(self) -> None:
         """Go back to the state before the last call."""
@@ -287,39 +287,40 @@ class TrainingRun:
         self._restore(self._last_replay)
         await self._run(self._last_replay.steps)
 
-    async def rewind(self, epochs: int) -> None:
-        """Go back to the end of an epoch of the last call, by repeating the steps up to it."""
+    async def rewind(self, index: int) -> None:
+        """Go back to the end of epoch `index` of the last call, by repeating the steps up to it."""
         assert self._last_replay is not None
         self._restore(self._last_replay)
-        await self._run(self._steps_of(epochs, self._last_replay))
+        await self._run(self._steps_to_epoch(index, self._last_replay))
 
-    def _steps_of(self, epochs: int, point: ReplayPoint) -> int:
-        """Return how many steps lead from a state to the end of an epoch of the last call."""
-        return (self._epoch - 1 + epochs) * self.feed.steps - point.step
+    def _steps_to_epoch(self, index: int, point: ReplayPoint) -> int:
+        """Return how many steps lead from a state to the end of epoch `index` of the last call."""
+        return (self._first_epoch - 1 + index) * self.feed.steps - point.step
 
     async def settle(self, finished: int) -> None:
-        """Go to a known step, whatever interrupted the training after `finished` epochs.
+        """Go to a known step, whatever interrupted the training after `finished` epochs:
 
-        It is the last step, or the one before an interrupted call, since it is not known how many
-        of its steps the device has done. If the host has looked at some epochs of a call, it is the
-        end of the last of them.
+        - the last step;
+        - if a call was interrupted, the step before it, since the device may have done any number
+          of its steps;
+        - if the host has looked at some epochs of a call of several, the end of the last of these.
         """
         if self._last_replay is None:
             return
-        if self._device.in_flight:
+        if self._buffers.in_flight:
             await self._undo_last_call()
-        if self._device.step > (finished + 1) * self.feed.steps:
-            epochs_seen = finished - (self._epoch - 1)
+        if self._buffers.step > (finished + 1) * self.feed.steps:
+            epochs_seen = finished - (self._first_epoch - 1)
             if epochs_seen > 0:
                 await self.rewind(epochs_seen)
             else:
                 await self._undo_last_call()
 
     async def task_weights(self) -> dict[str, float]:
-        """Return s of every output that is weighted by uncertainty."""
-        state = self._device.state
+        """Return the log variance of every output whose loss is weighted by uncertainty."""
+        state = self._buffers.state
         tensors = {name: state[TASK + name] for name in self._step_settings.tasks}
-        arrays = await self._device.read(tensors)
+        arrays = await self._buffers.read(tensors)
         return {name: array.values()[0] for name, array in arrays.items()}
 
     async def validate(self) -> tuple[dict[str, float], dict[str, float]]:
@@ -329,7 +330,7 @@ class TrainingRun:
 
             settings = self._step_settings
             self._validation = Validation(self._state, settings.losses, settings.batch)
-        return await self._validation.run(self._parameters(self._device.state))
+        return await self._validation.run(self._parameters(self._buffers.state))
 
     def keep_best(self, index: int, epochs: int) -> None:
         """Keep the parameters after `index` of the `epochs` of the last call as the best.
@@ -339,11 +340,11 @@ class TrainingRun:
         """
         if index == epochs:
             self._best_replay = None
-            self._device.snapshot(self._device.best)
+            self._buffers.snapshot(self._buffers.best)
         else:
             assert self._last_replay is not None
             self._best_replay = replace(
-                self._last_replay, steps=self._steps_of(index, self._last_replay)
+                self._last_replay, steps=self._steps_to_epoch(index, self._last_replay)
             )
         self._has_best = True
 
@@ -352,29 +353,29 @@ class TrainingRun:
     ) -> tuple[dict[str, HostArray], dict[str, HostArray], dict[str, float]]:
         """Return state, best parameters and totals of the epoch, in the form of a checkpoint.
 
-        Only between two calls, after `epochs` epochs.
+        Call it only between two calls of the device, after `finished` epochs.
         """
-        device = self._device
+        buffers = self._buffers
         if self._best_replay is not None:
-            # So far only the way to compute the best parameters is known: compute them now.
-            step, best = device.step, self._best_replay
-            spare = next(state for state in device.spares if state is not best.state)
-            device.snapshot(spare)
-            device.restore(best.state, best.step)
-            device.upload(best.tables)
-            await device.run(best.steps)
-            device.snapshot(device.best)
-            device.restore(spare, step)
+            # The best parameters are known only as steps to repeat: repeat them now.
+            step, best = buffers.step, self._best_replay
+            spare = next(state for state in buffers.spares if state is not best.state)
+            buffers.snapshot(spare)
+            buffers.restore(best.state, best.step)
+            buffers.upload(best.tables)
+            await buffers.run(best.steps)
+            buffers.snapshot(buffers.best)
+            buffers.restore(spare, step)
             self._best_replay = None
             if self._last_replay is not None:
-                device.upload(self._last_replay.tables)
-                # Its state was the spare one.
+                buffers.upload(self._last_replay.tables)
+                # The copy of its state may have been overwritten above.
                 self._last_replay = replace(self._last_replay, step=-1)
-        graph = device.graph
-        state = await device.read({name: device.state[name] for name in graph.checkpointed})
-        parameters = await device.read(device.best) if self._has_best else {}
-        rows = (await device.read({TOTALS: device.state[TOTALS]}))[TOTALS].values()
-        row = (finished - (self._epoch - 1)) * len(graph.totals)
+        graph = buffers.graph
+        state = await buffers.read({name: buffers.state[name] for name in graph.checkpointed})
+        parameters = await buffers.read(buffers.best) if self._has_best else {}
+        rows = (await buffers.read({TOTALS: buffers.state[TOTALS]}))[TOTALS].values()
+        row = (finished - (self._first_epoch - 1)) * len(graph.totals)
         totals = dict(zip(graph.totals, rows[max(0, row) :], strict=False))
         if self._resumed_from is not None:  # nothing has run yet
             totals = dict(self._resumed_from.totals)
@@ -389,30 +390,30 @@ class TrainingRun:
 
         The best ones are those that `capture_state` computed before.
         """
-        device = self._device
+        buffers = self._buffers
         if restore and self._has_best:
-            device.restore(device.best, device.step)
-        kept = {name: device.state[name] for name in device.best}
+            buffers.restore(buffers.best, buffers.step)
+        kept = {name: buffers.state[name] for name in buffers.best}
         self._state.parameters.replace(self._parameters(kept))
         await self._free(kept)
         names = [name.removeprefix(PARAMETER_PREFIX) for name in kept]
         await self._state.parameters.read_back(names)
 
     async def abandon(self) -> None:
-        """Free everything except the tensors that the model had before; the device is lost."""
-        await self._free(self._device.parameters)
+        """Free everything except the tensors that the model had before: the training failed."""
+        await self._free(self._buffers.parameters)
 
     async def _free(self, kept: Tensors) -> None:
-        await self._device.close(kept)
+        await self._buffers.close(kept)
         if self._validation:
             self._validation.close()
 
     @contextmanager
-    def show_parameters(self) -> Generator[None]:
+    def lend_parameters(self) -> Generator[None]:
         """Let the model use the latest parameters temporarily, while no step is run."""
         parameters = self._state.parameters
         before = parameters.tensors
-        parameters.show(self._parameters(self._device.state))
+        parameters.show(self._parameters(self._buffers.state))
         try:
             with self._state.occupancy.resting():
                 yield
