@@ -1,7 +1,7 @@
 """Rewrite a graph until every node is one that the backend computes correctly.
 
-What a backend can do comes from two sources: its own limits (limits.py) and those of the known
-traps (traps/) whose faults it has (faults.py). A graph that fits is left alone.
+What a backend can do comes from two sources: its limits (limits.py), and the known bugs (traps/)
+that it was found to have (backends/faults.py). A graph that fits is left alone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WIDER: Mapping[str, tuple[DataType, ...]] = {
     "uint32": ("int64",),
     "float16": ("float32",),
 }
-"""Types that hold all values of another; casts back wrap around like its own arithmetic."""
+"""Types that hold all values of another; casting integers back wraps as their arithmetic does."""
 
 MAX_ROUNDS = 16
 """The maximum depth of rewrites of rewrites; the deepest known chain has four."""
@@ -44,8 +44,8 @@ MAX_ROUNDS = 16
 class Legaliser:
     """The passes that make a graph fit a device, with a record of what they rewrote.
 
-    Inputs and outputs of data types that no tensor of the device can hold become their bytes, as
-    uint8. Graphs that fit are returned as they are.
+    Four-bit inputs and outputs that no tensor of the device can hold become their bytes, as uint8.
+    Graphs that fit are returned as they are.
     """
 
     def __init__(

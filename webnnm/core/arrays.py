@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.dtypes import FORMATS, DataType, byte_length, holds
 from webnnm.core.errors import DataError
@@ -24,10 +24,20 @@ _DTYPES_OF_FORMAT: dict[str, DataType] = {
     "?": "uint8",
     "c": "uint8",
 }
-_SIGNED_FORMATS = "hilqn"
+_INTEGER_FORMATS = "hilqn"
 _BLOCK = 1 << 11
 _NUMBERS = (int, float)
 _PYTHON = {bool, int, float, list, tuple}
+
+
+if TYPE_CHECKING:
+    _AnyArray = array[Any]
+else:
+    _AnyArray = array  # generic from Python 3.12 on
+
+
+class Packed(_AnyArray):
+    """Memory that was made for a `HostArray`, and that nobody else writes to."""
 
 
 class HostArray:
@@ -64,11 +74,12 @@ class HostArray:
     ) -> HostArray:
         """Make an array from a number, nested lists, or anything with the buffer protocol.
 
-        Without `dtype` the values keep their own type; Python numbers and float64 become float32.
-        `shape` reshapes the elements, and with it raw `bytes` are read as memory of `dtype`;
-        unsigned 16-bit words are read as the bits of float16 if that type is requested. The memory
-        of the value is shared if it has the right type already, unless `copy` requests memory that
-        nobody else can write to.
+        Without `dtype` the values keep their own type, but Python numbers and float64 become
+        float32, integers of 16 bits become int32 or uint32, and truth values uint8. `shape`
+        reshapes the elements, and with it raw `bytes` are read as memory of `dtype`; unsigned
+        16-bit words are read as the bits of float16 if that type is requested. The memory of the
+        value is shared if it has the right type already, unless `copy` requests memory that nobody
+        else can write to.
         Raises `DataError` NNM702 for ragged lists, a wrong count, or values the type cannot hold.
 
         >>> HostArray.of(b"\\x00\\x00\\x80?", "float32", []).values()[0]
@@ -80,9 +91,7 @@ class HostArray:
             return cls(dtype, (), pack((value,), dtype))
         if isinstance(value, HostArray):
             result, source = value, value.data
-            copy = copy and not isinstance(
-                value.data.obj, array
-            )  # nobody else holds what `pack` made
+            copy = copy and not isinstance(value.data.obj, Packed)
         elif type(value) is list:
             result, copy = cls._from_nested(value, dtype or "float32"), False
         elif isinstance(value, (bytes, bytearray)) and dtype is not None and shape is not None:
@@ -127,7 +136,7 @@ class HostArray:
             dtype = target
         elif code in _DTYPES_OF_FORMAT:
             dtype = _DTYPES_OF_FORMAT[code]
-        elif len(code) == 1 and code.lower() in _SIGNED_FORMATS:
+        elif len(code) == 1 and code.lower() in _INTEGER_FORMATS:
             sign = "" if code.islower() else "u"
             # 16-bit integers have no WebNN type of their own, the next wider one holds them.
             dtype = f"{sign}int{max(32, 8 * view.itemsize)}"  # pyrefly: ignore[bad-assignment]
@@ -136,7 +145,7 @@ class HostArray:
         # A view with a size of 0 cannot be cast, nor one of halves before Python 3.12.
         castable = view.c_contiguous and view.nbytes and code != "e"
         data = view if castable else memoryview(view.tobytes())
-        if code == "H" and target == "float16":  # the 2022 draft carries halves as their bits
+        if code == "H" and target == "float16":  # the WebNN draft of 2022 returns float16 as bits
             dtype = "float16"
         elif code in ("d", "h", "H") and dtype != "float64":
             dtype = target or dtype  # straight from the source, not rounded on the way
@@ -155,11 +164,11 @@ class HostArray:
             size = len(level[0])
             for row, item in enumerate(level):
                 if not _is_list(item) or len(item) != size:
-                    shape_and_data = f"a list of {len(item)}" if _is_list(item) else repr(item)
+                    found = f"a list of {len(item)}" if _is_list(item) else repr(item)
                     raise DataError(
                         "NNM702",
                         f"the nested lists are ragged: list 0 at depth {len(shape)} has "
-                        f"{size} elements, item {row} is {shape_and_data}",
+                        f"{size} elements, item {row} is {found}",
                         hint="give all lists of one depth the same length",
                     )
             shape.append(size)
@@ -222,7 +231,7 @@ class HostArray:
         return HostArray(self.dtype, self.shape, bytes(self.data))
 
     def shares(self, value: Any) -> bool:
-        """Return whether a buffer is the array's own memory and is writable.
+        """Return whether a buffer is the array's own memory, unless that is immutable `bytes`.
 
         >>> memory = bytearray(4)
         >>> HostArray("uint8", [4], memory).shares(memory), HostArray.of([1.0]).shares(memory)
@@ -252,7 +261,9 @@ class HostArray:
         target.cast("B")[:] = self.data
 
     def part(self, start: int, stop: int) -> HostArray:
-        """Return the rows from `start` up to, but excluding, `stop`, which share the memory.
+        """Return the rows from `start` up to, but excluding, `stop`.
+
+        They share the memory, except for 4-bit types, whose rows are copied.
 
         >>> HostArray.of([[1, 2], [3, 4], [5, 6]]).part(1, 3).tolist()
         [[3.0, 4.0], [5.0, 6.0]]
@@ -290,16 +301,16 @@ class HostArray:
 def _floats(value: list[Any], code: str) -> tuple[tuple[int, ...], array[float]] | None:
     """Return shape and elements of a list of numbers, or of equally long lists, in one step.
 
-    None for everything else, and if something is wrong: who looks at each element reports it.
+    None for everything else, and for elements of wrong types: `_from_nested` reports these.
     """
     first: Any = value[0] if value else None
     row: list[Any] = first if type(first) is list else []
     try:
         if isinstance(first, _NUMBERS):
-            return (len(value),), array(code, value)
+            return (len(value),), Packed(code, value)
         if not row or not isinstance(row[0], _NUMBERS):
             return None
-        elements, width = array(code), len(row)
+        elements, width = Packed(code), len(row)
         for row in value:
             elements.fromlist(row)
             if len(row) != width:
@@ -310,12 +321,12 @@ def _floats(value: list[Any], code: str) -> tuple[tuple[int, ...], array[float]]
 
 
 def exact_type(value: Any) -> DataType | None:
-    """Return "float64" for data that float32 would round, None for anything else.
+    """Return "float64" for Python numbers and data of float64, None for anything else.
 
     >>> exact_type([1e7 + 0.1]), exact_type(array("f", [0.1])), exact_type(array("d", [0.1]))
     ('float64', None, 'float64')
 
-    Lists of Python numbers are such, and buffers, arrays and data frames of float64.
+    Lists count as what their first element is; data frames count as float64.
     """
     if isinstance(value, (list, tuple)):
         rows = cast("Sequence[Any]", value)
@@ -372,7 +383,7 @@ def pack(values: Iterable[Any], dtype: DataType) -> bytes | array[Any]:
     if dtype in ("float32", "float16", "float64"):
         try:
             if dtype != "float16":
-                return array(FORMATS[dtype], values)
+                return Packed(FORMATS[dtype], values)
             flat = list(values)
             return struct.pack(f"<{len(flat)}e", *flat)
         except (TypeError, OverflowError, struct.error) as error:

@@ -90,7 +90,7 @@ class Array:
         self.operand = operand
         self.storage = storage
         if operand is not None:
-            scope.hold(self)
+            scope.register(self)
 
     @property
     def shape(self) -> Shape:
@@ -336,7 +336,7 @@ class Array:
         """Take the values of another array; arrays computed from this one keep theirs."""
         self.scope, self.operand, self.storage = other.scope, other.operand, other.storage
         if self.operand is not None:
-            self.scope.hold(self)
+            self.scope.register(self)
 
     # Operators.
 

@@ -97,15 +97,15 @@ class Scope(ABC):
 
     @abstractmethod
     def leaf(self, array: Recorded) -> Operand:
-        """Return the operand that stands for an array of another scope or with known values."""
+        """Return the operand for an array with known values; a trace takes any other as well."""
 
     @abstractmethod
     def number(self, value: float, dtype: DataType) -> Operand:
         """Return a scalar operand for a Python number."""
 
     @abstractmethod
-    def hold(self, array: Recorded) -> None:
-        """Note an array that has been recorded."""
+    def register(self, array: Recorded) -> None:
+        """Register an array that has been recorded; only a weak reference is kept."""
 
     def cut(self) -> None:  # noqa: B027
         """Compute what is pending if there is much of it, before an operation is recorded.
@@ -157,7 +157,7 @@ class Trace(Scope):
         """Return a constant."""
         return self.builder.constant(value, dtype)
 
-    def hold(self, array: Recorded) -> None:
+    def register(self, array: Recorded) -> None:
         """Do nothing: what a function does not return is not computed."""
 
 
@@ -226,8 +226,8 @@ class PendingGraph(Scope):
         existing = self.builder.inputs.get(name)
         return existing or self.builder.input(name, *type)
 
-    def hold(self, array: Recorded) -> None:
-        """Note an array that has been recorded."""
+    def register(self, array: Recorded) -> None:
+        """Register an array that has been recorded; only a weak reference is kept."""
         self._arrays.append(weakref.ref(array))
         assert array.operand is not None
         node = array.operand.node

@@ -88,7 +88,7 @@ def check_end(cursor: Cursor) -> None:
     if cursor.at(")", "]", "}"):
         cursor.fail("NNM111", f"{cursor.describe_token()} has no opening bracket")
     if cursor.at(","):
-        hint = Remedy("tensor options take no commas", "", span=cursor.span)
+        hint = Remedy("remove the comma", "", span=cursor.span)
         cursor.fail("NNM104", "';' expected, found ','", hint)
     following, text = cursor.peek()
     shown = cursor.describe_token()
@@ -162,6 +162,7 @@ def _entries(cursor: Cursor, read: Callable[[Cursor], Entry]) -> tuple[Entry, ..
     following = cursor.peek()[0]
     if cursor.at(";", END, ")", "]", "}") or following == ":":
         return tuple(entries)
+    # A semicolon is missing before a constant: `check_end` says so.
     if read is read_layer and cursor.at(WORD) and begins_constant(cursor):
         return tuple(entries)
     cursor.fail("NNM111", f"expected ',' or ';', found {cursor.describe_token()}")

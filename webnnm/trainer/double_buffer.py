@@ -23,7 +23,7 @@ from webnnm.training.step_settings import TOTALS
 Tensors = dict[str, DeviceTensor]
 
 READ_BYTES = 1 << 24
-"""Tensors are read together up to this many bytes."""
+"""Tensors are read together until they have this many bytes."""
 
 
 class DoubleBuffer:
@@ -241,7 +241,7 @@ class DoubleBuffer:
             self.backend.write(self.state[name], array)
 
     async def read(self, tensors: Mapping[str, DeviceTensor]) -> dict[str, HostArray]:
-        """Return the values of tensors, reading large ones one by one."""
+        """Return the values of tensors, read in several batches if they are large."""
         arrays: dict[str, HostArray] = {}
         batch: Tensors = {}
         size = 0

@@ -175,6 +175,15 @@ def test_shape_lays_elements_out_anew() -> None:
         HostArray.of([1, 2, 3, 4], shape=[3])
 
 
+def test_memory_of_a_user_is_copied_also_through_another_array() -> None:
+    own = array("f", [1.0, 2.0])
+    copied = HostArray.of(HostArray.of(own), copy=True)
+    made = HostArray.of([1.0, 2.0])
+    own[0] = 9.0
+    assert copied.tolist() == [1.0, 2.0]
+    assert HostArray.of(made, copy=True).data.obj is made.data.obj, "nobody else has it"
+
+
 def test_an_array_that_fits_is_not_copied() -> None:
     made = HostArray.of([1, 2], "int32")
     assert HostArray.of(made) is made

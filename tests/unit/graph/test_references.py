@@ -106,7 +106,7 @@ def test_constants_and_declared_parameters() -> None:
         ("unit(name=a), add(¦a.nothing)", ["unit:layers tanh();"], "NNM205", "a.nothing", ""),
         ("tanh(name=a), add(¦a.x)", [], "NNM205", "a.x", ""),
         ("add(¦n:input)", [], "NNM205", '"n:input"', ""),
-        ("tanh(name=x), sin(¦name=x)", [], "NNM206", "already names a layer", ""),
+        ("tanh(name=x), sin(¦name=x)", [], "NNM206", "is used already", ""),
         ("tanh(¦name=unit)", ["unit:layers sin();"], "NNM206", "is a block", ""),
         ("tanh(¦name=c)", ["c [4] 1;"], "NNM206", "", ""),
         ("tanh()", ["c [4] 1;", "¦c [4] 1;"], "NNM206", "already declared", ""),

@@ -71,7 +71,7 @@ CASES = [
     ("NNM104", "m:layers relu(),\n¦m:output shape=[4]", "before \"m:output\""),
     ("NNM104", "m:layers relu()\n¦foo float32 [] 3", 'before "foo"'),
     ("NNM104", "m:input shape=[4]\n¦foo [2] [1, 2]", 'before "foo"'),
-    ("NNM104", "m:input shape=[4]¦, sequence=true", "tensor options take no commas"),
+    ("NNM104", "m:input shape=[4]¦, sequence=true", "remove the comma"),
     ("NNM104", "m:name a\n¦m:loss MSE", 'before "m:loss"'),
     ("NNM104", "m:loss MSE ¦MAE", 'before "MAE"'),
     ("NNM104", "webnnm 1.0\n¦m:loss MSE", 'before "m:loss"'),

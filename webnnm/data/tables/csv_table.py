@@ -31,7 +31,7 @@ Header = bool | Literal["auto"]
 SUFFIXES = (".csv", ".tsv", ".txt")
 """How names of files end that hold tables."""
 HEADER_ROWS = 2000
-"""So many rows are compared with the first, to see whether it names the columns."""
+"""At most this many rows are compared with the first, to see whether it names the columns."""
 MARK_ROWS = 200
 """So many rows show which decimal mark a table has."""
 
@@ -46,14 +46,14 @@ def read_csv(source: Any, **options: Any) -> Table:
     cells separated by ";", decimal commas, 1 line that begins with "#" left out
 
     `source` is a text, the bytes of a file, a `Path`, or an open file. How it is written is found,
-    and is the `dialect` of the table, unless it is told:
+    and is the `dialect` of the table, unless it is given:
 
     - `delimiter`: "auto", or what separates cells: the one of , ; tab | that divides the first
       lines best, or Excel's line `sep=;` names.
     - `header`: whether the first row names the columns. "auto" decides that it does if it contains
       all `known` names; if one of its cells is not a number although most cells of the column are;
-      or if none of its cells is repeated in its column, although all other cells of some column
-      are, as labels are. A comment line above the rows that has a word for each column names them
+      or if none of its cells occurs again in its column, although every other cell of some column
+      does, as labels do. A comment line above the rows that has a word for each column names them
       too (`numpy.savetxt`). Columns without a name are called column_1, column_2 …
     - `encoding`: "auto", or that of bytes: UTF-8, UTF-16, or cp1252. gzip is unpacked.
     - `quote`: "auto", or what stands around cells: `"` or `'`. Inside, it is doubled.
@@ -63,7 +63,7 @@ def read_csv(source: Any, **options: Any) -> Table:
     - `decimal`: "auto", or the decimal mark of all numbers, "." or ",". "auto" decides by column:
       see `describe_table`.
     - `missing_values`: words that stand for missing cells, besides empty ones.
-    - `like`: the `Dialect` of a table to which this one is similar, in case of doubt.
+    - `like`: the `Dialect` of a table to which this one is similar, which "auto" follows.
 
     Blank lines are skipped, and spaces around a cell ignored. Raises `DataError` NNM713 with row,
     line and column for quotes that do not match, for cells that are too long and rows of unequal
@@ -223,14 +223,15 @@ class _Columns:
             self.names = self.commented
         else:
             self.commented = []
+        source = "the comment above the rows" if self.names is self.commented else "row 1"
         if duplicates := find_duplicates([name for name in self.names if name]):
             positions = [
                 str(index) for index, name in enumerate(self.names, 1) if name == duplicates[0]
             ]
             raise DataError(
-                "NNM713", f'row 1 names columns {" and ".join(positions)} "{duplicates[0]}"'
+                "NNM713", f'{source} names columns {" and ".join(positions)} "{duplicates[0]}"'
             )
-        check_writable(self.names, lambda index: f"row 1, column {index + 1}")
+        check_writable(self.names, lambda index: f"{source}, column {index + 1}")
         self.columns = [[] for _ in range(self.width)]
 
     def _refuse(self, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> None:
@@ -306,7 +307,10 @@ def _detect_decimal(columns: Sequence[Sequence[str]], dialect: Dialect) -> str:
 
 
 def _parse_number(cell: str) -> float | None:
-    """Return a number written in any way, NaN for a missing one, None for a word; 0 for a date."""
+    """Return the number of a cell, NaN for a missing one, None for a word.
+
+    Dates, and numbers in notations that `float` does not read, are 0: they only are no words.
+    """
     if cell.strip().lower() in EXTRA_MISSING:
         return math.nan
     number = as_number(cell)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MOST_COMPILED = 8
 """How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
-MOST_KNOWN = 1024
+MAX_EMBEDDED_SIZE = 1024
 """The maximum size of an input of integers that decide shapes: each value has its own graph."""
 
 
@@ -104,8 +104,8 @@ class OnnxModel:
     """An ONNX model on a backend, made by `load_onnx`.
 
     Attributes: `inputs` and `outputs`, the types by name, with free dimensions by their names;
-    `params`, the weights by name; `metadata`, texts by name that the exporter put into the
-    file; `backend`.
+    `params`, the weights by name, once sizes are known; `metadata`, texts by name that the exporter
+    put into the file; `backend`.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class OnnxModel:
         except (FreeDimension, UnknownValue, EmptyOutput):
             return
         sizes = {name: type.shape for name, type in imported.inputs.items()}
-        await self._entry(self._key(sizes, {}), imported)
+        await self._compile_entry(self._key(sizes, {}), imported)
 
     def imported(self, shapes: Shapes, known: Mapping[str, HostArray] | None = None) -> Imported:
         """Return the graph for some sizes, and the weights, which are additional inputs of it.
@@ -160,7 +160,7 @@ class OnnxModel:
         return imported.graph
 
     async def predict(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the outputs by name for the data of all inputs.
+        """Return the outputs by name for the data of all inputs that WebNN has types for.
 
         Data are arrays, nested lists or anything with the buffer protocol. The graph is compiled
         first if the sizes are new. Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
@@ -199,7 +199,7 @@ class OnnxModel:
         self, key: object, imported: Imported, arrays: Mapping[str, HostArray]
     ) -> dict[str, HostArray]:
         """Run a part of the model, whose graph is kept under a key, or not at all for None."""
-        entry = self._compiled.get(key) or await self._entry(key, imported)
+        entry = self._compiled.get(key) or await self._compile_entry(key, imported)
         try:
             return await self._run(entry, arrays)
         finally:
@@ -262,7 +262,7 @@ class OnnxModel:
         self._deciding |= arrays.keys()
         sizes = {name: type.shape for name, type in imported.inputs.items()}
         async with self._turn:
-            await self._entry(self._key(sizes, arrays), imported)
+            await self._compile_entry(self._key(sizes, arrays), imported)
 
     async def save(self, path: str | os.PathLike[str] | None = None) -> Any:
         """Save the model with its weights as one safetensors file, which `load_onnx` opens.
@@ -299,7 +299,7 @@ class OnnxModel:
         graph = self.graph(shapes)
         if constants is None:
             constants = graph_format(path, format).embeds_parameters
-        inside = self._inside(graph, constants)
+        inside = self._embedded_weights(graph, constants)
         return await export_graph(
             graph, path, format=format, name=self._name, constants=inside, **options
         )
@@ -308,7 +308,7 @@ class OnnxModel:
     def _name(self) -> str:
         return (self._model.graph or GraphProto()).name or "graph"
 
-    def _inside(self, graph: Graph, wanted: bool) -> dict[str, HostArray] | None:
+    def _embedded_weights(self, graph: Graph, wanted: bool) -> dict[str, HostArray] | None:
         """Return the weights that a graph takes, if they are to be part of it."""
         own = self.params.items()
         return {name: array for name, array in own if name in graph.inputs} if wanted else None
@@ -373,12 +373,12 @@ class OnnxModel:
             try:
                 imported = self.imported(self._shapes | sizes, deciding)
             except UnknownValue as error:
-                more = {n for n in error.inputs if _decides(arrays[n])}
+                more = {n for n in error.inputs if _can_embed(arrays[n])}
                 if not more or more <= self._deciding:
                     raise
                 self._deciding |= more
                 continue
-            return await self._entry(key, imported)
+            return await self._compile_entry(key, imported)
 
     def _key(self, sizes: Mapping[str, Sequence[int]], deciding: Mapping[str, HostArray]) -> Any:
         """Return what distinguishes compiled graphs."""
@@ -388,10 +388,10 @@ class OnnxModel:
             tuple(sorted((name, bytes(array.data)) for name, array in deciding.items())),
         )
 
-    async def _entry(self, key: Any, imported: Imported) -> _Compiled:
-        """Compile a graph with its weights as constants, and keep it under a key.
+    async def _compile_entry(self, key: Any, imported: Imported) -> _Compiled:
+        """Compile a graph, and keep it under a key.
 
-        Devices compute faster with constants, which they can lay out as they need.
+        Its weights are constants, which devices lay out as they need, unless they are too large.
         """
         self.params |= imported.parameters
         backend = self.backend
@@ -441,12 +441,12 @@ class OnnxModel:
                 self.backend.claim("parameters", self._weights[name])
 
 
-def _decides(array: HostArray) -> bool:
-    """Return whether an input can be part of a graph because its values decide shapes.
+def _can_embed(array: HostArray) -> bool:
+    """Return whether an input is small enough to be a constant of a graph, and decide shapes there.
 
     Other values that shapes depend on are computed first, and the rest of the model afterwards.
     """
-    return count(array.shape) <= (MAX_SHAPE_SIZE if is_float(array.dtype) else MOST_KNOWN)
+    return count(array.shape) <= (MAX_SHAPE_SIZE if is_float(array.dtype) else MAX_EMBEDDED_SIZE)
 
 
 def _dtype(value: ValueInfo) -> DataType | None:

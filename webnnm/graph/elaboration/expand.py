@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from webnnm import ops
 from webnnm.core.errors import ModelError, Span, raise_first, suggestion
-from webnnm.graph.elaboration.expansion_size import MAX_LAYERS, refuse_bombs, too_large
+from webnnm.graph.elaboration.expansion_size import MAX_LAYERS, check_expansion_size, too_large
 from webnnm.graph.elaboration.outline import Block, Outline, operator_or_block
 from webnnm.graph.elaboration.scope import (
     Bound,
@@ -41,17 +41,21 @@ MAX_ERRORS = 20
 """From this number of errors on, the rest of a text is not looked at."""
 
 ENDING = ("NNM207",)
-"""Errors after which a text is not expanded further: blocks that contain themselves."""
+"""Errors after which a text is not expanded further: blocks that contain themselves, or are nested
+too deep."""
 
 COMMON = ("shape", "shapes", "repeat", "name", "node", "dataType", "lrm", "init", "trainable")
 """Options that every layer understands."""
-_TO_LAST = ("shape", "dataType")
-_TO_ALL = ("lrm", "init", "trainable")
-_OF_CALL = ("name", "node", "repeat", "shapes")
+_FOR_LAST_LAYER = ("shape", "dataType")
+_FOR_ALL_LAYERS = ("lrm", "init", "trainable")
+_FOR_THE_CALL = ("name", "node", "repeat", "shapes")
+"""Options of a call, by what they apply to: layers of the block, or the call itself."""
 
 
 class Expander:
-    """Expands the root blocks of an outline in order; `sourced` are the blocks that are files."""
+    """Expands the root blocks of an outline in order; `sourced` are the blocks whose
+    layers come from a file.
+    """
 
     def __init__(self, outline: Outline, sourced: Mapping[str, SourcedBlock]) -> None:
         self.outline = outline
@@ -64,7 +68,7 @@ class Expander:
         self.used: set[str] = set()
         self.calls = 0
         self._errors: list[ModelError] = []
-        self._max_layers = refuse_bombs(outline, sourced)
+        self._max_layers = check_expansion_size(outline, sourced)
         self._call_options = {option.name for call in outline.calls() for option in call.options}
         self._words = {
             name: placeholder_words(block, outline.parameters)
@@ -218,7 +222,9 @@ class Expander:
         repeat = options.pop("repeat")
         count = repeat.value.value if isinstance(repeat.value, Number) else 0
         if not isinstance(count, int) or not 1 <= count <= MAX_LAYERS:
-            raise self.fail("NNM303", "repeat= takes an integer from 1", repeat.span, scope)
+            raise self.fail(
+                "NNM303", f"repeat= takes an integer from 1 to {MAX_LAYERS:,}", repeat.span, scope
+            )
         return [dict(options) for _ in range(count)]
 
     def _single(
@@ -260,7 +266,7 @@ class Expander:
         return Source(vertex)
 
     def _check_size(self, layer: Layer) -> None:
-        """Raise an error if bound options make the text too large, as `refuse_bombs` cannot see."""
+        """Raise an error if bound options, which cannot be foreseen, make the text too large."""
         if len(self.layers) + self.calls >= self._max_layers:
             self._errors.clear()
             raise too_large(
@@ -313,7 +319,7 @@ class Expander:
             and (new_name in self.outline.constants or new_name in self.outline.parameters)
         )
         if exists or new_name in self.outline.blocks:
-            what = "is a block" if new_name in self.outline.blocks else "already names a layer"
+            what = "is a block" if new_name in self.outline.blocks else "is used already"
             raise self.fail("NNM206", f'"{new_name}" {what}', name.span, scope)
         scope.names[new_name] = target
         return scope.prefix + new_name
@@ -339,7 +345,12 @@ class Expander:
                     block_name,
                 )
             )
-            raise self.outline.error("NNM207", chain, layer.span, "a block cannot contain itself")
+            hint = (
+                "a block cannot contain itself"
+                if block_name in scope.chain
+                else f"blocks can be nested {MAX_DEPTH} deep"
+            )
+            raise self.outline.error("NNM207", chain, layer.span, hint)
         previous = self._resolve_entering_value(layer, block_name, scope, previous)
         self.used.add(block_name)
         self._check_size(layer)
@@ -383,20 +394,20 @@ class Expander:
     def _distribute_options(
         self, block: Block, options: dict[str, Option], scope: Scope
     ) -> dict[int, dict[str, Option]]:
-        """Return the options of a call that go to single layers of the block (rules 3, 4 and 6)."""
+        """Return the options of a call by the index of the layer of the block that gets them."""
         layers = block.layers.layers if block.layers else ()
         extra: dict[int, dict[str, Option]] = {index: {} for index in range(len(layers))}
         for option in options.values():
             tied = replace(option, value=tie_to_scope(option.value, scope))
             if option.name in self._words[block.name]:
                 continue
-            if option.name in _TO_LAST:
+            if option.name in _FOR_LAST_LAYER:
                 extra[len(layers) - 1][option.name] = tied
-            elif option.name in _TO_ALL:
+            elif option.name in _FOR_ALL_LAYERS:
                 for index, layer in enumerate(layers):
                     if layer.option(option.name) is None:
                         extra[index][option.name] = tied
-            elif option.name not in _OF_CALL:
+            elif option.name not in _FOR_THE_CALL:
                 takers = [i for i, layer in enumerate(layers) if _defines(layer, option.name)]
                 if len(takers) > 1:
                     raise self.fail(

@@ -14,7 +14,7 @@ MAX_REPEATED = 5_000
 largest language models have 2,000 layers."""
 
 
-def refuse_bombs(outline: Outline, sourced: Collection[str]) -> int:
+def check_expansion_size(outline: Outline, sourced: Collection[str]) -> int:
     """Return how many layers and calls the expansion of a document may have.
 
     Raises `ModelError` NNM303 if what is written already stands for more.

@@ -31,7 +31,7 @@ MAX_LENGTHS = 4
 Key = tuple[int, tuple[tuple[str, int], ...], frozenset[str]]
 """Batch size, lengths of sequences, and the sequences whose rows are padded."""
 NO_LENGTHS: Mapping[str, int] = {}
-Found = dict[str, HostArray | list[HostArray]]
+Outputs = dict[str, HostArray | list[HostArray]]
 """Outputs by name, lists if their rows differ in length."""
 
 
@@ -109,7 +109,7 @@ class Predictor:
 
     async def _compute(
         self, rows: _Rows, batch_size: int | None
-    ) -> tuple[Found, Mapping[str, int]]:
+    ) -> tuple[Outputs, Mapping[str, int]]:
         """Return the outputs, and the sequence lengths that they were computed with."""
         total, size = rows.count, self._size(rows.count, batch_size)
         lengths, masked = self._lengths(rows, size)
@@ -121,7 +121,7 @@ class Predictor:
             padded = await context.compute(arrays)
         else:
             padded = await _in_batches(context, arrays, total)
-        outputs: Found = {}
+        outputs: Outputs = {}
         for output in self._network.outputs:
             outputs[output.name] = values = padded[output.name]
             if LENGTH + output.name in padded:
@@ -130,7 +130,11 @@ class Predictor:
         return outputs, lengths
 
     def _size(self, rows: int, batch_size: int | None) -> int:
-        """Return the batch size for so many rows: that of the smallest graph that fits."""
+        """Return the batch size for so many rows.
+
+        It is their number if a graph of that size is compiled, else the next of a few sizes, but at
+        most that of a batch.
+        """
         limit = batch_size or PREDICTION_BATCH
         for key, context in self._contexts.items():
             if key[0] == rows and context.compiled and rows <= (batch_size or rows):
@@ -138,7 +142,7 @@ class Predictor:
         return next((size for size in BUCKETS if rows <= size < limit), limit)
 
     def _lengths(self, rows: _Rows, size: int) -> tuple[dict[str, int], frozenset[str]]:
-        """Return the sequence lengths for these rows, and the sequences that are padded."""
+        """Return the sequence lengths for these rows, and the sequences that need masks."""
         if not rows.lengths:
             return {}, frozenset()
         longest = {
@@ -262,7 +266,7 @@ class _Reading:
             rows.add(entrance.vertex, entry)
         return rows
 
-    def answers(self, outputs: Found, lengths: Mapping[str, int]) -> dict[str, Any]:
+    def answers(self, outputs: Outputs, lengths: Mapping[str, int]) -> dict[str, Any]:
         """Return the predictions of the outputs; `lengths` are any that the sequences may have."""
         return {name: self.answer(name, values, lengths) for name, values in outputs.items()}
 
