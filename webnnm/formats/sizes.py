@@ -129,7 +129,7 @@ def express_size(size: Size, known: Iterable[Size]) -> tuple[tuple[Size, ...], i
     return expression
 
 
-def learn(value: V, symbols: dict[Size, tuple[V, int]]) -> None:
+def record_sizes(value: V, symbols: dict[Size, tuple[V, int]]) -> None:
     """Note in `symbols` where to read sizes of a value that do not follow from known ones."""
     for axis, size in enumerate(value.shape):
         if isinstance(size, Size) and formula(size, symbols) is None:

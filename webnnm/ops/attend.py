@@ -1,4 +1,4 @@
-"""Attention: tokens take from other tokens what fits their queries (spec C.9)."""
+"""Attention: means of values, weighted by how well keys match a query (spec C.9)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from webnnm.ops.positions import BASE
 from webnnm.ops.rotary import Turns, require_pairs
 
 PROJECTED = ("q", "k", "v")
-NUMBERS = ("segments", "positions")
+TOKEN_NUMBERS = ("segments", "positions")
 """Operands with one number per token."""
 GRID = ("relativeHeight", "relativeWidth")
-"""Tables of distances between cells of a grid: both are given, or neither."""
+"""Tables of embeddings by relative position in a grid: both are given, or neither."""
 
 
 def _check_rope(value: Any, *_: TensorType) -> Turns | None:
@@ -42,7 +42,7 @@ def _check_rope(value: Any, *_: TensorType) -> Turns | None:
     return checks.positive(value)
 
 
-def _check_optional(value: Any, *_: TensorType) -> int | None:
+def _check_optional_count(value: Any, *_: TensorType) -> int | None:
     return None if value is None else checks.integer(1)(value)
 
 
@@ -67,20 +67,21 @@ def _read_biased(value: Value) -> tuple[str, ...]:
     return (*PROJECTED, "o") if values.boolean(value) else ()
 
 
-def _read_share(value: Value) -> float:
+def _read_dropout_rate(value: Value) -> float:
     share = values.number(value)
     if not 0 <= share < 1:
         raise ValueError(f"{share} must be at least 0 and less than 1")
     return share
 
 
-# The notation: operands that are parameters project; all others are already projected.
+# In the notation, an operand that is a parameter is a projection matrix; any other is a tensor that
+# is projected already.
 
 
 def _implicit(options: Mapping[str, Any], names: Mapping[str, str]) -> Sequence[TensorSlot]:
     """Return a bias for each projection that has one."""
     return [
-        # The activation that follows the layer follows the last projection.
+        # The activation after the layer follows the output projection: only its bias depends on it.
         TensorSlot(
             name=f"{slot}_bias",
             word=f"{names[slot]}_b",
@@ -94,10 +95,10 @@ def _implicit(options: Mapping[str, Any], names: Mapping[str, str]) -> Sequence[
 def _sources(layer: Any) -> list[Any]:
     """Return the sources of queries, keys and values: operands, or what they are projected from."""
     source, *operands = layer.operands
-    onto = layer.tensors.get("to", source)
+    context = layer.tensors.get("to", source)
     return [
         base if slot in layer.parameters else operand
-        for slot, operand, base in zip(PROJECTED, operands, (source, onto, onto), strict=True)
+        for slot, operand, base in zip(PROJECTED, operands, (source, context, context), strict=True)
     ]
 
 
@@ -108,40 +109,45 @@ def _shape(layer: ShapeView) -> None:
         return
     for source in sources:
         require_tokens(layer, source)
-    queries, keys, others = sources
-    if keys.sequence != others.sequence:
-        layer.fail("NNM411", f'keys along "{keys.sequence}", values along "{others.sequence}"')
+    queries, keys, value_tokens = sources
+    if keys.sequence != value_tokens.sequence:
+        message = f'keys along "{keys.sequence}", values along "{value_tokens.sequence}"'
+        layer.fail("NNM411", message)
     _check_mask(layer, queries, keys)
-    _check_numbers(layer, queries, keys)
-    _learn_distances(layer)
+    _check_token_numbers(layer, queries, keys)
+    _infer_distances(layer)
     widths = _widths(layer, queries)
     if widths is None:
         return
     _check_grid(layer, queries, widths[0] // layer.options["heads"])
     for slot, source, width in zip(PROJECTED, sources, widths, strict=True):
-        _project(layer, slot, source, width)
+        _infer_projection(layer, slot, source, width)
     width, names = widths[0], [None]
     if "o" in layer.tensors:
-        width = _learn_output(layer, width)
+        width = _infer_output(layer, width)
         names = list(layer.tensors["o"].names[-1:])
     assert queries.dims is not None
     dims = [*queries.dims[:-1], width]
     try:
-        layer.result.learn(dims)
+        layer.result.unify(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
-    layer.result.learn_names([*queries.names[:-1], names[0] or "features"])
-    layer.result.learn_sequence(queries.sequence)
+    layer.result.set_names([*queries.names[:-1], names[0] or "features"])
+    layer.result.set_sequence(queries.sequence)
 
 
-def _learn_distances(layer: ShapeView) -> None:
+def _infer_distances(layer: ShapeView) -> None:
     """Infer that a table of distances has one column per head."""
     table, heads = layer.tensors.get("relativeBias"), layer.options["heads"]
     if table is not None:
         try:
-            table.learn([None, heads])
+            table.unify([None, heads])
         except Conflict:
-            layer.fail("NNM404", f"table {table}, {heads} heads", at="relativeBias")
+            layer.fail(
+                "NNM404",
+                f"the table {table} needs a column for each of {heads} heads",
+                at="relativeBias",
+            )
 
 
 def _check_grid(layer: ShapeView, queries: Features, size: int) -> None:
@@ -156,22 +162,24 @@ def _check_grid(layer: ShapeView, queries: Features, size: int) -> None:
         layer.fail("NNM304", message)
     for name, table in zip(GRID, tables, strict=True):
         try:
-            table.learn([None, size])
+            table.unify([None, size])
         except Conflict:
-            layer.fail("NNM404", f"table {table}, heads of size {size}", at=name)
-    rows, (down, across) = queries.dims[-2], (table.dims or [None] for table in tables)
-    if rows is not None and down[0] is not None and across[0] is not None:
-        grid_sizes((down[0], size), (across[0], size), rows, size)
+            layer.fail(
+                "NNM404", f"the table {table} needs {size} columns, the size of a head", at=name
+            )
+    tokens, (height, width) = queries.dims[-2], (table.dims or [None] for table in tables)
+    if tokens is not None and height[0] is not None and width[0] is not None:
+        grid_sizes((height[0], size), (width[0], size), tokens, size)
 
 
 def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
     """Return the number of features of queries, keys and values over all heads."""
     heads: int = layer.options["heads"]
-    shared: int = layer.options["kv_heads"] or heads
-    if heads % shared:
+    kv_heads: int = layer.options["kv_heads"] or heads
+    if heads % kv_heads:
         layer.fail(
             "NNM406",
-            f"{heads} heads are not a multiple of {shared} key and value heads",
+            f"{heads} heads are not a multiple of {kv_heads} key and value heads",
             at="kv_heads",
         )
     size: int | None = layer.options["head_size"]
@@ -182,25 +190,27 @@ def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
         if width is None:
             return None
         if width % heads:
-            layer.fail("NNM406", f"{width} features, {heads} heads", at="heads")
+            layer.fail(
+                "NNM406", f"{width} features cannot be divided among {heads} heads", at="heads"
+            )
         size = width // heads
     if layer.options["rope"] is not None:
         require_pairs(size, layer.options["rope"])
-    return heads * size, shared * size, shared * size
+    return heads * size, kv_heads * size, kv_heads * size
 
 
-def _project(layer: ShapeView, slot: str, source: Features, width: int) -> None:
+def _infer_projection(layer: ShapeView, slot: str, source: Features, width: int) -> None:
     """Infer a projection and its source, or a projected operand, from each other."""
     assert source.dims is not None
     last = len(source.dims) - 1
     try:
         if slot in layer.parameters:
             weight = layer.operands[1 + PROJECTED.index(slot)]
-            weight.learn([source.dims[last], width])
-            source.learn_size(last, (weight.dims or [None])[0])
-            _learn_bias(layer, slot, width)
+            weight.unify([source.dims[last], width])
+            source.unify_size(last, (weight.dims or [None])[0])
+            _infer_bias(layer, slot, width)
         else:
-            source.learn_size(last, width)
+            source.unify_size(last, width)
     except Conflict:
         projection = layer.operands[1 + PROJECTED.index(slot)]
         message = (
@@ -209,23 +219,23 @@ def _project(layer: ShapeView, slot: str, source: Features, width: int) -> None:
         layer.fail("NNM404", message, at=slot)
 
 
-def _learn_output(layer: ShapeView, width: int) -> int | None:
+def _infer_output(layer: ShapeView, width: int) -> int | None:
     """Infer the shape of the output projection; return the number of features it yields."""
     weight, result, source = layer.tensors["o"], layer.result, layer.input
     declared = (weight.dims or [None])[-1] or (result.dims or [None])[-1]
     out = declared or (source.dims or [None])[-1]
     try:
-        weight.learn([width, out])
+        weight.unify([width, out])
     except Conflict:
         layer.fail("NNM404", f"{width} features in all heads, but o is {weight}", at="o")
-    _learn_bias(layer, "o", out)
+    _infer_bias(layer, "o", out)
     return out
 
 
-def _learn_bias(layer: ShapeView, slot: str, width: int | None) -> None:
+def _infer_bias(layer: ShapeView, slot: str, width: int | None) -> None:
     bias = layer.tensors.get(f"{slot}_bias")
     if bias is not None:
-        bias.learn([width])
+        bias.unify([width])
 
 
 def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
@@ -242,9 +252,9 @@ def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
         layer.fail("NNM411", f'mask along "{mask.sequence}", tokens along "{expected}"', at="mask")
 
 
-def _check_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
+def _check_token_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
     """Raise NNM304, NNM405 or NNM411 for numbers that do not match the tokens."""
-    for name in NUMBERS:
+    for name in TOKEN_NUMBERS:
         numbers = layer.tensors.get(name)
         if numbers is None:
             continue
@@ -268,7 +278,7 @@ def _check_numbers(layer: ShapeView, queries: Features, keys: Features) -> None:
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    queries, keys, others = (
+    queries, keys, value_tokens = (
         _apply_projection(b, layer, slot, source)
         for slot, source in zip(PROJECTED, _sources(layer), strict=True)
     )
@@ -280,30 +290,34 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         layer.fail(
             "NNM304", "there is no distance between tokens of two sequences", at="relativeBias"
         )
-    down, across = (layer.tensors.get(name) for name in GRID)
-    limit = None
+    height_table, width_table = (layer.tensors.get(name) for name in GRID)
+    mask_scores = None
     if keys.mask is not None or (causal and queries.mask is not None):
-        # In rows of other lengths, the last query and the last key are at other positions.
-        shifted: bool = causal and keys.mask != queries.mask
+        # Where rows differ in length, the last query and the last key are at different positions.
+        needs_alignment: bool = causal and keys.mask != queries.mask
         for option in ("rope", "window"):
-            if shifted and (rope if option == "rope" else layer.options[option]) is not None:
+            if (
+                needs_alignment
+                and (rope if option == "rope" else layer.options[option]) is not None
+            ):
                 message = (
                     f"{option} needs causal queries that are padded in the same way as their keys"
                 )
                 layer.fail("NNM411", message, at=option, hint="give all rows equal lengths")
-        limit = partial(_mask_scores, b, keys, queries, shifted)
-        causal = causal and not shifted
+        mask_scores = partial(_mask_scores, b, keys, queries, needs_alignment)
+        causal = causal and not needs_alignment
     cache = token_cache(b, keys)
     kept = token_cache(b, queries) if cache is None else None
     if cache is not None and queries.sequence != keys.sequence:
         layer.fail(
-            "NNM411", f'"{queries.sequence}" attends to "{keys.sequence}", which still grows'
+            "NNM411",
+            f'"{queries.sequence}" attends to "{keys.sequence}", which is generated token by token',
         )
     mask = layer.tensors.get("mask")
-    numbers = {} if cache is not None else _numbers(b, layer, queries)  # a cache has its own
+    numbers = {} if cache is not None else _token_numbers(b, layer, queries)  # a cache has its own
     if cache is not None and mask is not None and mask.sequence == keys.sequence and not mask.rank:
-        mask = None  # of keys: all that a cache has count
-    if cache is not None and (not causal or mask is not None or limit is not None):
+        mask = None  # a cache holds only keys that count
+    if cache is not None and (not causal or mask is not None or mask_scores is not None):
         message = "only causal attention without a mask can continue a text token by token"
         layer.fail("NNM411", message, at="mask", hint="write causal=true")
     if kept is not None and causal:
@@ -313,7 +327,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         b,
         queries.tensor,
         keys.tensor,
-        others.tensor,
+        value_tokens.tensor,
         None if mask is None else _mask(b, mask, queries),
         heads=layer.options["heads"],
         kv_heads=layer.options["kv_heads"],
@@ -323,10 +337,14 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         scale=layer.options["scale"],
         relative=None if table is None else table.tensor,
         max_distance=layer.options["max_distance"],
-        grid=None if down is None or across is None else (down.tensor, across.tensor),
+        grid=(
+            None
+            if height_table is None or width_table is None
+            else (height_table.tensor, width_table.tensor)
+        ),
         **numbers,
         drop=partial(_drop_weights, b, layer),
-        limit=limit,
+        limit=mask_scores,
         cache=cache,
         kept=kept,
     )
@@ -334,26 +352,28 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         result = _affine(b, layer, "o", result, layer.tensors["o"])
     result = queries.with_tensor(result).canonical()
     if queries.mask is None and keys.mask is not None and keys.sequence == queries.sequence:
-        # Queries without padding must not take over that of keys whose sequence has the same name.
+        # Unpadded queries must not inherit the padding of keys along the same sequence.
         mask = all_valid(b, keys.mask.shape[0], result.size("sequence"))
         return replace(result, mask=mask)
     return result
 
 
 def _mask_scores(
-    b: Builder, keys: LayoutTensor, queries: LayoutTensor, shifted: bool, scores: Tensor
+    b: Builder, keys: LayoutTensor, queries: LayoutTensor, needs_alignment: bool, scores: Tensor
 ) -> Any:
-    """Hide padded keys from queries, and if `shifted`, later keys in rows of any length.
+    """Hide padded keys from queries, and if `needs_alignment`, later keys in rows of any length.
 
-    A query is as far before the last valid query as the last key that it may see is before the
-    last valid key.
+    Rows are aligned at their last valid token: query i sees key j if j − i is at most the number of
+    valid keys less the number of valid queries.
     """
     batch, (length, tokens) = scores.shape[0], scores.shape[-2:]
     middle = (1,) * (scores.rank - 3)
-    if shifted:
+    if needs_alignment:
         ahead = b.constant([j - i for i in range(length) for j in range(tokens)], "float32")
-        amounts = [_valid(b, value) for value in (keys, queries)]
-        padding_difference = b.reshape(amounts[0] - amounts[1], new_shape=(batch, *middle, 1, 1))
+        valid_counts = [_count_valid(b, value) for value in (keys, queries)]
+        padding_difference = b.reshape(
+            valid_counts[0] - valid_counts[1], new_shape=(batch, *middle, 1, 1)
+        )
         later = b.greater(b.reshape(ahead, new_shape=(length, tokens)), padding_difference)
         scores = scores + b.cast(later, type="float32") * MASKED["float32"]
     if keys.mask is None:
@@ -362,7 +382,7 @@ def _mask_scores(
     return b.where(seen, scores, b.constant(extremes("float32")[0], "float32"))
 
 
-def _valid(b: Builder, value: LayoutTensor) -> Any:
+def _count_valid(b: Builder, value: LayoutTensor) -> Any:
     """Return the number of valid tokens in each row."""
     if value.mask is not None:
         return lengths(b, value.mask)
@@ -399,10 +419,10 @@ def _mask(b: Builder, value: LayoutTensor, queries: LayoutTensor) -> Any:
     return b.reshape(value.tensor, new_shape=(batch, *(1,) * between, *inner))
 
 
-def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, Any]:
+def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, Any]:
     """Return the numbers per token, in shapes that broadcast to `[batch, …, tokens]`."""
     numbers: dict[str, Any] = {}
-    for name in NUMBERS:
+    for name in TOKEN_NUMBERS:
         if name in layer.tensors:
             value = layer.tensors[name].canonical().tensor
             *batch, tokens = value.shape
@@ -417,14 +437,14 @@ def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, A
     types={"mask": "any", "segments": "integer", "positions": "integer"},
     ranks={
         **dict.fromkeys(PROJECTED, (2, None)),
-        **dict.fromkeys(("mask", *NUMBERS), (1, None)),
+        **dict.fromkeys(("mask", *TOKEN_NUMBERS), (1, None)),
         **dict.fromkeys(("relative_bias", "relative_height", "relative_width"), (2, 2)),
     },
     checks={"heads": checks.integer(1)},
     options={
-        "kv_heads": Option(None, _check_optional),
+        "kv_heads": Option(None, _check_optional_count),
         "rope": Option(False, _check_rope),
-        "window": Option(None, _check_optional),
+        "window": Option(None, _check_optional_count),
         "scale": Option(None, _check_scale),
         "max_distance": Option(MAX_DISTANCE, checks.integer(1)),
     },
@@ -441,7 +461,7 @@ def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, A
             ),
             *(
                 TensorSlot(name=name, option=True, optional=True, promotes=False)
-                for name in NUMBERS
+                for name in TOKEN_NUMBERS
             ),
         ),
         options={
@@ -451,7 +471,7 @@ def _numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[str, A
             "window": ValueOption(read=values.integer(1)),
             "scale": ValueOption(read=values.positive),
             "max_distance": ValueOption(read=values.integer(1), default=MAX_DISTANCE),
-            "dropout": ValueOption(read=_read_share, default=0.0),
+            "dropout": ValueOption(read=_read_dropout_rate, default=0.0),
             "bias": ValueOption(read=_read_biased, default=(), words=values.BOOLEANS),
         },
         implicit=_implicit,

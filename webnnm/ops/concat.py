@@ -60,19 +60,19 @@ def _shape(layer: ShapeView) -> None:
     if axis != "sequence" and len({x.sequence for x in ranked if x.sequence}) > 1:
         layer.fail("NNM411", " and ".join(f'"{x.sequence}"' for x in ranked))
     try:
-        result.learn([None] * rank)
+        result.unify([None] * rank)
         for k in range(rank):
             if k == axis:
                 _join(layer, k)
             else:
                 for x in ranked:
-                    result.learn_size(k, x.dims[k] if x.dims else None)
+                    result.unify_size(k, x.dims[k] if x.dims else None)
                 for x in ranked:
-                    x.learn_size(k, (result.dims or [])[k])
+                    x.unify_size(k, (result.dims or [])[k])
     except Conflict:
         layer.fail("NNM410", " and ".join(str(x) for x in ranked))
-    result.learn_names(source.names)
-    result.learn_sequence(next((x.sequence for x in ranked if x.sequence), None))
+    result.set_names(source.names)
+    result.set_sequence(next((x.sequence for x in ranked if x.sequence), None))
 
 
 def _join(layer: ShapeView, axis: int) -> None:
@@ -83,9 +83,9 @@ def _join(layer: ShapeView, axis: int) -> None:
     if len(sizes) == len(parts):
         if total is not None and total != sum(sizes):
             layer.fail("NNM402", f"declared {total}, inferred {sum(sizes)}", at="shape")
-        layer.result.learn_size(axis, sum(sizes))
+        layer.result.unify_size(axis, sum(sizes))
     elif total is not None and len(sizes) == len(parts) - 1:
-        layer.operands[parts.index(None)].learn_size(axis, total - sum(sizes))
+        layer.operands[parts.index(None)].unify_size(axis, total - sum(sizes))
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:

@@ -10,7 +10,7 @@ from webnnm.core.shapes import Shape, count, show
 from webnnm.notation.syntax import Items, Value
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.along import slice_axis
-from webnnm.ops.declare.conv_layer import SLOTS, learn_bias, learn_channels, learn_kernel
+from webnnm.ops.declare.conv_layer import SLOTS, infer_bias, infer_channels, infer_kernel
 from webnnm.ops.declare.convolution import slide
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
@@ -97,7 +97,7 @@ def _roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple
 def _shape(layer: ShapeView) -> None:
     source, kernel, options = layer.input, layer.operands[1], layer.options
     if kernel.undeclared and kernel.dims is None:
-        kernel.learn([None] * 3)
+        kernel.unify([None] * 3)
     if source.dims is None or kernel.dims is None:
         return
     if len(kernel.dims) != 3:
@@ -107,31 +107,31 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM411", f"{source} has no sequence", hint="write sequence= on the input")
     result = layer.result.dims
     outer = result[channels] if result and len(result) > channels else None
-    learn_channels(layer, kernel, "oil", source.dims[channels], outer, shared="i")
-    learn_kernel(layer, kernel, 2, options["kernel"])
+    infer_channels(layer, kernel, "oil", source.dims[channels], outer, shared="i")
+    infer_kernel(layer, kernel, 2, options["kernel"])
     dims = list(source.dims)
     names = list[str | None](source.names)
     dims[channels], names[channels] = kernel.dims[0], "channels"
     if isinstance(length, int):
         names[length] = "length"
-        _learn_length(layer, length, dims)
+        _infer_length(layer, length, dims)
     try:
-        layer.result.learn(dims)
+        layer.result.unify(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
-    layer.result.learn_names(names)
-    layer.result.learn_sequence(source.sequence)
-    learn_bias(layer, dims[channels])
+    layer.result.set_names(names)
+    layer.result.set_sequence(source.sequence)
+    infer_bias(layer, dims[channels])
 
 
-def _learn_length(layer: ShapeView, axis: int, dims: list[int | None]) -> None:
+def _infer_length(layer: ShapeView, axis: int, dims: list[int | None]) -> None:
     """Put the length of the result into `dims`, or infer the kernel from it."""
     kernel, options, size = layer.operands[1], layer.options, dims[axis]
     assert kernel.dims is not None
     out = (layer.result.dims or [None] * 2)[axis]
     explicit = not isinstance(options["padding"], str)
     if explicit and size and out and (options["strides"], options["dilations"]) == (1, 1):
-        learn_kernel(layer, kernel, 2, size + sum(options["padding"]) - out + 1)
+        infer_kernel(layer, kernel, 2, size + sum(options["padding"]) - out + 1)
     length = kernel.dims[2]
     dims[axis] = _count(options, size, length) if size and length else None
 

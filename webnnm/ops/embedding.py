@@ -17,11 +17,11 @@ SIZE = {"size": ValueOption(read=values.integer(1))}
 """The option of tables: the number of rows of a new one."""
 
 
-def learn_table(layer: ShapeView, table: Any, columns: int | None) -> None:
+def infer_table(layer: ShapeView, table: Any, columns: int | None) -> None:
     """Infer a table `[size, columns]` from the option `size` and the input."""
     size: int | None = layer.options["size"]
     try:
-        table.learn([size, columns])
+        table.unify([size, columns])
     except Conflict:
         expected = f"{size or 'any number of'} rows of {columns or 'any number of'} features"
         layer.fail("NNM404", f"table {table}, expected {expected}", at="size")
@@ -30,18 +30,18 @@ def learn_table(layer: ShapeView, table: Any, columns: int | None) -> None:
 def _shape(layer: ShapeView) -> None:
     source, table = layer.operands
     result = layer.result
-    learn_table(layer, table, result.dims[-1] if result.dims else None)
+    infer_table(layer, table, result.dims[-1] if result.dims else None)
     if source.dims is None:
-        source.learn(result.dims and result.dims[:-1])
+        source.unify(result.dims and result.dims[:-1])
         return
     assert table.dims is not None
     try:
-        result.learn([*source.dims, table.dims[-1]])
+        result.unify([*source.dims, table.dims[-1]])
     except Conflict:
         message = f"declared {result}, inferred {source} and {table.dims[-1] or '?'} features"
         layer.fail("NNM402", message, at="shape")
-    result.learn_names([*source.names, table.names[-1] or "features"])
-    result.learn_sequence(source.sequence)
+    result.set_names([*source.names, table.names[-1] or "features"])
+    result.set_sequence(source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

@@ -52,13 +52,13 @@ def _shape(layer: ShapeView) -> None:
         if own is not None and size is not None and own not in (1, size):
             layer.fail("NNM401", f"{source} does not expand to {show(dims)}")
     try:
-        result.learn(dims)
+        result.unify(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
     requested: values.Sizes = layer.options["new_shape"]
     own_names = [None if feature is None else source.names[feature] for feature in sources]
-    result.learn_names(requested.names or own_names)
-    result.learn_sequence(source.sequence)
+    result.set_names(requested.names or own_names)
+    result.set_sequence(source.sequence)
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:

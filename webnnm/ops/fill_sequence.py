@@ -37,7 +37,7 @@ def _shape(layer: ShapeView) -> None:
         if like.dims is not None and like.sequence is None:
             layer.fail("NNM411", "the value that like= names has no sequence", at="like")
         _learn(layer, [], ())
-        layer.result.learn_sequence(like.sequence)
+        layer.result.set_sequence(like.sequence)
     elif requested is not None:
         sizes = [size for size in requested.sizes if isinstance(size, int) and size >= 1]
         if len(sizes) < len(requested.sizes):
@@ -47,10 +47,10 @@ def _shape(layer: ShapeView) -> None:
 
 def _learn(layer: ShapeView, sizes: list[int], names: Any) -> None:
     try:
-        layer.result.learn(sizes)
+        layer.result.unify(sizes)
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {show(sizes)}", at="shape")
-    layer.result.learn_names(names)
+    layer.result.set_names(names)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

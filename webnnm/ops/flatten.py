@@ -6,7 +6,7 @@ from typing import Any
 
 from webnnm.core.shapes import count
 from webnnm.ops.declare import checks
-from webnnm.ops.declare.feature_rules import learn_result
+from webnnm.ops.declare.feature_rules import unify_result
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
@@ -28,7 +28,7 @@ def _decompose(b: Builder, x: Tensor, *, axis: int) -> Tensor:
 
 def _shape(layer: ShapeView) -> None:
     if layer.input.dims is not None:
-        learn_result(layer, [None], ["features"], layer.input.sequence)
+        unify_result(layer, [None], ["features"], layer.input.sequence)
         balance(layer)
 
 

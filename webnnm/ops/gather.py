@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.core.shapes import count
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.algebra import zeros_like
-from webnnm.ops.declare.feature_rules import axis_or_first, learn_result
+from webnnm.ops.declare.feature_rules import axis_or_first, unify_result
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.indices import (
     INDEX_TYPES,
@@ -102,7 +102,7 @@ def _shape(layer: ShapeView) -> None:
         sequence = _pick(layer, dims, names, sequence)
     else:
         layer.fail("NNM304", '"gather" needs data=, indices= or shape=')
-    learn_result(layer, dims, names, sequence)
+    unify_result(layer, dims, names, sequence)
 
 
 def _pick(layer: ShapeView, dims: list[Any], names: list[Any], sequence: str | None) -> str | None:

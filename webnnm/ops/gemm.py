@@ -82,7 +82,7 @@ def _shape(layer: ShapeView) -> None:
     c = layer.tensors.get("c")
     if c is not None and c.undeclared and layer.result.dims is not None:
         try:
-            c.learn(layer.result.dims)
+            c.unify(layer.result.dims)
         except Conflict:
             layer.fail("NNM401", f"{layer.result} and {c}", hint="c must have the result's shape")
 

@@ -9,7 +9,7 @@ from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOpti
 from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import Composite, Option, Slot, sample
 from webnnm.ops.declare.spatial import INPUT_LAYOUTS
-from webnnm.ops.declare.spatial_layer import LAYOUT, NAMES, learn_image, places, sizes_of
+from webnnm.ops.declare.spatial_layer import LAYOUT, NAMES, infer_image, places, sizes_of
 from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.pool2d import axes
 from webnnm.ops.reduce import layout_after_reduction
@@ -25,14 +25,14 @@ def _shape(layer: ShapeView) -> None:
     at = places(layer, layer.input, layer.options["layout"])
     channels = sizes_of(layer.input, at.source)["c"]
     if layer.options["keep_dimensions"]:
-        learn_image(layer, at, {"c": channels, "h": 1, "w": 1})
+        infer_image(layer, at, {"c": channels, "h": 1, "w": 1})
         return
     try:
-        layer.result.learn([channels])
+        layer.result.unify([channels])
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred [{channels}]", at="shape")
-    layer.result.learn_names([NAMES["c"]])
-    layer.result.learn_sequence(layer.input.sequence)
+    layer.result.set_names([NAMES["c"]])
+    layer.result.set_sequence(layer.input.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

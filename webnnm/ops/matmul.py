@@ -49,7 +49,7 @@ def product_shape(layer: ShapeView) -> None:
     swap_a = bool(layer.options["a_transpose"])
     swap_b = bool(layer.options["b_transpose"])
     if other.undeclared and other.dims is None:
-        other.learn([None, None])
+        other.unify([None, None])
     if source.dims is None or other.dims is None:
         return
     if len(other.dims) < 2 or (swap_a and len(source.dims) < 2) or not source.dims:
@@ -69,14 +69,14 @@ def product_shape(layer: ShapeView) -> None:
     dims[-1] = other.dims[columns]
     names[-1] = other.names[columns] or "features"
     try:
-        result.learn(dims)
+        result.unify(dims)
         assert result.dims is not None
-        other.learn_size(len(other.dims) + columns, result.dims[-1])
+        other.unify_size(len(other.dims) + columns, result.dims[-1])
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
     if not any(result.names):
-        result.learn_names(names)
-    result.learn_sequence(source.sequence or other.sequence)
+        result.set_names(names)
+    result.set_sequence(source.sequence or other.sequence)
 
 
 def _share(layer: ShapeView, inner: int, rows: int) -> None:
@@ -85,8 +85,8 @@ def _share(layer: ShapeView, inner: int, rows: int) -> None:
     assert source.dims is not None
     assert other.dims is not None
     try:
-        source.learn_size(len(source.dims) + inner, other.dims[rows])
-        other.learn_size(len(other.dims) + rows, source.dims[inner])
+        source.unify_size(len(source.dims) + inner, other.dims[rows])
+        other.unify_size(len(other.dims) + rows, source.dims[inner])
     except Conflict:
         layer.fail("NNM404", f"{source.dims[inner]} features, weights {other}")
 

@@ -8,7 +8,7 @@ from webnnm.core.dtypes import holds
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.along import pad_axis, slice_axis
 from webnnm.ops.declare.constants import constant_values
-from webnnm.ops.declare.feature_rules import learn_result, per_feature
+from webnnm.ops.declare.feature_rules import per_feature, unify_result
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Composite, Option, Slot, sample
@@ -169,7 +169,7 @@ def _shape(layer: ShapeView) -> None:
         dims.append(None if size is None else before + size + after)
         if size is not None:
             _check_mirror(size, max(before, after), layer.options["mode"], "a dimension")
-    learn_result(layer, dims, source.names, source.sequence)
+    unify_result(layer, dims, source.names, source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

@@ -18,7 +18,7 @@ from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
-from webnnm.ops.embedding import SIZE, learn_table
+from webnnm.ops.embedding import SIZE, infer_table
 
 BASE = 10000.0
 """Wavelengths range from 2π to nearly 2π times this."""
@@ -50,7 +50,7 @@ def _shape(layer: ShapeView) -> None:
 def _embedding_shape(layer: ShapeView) -> None:
     _shape(layer)
     source, table = layer.operands
-    learn_table(layer, table, source.dims[-1] if source.dims else None)
+    infer_table(layer, table, source.dims[-1] if source.dims else None)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

@@ -136,15 +136,15 @@ def infer_reduced_shape(layer: ShapeView, option: str = "axes") -> None:
     kept = [k for k in range(len(source.dims)) if keep or k not in axes]
     dims = [1 if k in axes else source.dims[k] for k in kept]
     try:
-        layer.result.learn(dims)
+        layer.result.unify(dims)
         for k, size in zip(kept, layer.result.dims or (), strict=True):
             if k not in axes:
-                source.learn_size(k, size)
+                source.unify_size(k, size)
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {dims}", at="shape")
-    layer.result.learn_names([source.names[k] for k in kept])
+    layer.result.set_names([source.names[k] for k in kept])
     drops_sequence = "sequence" in axes and not keep
-    layer.result.learn_sequence(None if drops_sequence else source.sequence)
+    layer.result.set_sequence(None if drops_sequence else source.sequence)
 
 
 def _build(builder: Builder, layer: BuildView, neutral: str = "zero") -> LayoutTensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.feature_rules import learn_result
+from webnnm.ops.declare.feature_rules import unify_result
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
@@ -26,8 +26,8 @@ def _shape(layer: ShapeView) -> None:
         layer.fail("NNM411", "the value that like= names has no sequence", at="like")
     if source.dims is not None:
         sequence = "sequence" if like is None else like.sequence
-        learn_result(layer, source.dims, source.names, sequence)
-        source.learn(layer.result.dims)
+        unify_result(layer, source.dims, source.names, sequence)
+        source.unify(layer.result.dims)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

@@ -57,11 +57,11 @@ def _shape(layer: ShapeView) -> None:
     requested = target_sizes(layer, "new_shape")
     dims: list[int | None] = [None if size == -1 else size for size in requested]
     try:
-        result.learn(dims)
+        result.unify(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
-    result.learn_names(layer.options["new_shape"].names or (None,) * len(dims))
-    result.learn_sequence(source.sequence)
+    result.set_names(layer.options["new_shape"].names or (None,) * len(dims))
+    result.set_sequence(source.sequence)
     balance(layer)
 
 
@@ -78,7 +78,7 @@ def balance(layer: ShapeView) -> None:
         if (len(missing) == 1 and total % rest) or (not missing and total != rest):
             layer.fail("NNM407", f"{total} elements into {show(incomplete)}")
         if len(missing) == 1:
-            features.learn_size(missing[0], total // rest)
+            features.unify_size(missing[0], total // rest)
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:

@@ -40,7 +40,7 @@ def _shape(layer: ShapeView) -> None:
     if source.dims[:-1] != other.dims[:-1]:
         layer.fail("NNM401", f"{source} and {other} differ in more than the last size")
     try:
-        projection.learn([other.dims[-1], source.dims[-1]])
+        projection.unify([other.dims[-1], source.dims[-1]])
     except Conflict:
         layer.fail("NNM404", f"{other} to {source}, projection {projection}")
     same_shape(layer)

@@ -7,7 +7,7 @@ from typing import Any
 from webnnm.core.shapes import MAX_DIMENSION
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.along import pad_axis, slice_axis
-from webnnm.ops.declare.feature_rules import learn_result, per_feature
+from webnnm.ops.declare.feature_rules import per_feature, unify_result
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, AnyOperator, Operator, Option, Slot, sample
@@ -95,7 +95,7 @@ def _shape(layer: ShapeView) -> None:
         return
     box = _box(layer, source.dims, source.names)
     dims = [None if size is None else -(-size // stride) for _, size, stride in box]
-    learn_result(layer, dims, source.names, source.sequence)
+    unify_result(layer, dims, source.names, source.sequence)
 
 
 def _build(builder: Builder, layer: BuildView) -> LayoutTensor:

@@ -91,13 +91,13 @@ def _shape(layer: ShapeView) -> None:
     axis = axis_or_first(layer)
     try:
         for result in layer.results:
-            result.learn([None] * len(source.dims))
+            result.unify([None] * len(source.dims))
             for k, size in enumerate(source.dims):
                 if k != axis:
-                    result.learn_size(k, size)
-                    source.learn_size(k, (result.dims or [])[k])
-            result.learn_names(source.names)
-            result.learn_sequence(source.sequence)
+                    result.unify_size(k, size)
+                    source.unify_size(k, (result.dims or [])[k])
+            result.set_names(source.names)
+            result.set_sequence(source.sequence)
         if isinstance(axis, int):
             _share(layer, axis, splits)
     except Conflict:
@@ -114,7 +114,7 @@ def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
         if isinstance(parts, int):  # parts of the same size: one determines all
             size_of_part = next((r.dims[axis] for r in results if r.dims and r.dims[axis]), None)
             parts = () if size_of_part is None else (size_of_part,) * parts
-        source.learn_size(axis, sum(parts) or None)
+        source.unify_size(axis, sum(parts) or None)
     total = source.dims[axis]
     if total is not None:
         try:
@@ -122,7 +122,7 @@ def _share(layer: ShapeView, axis: int, splits: Splits) -> None:
         except OperatorError as error:
             layer.fail(error.code, error.message, at="splits")
         for result, size in zip(results, sizes, strict=True):
-            result.learn_size(axis, size)
+            result.unify_size(axis, size)
 
 
 def _build(b: Builder, layer: BuildView) -> tuple[LayoutTensor, ...]:

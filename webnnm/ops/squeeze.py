@@ -6,7 +6,7 @@ from typing import Any
 
 from webnnm.core.shapes import MAX_DIMENSION, show
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.feature_rules import learn_result
+from webnnm.ops.declare.feature_rules import unify_result
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role
@@ -66,12 +66,12 @@ def _squeeze_shape(layer: ShapeView) -> None:
     dropped = _features_to_drop(layer, source.dims)
     for k in dropped:
         try:
-            source.learn_size(k, 1)
+            source.unify_size(k, 1)
         except Conflict:
             layer.fail("NNM303", f"{source} has {source.dims[k]} elements in axis {k}", at="axes")
     kept = [k for k in range(len(source.dims)) if k not in dropped]
     dims, names = [source.dims[k] for k in kept], [source.names[k] for k in kept]
-    learn_result(layer, dims, names, source.sequence)
+    unify_result(layer, dims, names, source.sequence)
 
 
 def _squeeze_build(b: Builder, layer: BuildView) -> LayoutTensor:
@@ -103,7 +103,7 @@ def _unsqueeze_shape(layer: ShapeView) -> None:
     cells = iter(zip(source.dims, source.names, strict=True))
     rank = len(source.dims) + len(new)
     dimensions = [(1, None) if k in new else next(cells) for k in range(rank)]
-    learn_result(
+    unify_result(
         layer,
         [size for size, _ in dimensions],
         [name for _, name in dimensions],

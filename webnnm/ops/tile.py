@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webnnm.core.shapes import count
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.feature_rules import learn_result, per_feature
+from webnnm.ops.declare.feature_rules import per_feature, unify_result
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
 from webnnm.ops.declare.operator import REQUIRED, Composite, Option, Slot, sample
@@ -35,7 +35,7 @@ def _shape(layer: ShapeView) -> None:
         times = per_feature(layer, "repetitions", source.names, 1, low=1)
         sizes = zip(source.dims, times, strict=True)
         dims = [None if n is None else n * r for n, r in sizes]
-        learn_result(layer, dims, source.names, source.sequence)
+        unify_result(layer, dims, source.names, source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

@@ -31,13 +31,13 @@ def _shape(layer: ShapeView) -> None:
     features = _features(layer)
     dims = [source.dims[k] for k in features]
     try:
-        result.learn(dims)
+        result.unify(dims)
         for k, size in zip(features, result.dims or (), strict=True):
-            source.learn_size(k, size)
+            source.unify_size(k, size)
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
-    result.learn_names([source.names[k] for k in features])
-    result.learn_sequence(source.sequence)
+    result.set_names([source.names[k] for k in features])
+    result.set_sequence(source.sequence)
 
 
 def _features(layer: ShapeView | BuildView) -> list[int]:

@@ -132,7 +132,7 @@ def test_only_what_results_need_is_written() -> None:
 def test_open_sizes_are_read_off_tensors_and_computed() -> None:
     h = Dialect()
     x = Value("float32", (BATCH, LENGTH, 4))
-    h.learn(x)
+    h.record_sizes(x)
     y = h.reshape(x, (BATCH * LENGTH, 4))
     assert [o.name for o in h.operations if "constant" not in o.name] == [
         "stablehlo.get_dimension_size",
@@ -147,12 +147,12 @@ def test_open_sizes_are_read_off_tensors_and_computed() -> None:
 
 def test_a_size_that_follows_from_none_is_refused_until_a_tensor_has_it() -> None:
     h = Dialect()
-    h.learn(Value("float32", (BATCH,)))
+    h.record_sizes(Value("float32", (BATCH,)))
     half = Value("float32", (BATCH // 2,))
     with pytest.raises(OperatorError) as caught:
         h.size(half.shape[0])
     assert caught.value.code == "NNM902"
-    h.learn(half)
+    h.record_sizes(half)
     assert h.size(half.shape[0]).dtype == "int32"
 
 

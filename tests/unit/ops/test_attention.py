@@ -258,7 +258,7 @@ def test_names_and_sequence_of_the_result() -> None:
 @pytest.mark.parametrize(
     ("code", "layer", "says"),
     [
-        ("NNM406", "attend(q, k, v, ¦heads=3)", "4 features, 3 heads"),
+        ("NNM406", "attend(q, k, v, ¦heads=3)", "4 features cannot be divided among 3 heads"),
         ("NNM406", "attend(q, k, v, heads=4, ¦kvHeads=3)", "4 heads are not a multiple of 3"),
         ("NNM406", "¦attend(q, k, v, heads=4, rope=true)", "does not split into pairs"),
         ("NNM406", "¦attend(q, k, v, heads=2, rope=[1, 0.5])", "2 rates for 1 pairs"),
@@ -366,7 +366,11 @@ def test_cells_of_a_grid_know_how_far_they_are_apart() -> None:
     ("code", "layer", "says"),
     [
         ("NNM304", "¦attend(q, k, v, relativeHeight=h)", "need all tokens of one grid"),
-        ("NNM404", "attend(q, k, v, heads=2, ¦relativeHeight=h, relativeWidth=w)", "heads of size"),
+        (
+            "NNM404",
+            "attend(q, k, v, heads=2, ¦relativeHeight=h, relativeWidth=w)",
+            "the size of a head",
+        ),
         ("NNM404", "¦attend(q, k, v, relativeHeight=h, relativeWidth=h)", "6 tokens of size 4"),
         (
             "NNM304",

@@ -61,7 +61,7 @@ def graph_text(
             arguments[input] = h.array(values[input])
         else:
             arguments[input] = Value(types[0].dtype, shape)
-            h.learn(arguments[input])
+            h.record_sizes(arguments[input])
     outputs = lower(h, graphs, arguments, source)
     inputs = [(names_of.get(n, n), value) for n, value in arguments.items() if n not in values]
     results = [(names_of.get(name, name), value) for name, value in outputs.items()]
@@ -78,7 +78,7 @@ def lower(
         source,
         constant=partial(_constant, h),
         apply=partial(_apply, h),
-        learn=h.learn,
+        learn=h.record_sizes,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
-from webnnm.formats.sizes import Dim, Dims, Size, express_size, is_static, learn
+from webnnm.formats.sizes import Dim, Dims, Size, express_size, is_static, record_sizes
 from webnnm.formats.stablehlo.emitter import Emitter, Region, Type, Value
 from webnnm.formats.stablehlo.text import Element, dense, integer, integers, number, tensor_type
 
@@ -59,7 +59,7 @@ class Runtime(Emitter):
 
         def build(*arguments: Value) -> Sequence[Value]:
             for argument in arguments:
-                self.learn(argument)
+                self.record_sizes(argument)
             return body(*arguments)
 
         try:
@@ -67,9 +67,9 @@ class Runtime(Emitter):
         finally:
             self.symbols, self.truths = outer
 
-    def learn(self, value: Value) -> None:
+    def record_sizes(self, value: Value) -> None:
         """Note where to read sizes that do not follow from known ones."""
-        learn(value, self.symbols)
+        record_sizes(value, self.symbols)
 
     def size(self, size: Dim) -> Value:
         """Return a size as an int32 scalar: a multiple of a known one, or of two, plus a number.

@@ -193,13 +193,13 @@ def _declare(outline: Outline, vertex: LayerVertex) -> None:
     sizes, names = shape_of(outline, vertex.shape)
     result = vertex.features[0]
     if isinstance(vertex.shape, NamedShape):
-        result.learn(sizes)
-        result.learn_names(names)
+        result.unify(sizes)
+        result.set_names(names)
         result.renamed = True
     else:
-        result.learn(sizes)
+        result.unify(sizes)
         if len(sizes) == 1:
-            result.learn_names(["features"])
+            result.set_names(["features"])
             result.renamed = True
 
 
@@ -214,7 +214,7 @@ def _check_output(outline: Outline, output: Output) -> None:
     for index, k in enumerate(order):
         declared[k] = sizes[index]
     try:
-        features.learn(declared)
+        features.unify(declared)
     except Conflict:
         message = f"declared {show(sizes)}, inferred {features}"
         from webnnm.graph.hints.remedies import output_remedy

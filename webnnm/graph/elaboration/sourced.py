@@ -237,7 +237,7 @@ class SourcedBlock:
             )
             v.fail("NNM411", message, hint="reshape them, or reduce the sequence first")
         try:
-            features.learn(part.sizes)
+            features.unify(part.sizes)
         except Conflict:
             message = f'"{self.block}" takes rows of shape {show(part.sizes or ())}, not {features}'
             v.fail("NNM404", message, hint=_hint_transpose(features, part.sizes))
@@ -245,11 +245,11 @@ class SourcedBlock:
             return
         result_type = self._infer_probe_type(v, part, features.sizes())
         unknown, rank = v.result.rank is None, len(result_type.shape) - 1
-        v.result.learn(result_type.shape[1:])
+        v.result.unify(result_type.shape[1:])
         if unknown and rank == 1:
-            v.result.learn_names(["features"])
+            v.result.set_names(["features"])
         elif unknown and rank == features.rank:
-            v.result.learn_names(features.names)
+            v.result.set_names(features.names)
 
     def _infer_probe_type(self, v: ShapeView, part: Part, sizes: Shape) -> TensorType:
         """Return the type of the result for a small batch, which has to keep every row."""

@@ -17,7 +17,7 @@ from webnnm.ops.declare.spatial_layer import (
     PADDINGS,
     STEPS,
     build_image,
-    learn_image,
+    infer_image,
     padding,
     pair,
     places,
@@ -66,14 +66,14 @@ class _Rules:
         """Relate image, filter, bias and result."""
         source, kernel = layer.input, layer.operands[1]
         if kernel.undeclared and kernel.dims is None:
-            kernel.learn([None] * 4)
+            kernel.unify([None] * 4)
         if source.dims is None or kernel.dims is None:
             return
         at = places(layer, source, layer.options["input_layout"])
         if len(kernel.dims) != 4:
             layer.fail("NNM405", f"the filter {kernel} has {len(kernel.dims)} dimensions, not 4")
         image, result = sizes_of(source, at.source), sizes_of(layer.result, at.target)
-        learn_channels(
+        infer_channels(
             layer,
             kernel,
             layer.options["filter_layout"],
@@ -85,10 +85,10 @@ class _Rules:
             requested: Pair | None = layer.options["kernel"]
             inferred = self._kernel_size(layer.options, axis, image[letter], result[letter])
             for size in (requested and requested[axis], inferred):
-                learn_kernel(layer, kernel, _axis(layer.options, letter), size)
+                infer_kernel(layer, kernel, _axis(layer.options, letter), size)
         sizes = self._result(layer, kernel, image)
-        learn_image(layer, at, sizes)
-        learn_bias(layer, sizes["c"])
+        infer_image(layer, at, sizes)
+        infer_bias(layer, sizes["c"])
 
     def _kernel_size(
         self, options: Mapping[str, Any], axis: int, size: int | None, out: int | None
@@ -172,7 +172,7 @@ def _axis(options: Mapping[str, Any], letter: str) -> int:
     return options["filter_layout"].index(letter)
 
 
-def learn_channels(
+def infer_channels(
     layer: ShapeView,
     kernel: Features,
     layout: str,
@@ -194,25 +194,25 @@ def learn_channels(
             layer.fail("NNM406", f"{number} {what} in {groups} groups", at="groups")
         try:
             axis = layout.index(letter)
-            kernel.learn_size(axis, number // groups if letter == shared else number)
+            kernel.unify_size(axis, number // groups if letter == shared else number)
         except Conflict:
             grouped = f" in {groups} groups" if groups > 1 else ""
             layer.fail("NNM404", f"{number} {what}{grouped}, filter {kernel} ({layout})")
 
 
-def learn_kernel(layer: ShapeView, kernel: Features, axis: int, size: int | None) -> None:
+def infer_kernel(layer: ShapeView, kernel: Features, axis: int, size: int | None) -> None:
     """Infer the size of a filter's kernel. Raises NNM404."""
     try:
-        kernel.learn_size(axis, size)
+        kernel.unify_size(axis, size)
     except Conflict:
         layer.fail("NNM404", f"a kernel of {size} cells, filter {kernel}", at="kernel")
 
 
-def learn_bias(layer: ShapeView, filters: int | None) -> None:
+def infer_bias(layer: ShapeView, filters: int | None) -> None:
     """Infer the size of a bias, if there is one: the number of filters. Raises NNM404."""
     bias = layer.tensors.get("bias")
     if bias is not None:
         try:
-            bias.learn([filters])
+            bias.unify([filters])
         except Conflict:
             layer.fail("NNM404", f"bias {bias}, {filters} filters")

@@ -124,7 +124,7 @@ class _Rules:
         operands: list[Features | None] = _arguments(self._operands, layer)
         if not layer.input.known and not self._keeps_shape(layer, operands):
             return
-        self._learn_parameters(layer, operands)
+        self._infer_parameters(layer, operands)
         sizes = [x.sizes() if x is not None and x.known else None for x in operands]
         if any(x is not None and not x.known for x in operands):
             return
@@ -133,11 +133,11 @@ class _Rules:
             self._check(layer, type, trial)
             dims = type.shape[len(trial.lead) :]
             try:
-                features.learn(dims)
+                features.unify(dims)
             except Conflict:
                 layer.fail("NNM402", f"declared {features}, inferred {show(dims)}", at="shape")
-            features.learn_names(_names(dims, [x for x in operands if x is not None]))
-            features.learn_sequence(trial.sequence)
+            features.set_names(_names(dims, [x for x in operands if x is not None]))
+            features.set_sequence(trial.sequence)
 
     def _keeps_shape(self, layer: ShapeView, operands: Sequence[Features | None]) -> bool:
         """Return whether result and input have one shape; if so, infer the input from it."""
@@ -156,7 +156,7 @@ class _Rules:
             trial = self._try_shapes(layer, operands, sizes)
             if trial.types[0].shape != (*trial.lead, *shape):
                 return False
-            layer.input.learn(shape)
+            layer.input.unify(shape)
         except (OperatorError, Conflict):
             return False
         return True
@@ -193,12 +193,12 @@ class _Rules:
         """Return the shape of a new parameter."""
         return tuple(self._parameters[name][1](input_shape, layer.options))
 
-    def _learn_parameters(self, layer: ShapeView, operands: Sequence[Features | None]) -> None:
+    def _infer_parameters(self, layer: ShapeView, operands: Sequence[Features | None]) -> None:
         for slot, x in zip(_slots(self._operands, operands), operands, strict=True):
             if x is not None and slot.name in self._parameters and slot.name in layer.parameters:
                 sizes = self._parameter_shape(layer, slot.name, layer.input.sizes())
                 try:
-                    x.learn(sizes)
+                    x.unify(sizes)
                 except Conflict:
                     layer.fail("NNM404", f"{slot.name} is {x}, not {show(sizes)}", at=slot.name)
 

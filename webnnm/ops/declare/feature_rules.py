@@ -58,7 +58,7 @@ def axis_or_first(layer: ShapeView | BuildView) -> Role:
     return roles[0] if roles else 0
 
 
-def learn_result(
+def unify_result(
     layer: ShapeView, dims: Dims, names: Sequence[str | None], sequence: str | None
 ) -> None:
     """Give the result sizes, names and a sequence.
@@ -67,8 +67,8 @@ def learn_result(
     """
     result = layer.result
     try:
-        result.learn(dims)
+        result.unify(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {result}, inferred {show(dims)}", at="shape")
-    result.learn_names(names)
-    result.learn_sequence(sequence)
+    result.set_names(names)
+    result.set_sequence(sequence)

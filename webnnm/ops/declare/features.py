@@ -64,8 +64,8 @@ class Features:
         assert self.dims is not None
         return tuple(size for size in self.dims if size is not None)
 
-    def learn(self, dims: Dims | None) -> None:
-        """Take over the known sizes of `dims`. Raises `Conflict` if they contradict."""
+    def unify(self, dims: Dims | None) -> None:
+        """Take over the sizes that `dims` knows. Raises `Conflict` if they contradict."""
         if dims is None:
             return
         if self.dims is None:
@@ -75,9 +75,9 @@ class Features:
         if len(self.dims) != len(dims):
             raise Conflict
         for axis, size in enumerate(dims):
-            self.learn_size(axis, size)
+            self.unify_size(axis, size)
 
-    def learn_size(self, axis: int, size: int | None) -> None:
+    def unify_size(self, axis: int, size: int | None) -> None:
         """Take over the size of one dimension. Raises `Conflict` if it contradicts."""
         assert self.dims is not None
         if size is None or self.dims[axis] == size:
@@ -87,7 +87,7 @@ class Features:
         self.dims[axis] = size
         self._changes.count += 1
 
-    def learn_names(self, names: Iterable[str | None]) -> None:
+    def set_names(self, names: Iterable[str | None]) -> None:
         """Set the names; if a name occurs twice, its last occurrence becomes unnamed (spec B.4)."""
         if self.renamed:
             return
@@ -101,7 +101,7 @@ class Features:
             self.names = tuple(result)
             self._changes.count += 1
 
-    def learn_sequence(self, name: str | None) -> None:
+    def set_sequence(self, name: str | None) -> None:
         """Set the name of the sequence dimension."""
         if self.sequence != name:
             self.sequence = name
@@ -112,6 +112,6 @@ class Features:
 
 
 def equate(a: Features, b: Features) -> None:
-    """Make two shapes one: each learns what the other knows. Raises `Conflict`."""
-    a.learn(b.dims)
-    b.learn(a.dims)
+    """Unify two shapes: each takes over the sizes that the other knows. Raises `Conflict`."""
+    a.unify(b.dims)
+    b.unify(a.dims)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from webnnm.core.errors import suggestion
 from webnnm.core.shapes import count, show
 from webnnm.ops.declare import values
-from webnnm.ops.declare.feature_rules import axis_or_first, learn_result
+from webnnm.ops.declare.feature_rules import axis_or_first, unify_result
 from webnnm.ops.declare.features import Dims, Features
 from webnnm.ops.declare.layer import BuildView, ShapeView
 from webnnm.ops.declare.rules import same_shape
@@ -140,7 +140,7 @@ def gather_elements_shape(layer: ShapeView) -> None:
     indexed = elements(layer, layer.input, _index_tensor(layer))
     if indexed is not None:
         _check_range(layer, indexed)
-        learn_result(layer, indexed.dims, indexed.names, _other_sequence(layer))
+        unify_result(layer, indexed.dims, indexed.names, _other_sequence(layer))
 
 
 def gather_nd_shape(layer: ShapeView) -> None:
@@ -149,7 +149,7 @@ def gather_nd_shape(layer: ShapeView) -> None:
     indexed = coordinates(layer, layer.input, _index_tensor(layer))
     if indexed is not None:
         _check_range(layer, indexed)
-        learn_result(layer, *_selection_dims(indexed, layer.input), _other_sequence(layer))
+        unify_result(layer, *_selection_dims(indexed, layer.input), _other_sequence(layer))
 
 
 def scatter_elements_shape(layer: ShapeView) -> None:

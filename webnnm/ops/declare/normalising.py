@@ -199,9 +199,9 @@ def fit(layer: ShapeView, axes: Sequence[Role], *names: str) -> None:
                 "NNM310", f"{name} is per feature, but the sequence is not a feature", at=name
             )
         try:
-            features.learn([source.dims[axis] for axis in own])
+            features.unify([source.dims[axis] for axis in own])
             for axis, size in zip(own, features.dims or (), strict=True):
-                source.learn_size(axis, size)
+                source.unify_size(axis, size)
         except Conflict:
             layer.fail("NNM404", f"{source} features, {name} {features}")
 

@@ -14,7 +14,7 @@ from webnnm.ops.declare.spatial_layer import (
     PADDINGS,
     STEPS,
     build_image,
-    learn_image,
+    infer_image,
     padding,
     pair,
     places,
@@ -52,7 +52,7 @@ def layer_rules(windows: Callable[..., tuple[Windows, Windows]]) -> LayerRules:
             options = _options(layer, (height, width))
             rows, columns = windows((1, 1, height, width), layout="nchw", **options)
             result_sizes |= {"h": rows.count, "w": columns.count}
-        learn_image(layer, at, result_sizes)
+        infer_image(layer, at, result_sizes)
 
     def build(b: Builder, layer: BuildView) -> LayoutTensor:
         source, written = layer.operands[0], layer.options["layout"]

@@ -79,7 +79,7 @@ def run_shape(name: str, gates: int) -> Callable[[ShapeView], None]:
         _relate(layer, gates, directions, (directions,))
         if layer.options["return_sequence"]:
             for result in (layer.results[0], layer.results[-1]):
-                result.learn_sequence(source.sequence)
+                result.set_sequence(source.sequence)
 
     return rule
 
@@ -90,7 +90,7 @@ def cell_shape(gates: int) -> Callable[[ShapeView], None]:
     def rule(layer: ShapeView) -> None:
         _relate(layer, gates, 1, ())
         for result in layer.results:
-            result.learn_sequence(layer.input.sequence)
+            result.set_sequence(layer.input.sequence)
 
     return rule
 
@@ -119,12 +119,12 @@ def _relate(layer: ShapeView, gates: int, directions: int, lead: tuple[int, ...]
     for name, operand, dims in expected:
         try:
             if operand is not None:
-                operand.learn(dims)
+                operand.unify(dims)
         except Conflict:
             layer.fail("NNM404", f"{name} {operand}, but the other operands need {show(dims)}")
     for result in layer.results:
-        result.learn([hidden and directions * hidden])
-        result.learn_names(["features"])
+        result.unify([hidden and directions * hidden])
+        result.set_names(["features"])
 
 
 def _infer_hidden_size(layer: ShapeView, gates: int, directions: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.shapes import count
 from webnnm.notation.syntax import Items, NamedShape, Value
 from webnnm.ops.declare import values
-from webnnm.ops.declare.feature_rules import learn_result
+from webnnm.ops.declare.feature_rules import unify_result
 from webnnm.ops.declare.features import Features
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role
@@ -80,7 +80,7 @@ def _shape(layer: ShapeView) -> None:
     if source.dims is not None:
         targets = _targets(layer, source)
         dims = [targets.get(k, size) for k, size in enumerate(source.dims)]
-        learn_result(layer, dims, source.names, source.sequence)
+        unify_result(layer, dims, source.names, source.sequence)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:

@@ -20,8 +20,8 @@ def same_shape(layer: ShapeView) -> None:
 
 def keep_names(layer: ShapeView) -> None:
     """Give the result the names and the sequence of the input."""
-    layer.result.learn_names(layer.input.names)
-    layer.result.learn_sequence(layer.input.sequence)
+    layer.result.set_names(layer.input.names)
+    layer.result.set_sequence(layer.input.sequence)
 
 
 def build_unary(builder: Builder, layer: BuildView) -> LayoutTensor:
@@ -62,13 +62,13 @@ def broadcast_features(layer: ShapeView, operands: Sequence[Features]) -> None:
     operands_known = [x for x in operands if x.dims is not None and not x.undeclared]
     if not operands_known:  # nothing is known about the operands: they take the shape of the result
         for x in operands:
-            x.learn(result.dims)
+            x.unify(result.dims)
         return
     sequence = _common_sequence(layer, operands)
     if all(x.dims is not None or x.undeclared for x in operands):
         if result.dims is None:
-            result.learn([None] * max(x.rank or 0 for x in operands_known))
-        result.learn_sequence(sequence)
+            result.unify([None] * max(x.rank or 0 for x in operands_known))
+        result.set_sequence(sequence)
     if result.dims is None:
         return
     for x in operands:
@@ -104,7 +104,7 @@ def _adopt(layer: ShapeView, parameter: Features, source: Features) -> None:
     except Conflict:
         layer.fail("NNM401", f"{source} and {parameter}", hint="the shapes do not broadcast")
     if not parameter.names or not any(parameter.names):
-        parameter.learn_names(source.names)
+        parameter.set_names(source.names)
 
 
 def _name_result(layer: ShapeView, operands: Sequence[Features]) -> None:
@@ -112,7 +112,7 @@ def _name_result(layer: ShapeView, operands: Sequence[Features]) -> None:
     rank = layer.result.rank
     named = next((x for x in operands if x.rank == rank and any(x.names)), None)
     if named is not None:
-        layer.result.learn_names(named.names)
+        layer.result.set_names(named.names)
 
 
 def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -> None:
@@ -136,9 +136,9 @@ def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -
         )
     try:
         if larger:
-            result.learn_size(axis, next(iter(larger)))
+            result.unify_size(axis, next(iter(larger)))
         elif None not in sizes:
-            result.learn_size(axis, 1)
+            result.unify_size(axis, 1)
     except Conflict:
         inferred = max(size or 1 for size in sizes)
         layer.fail(
@@ -148,7 +148,7 @@ def _broadcast_axis(layer: ShapeView, operands: Sequence[Features], axis: int) -
     unknown = [(x, k) for x, k in cells if x.dims and x.dims[k] is None and not x.undeclared]
     if len(unknown) == 1 and result.dims[axis] is not None:
         x, k = unknown[0]
-        x.learn_size(k, result.dims[axis])
+        x.unify_size(k, result.dims[axis])
 
 
 def build_broadcast(builder: Builder, layer: BuildView) -> LayoutTensor:

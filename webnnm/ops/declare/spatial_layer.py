@@ -112,24 +112,24 @@ def sides(
     return automatic_padding("same-upper", sizes, kernel, strides, dilations, transposed=grown)
 
 
-def learn_image(layer: ShapeView, at: Places, sizes: Mapping[str, int | None]) -> None:
+def infer_image(layer: ShapeView, at: Places, sizes: Mapping[str, int | None]) -> None:
     """Take over the sizes of the result by their letters. Raises NNM402."""
     dims: list[int | None] = [None] * 3
     names: list[str | None] = [None] * 3
     for letter, k in at.target.items():
         dims[k], names[k] = sizes[letter], NAMES[letter]
     try:
-        layer.result.learn(dims)
+        layer.result.unify(dims)
     except Conflict:
         layer.fail("NNM402", f"declared {layer.result}, inferred {show(dims)}", at="shape")
-    layer.result.learn_names(names)
-    layer.result.learn_sequence(layer.input.sequence)
+    layer.result.set_names(names)
+    layer.result.set_sequence(layer.input.sequence)
 
 
 def sizes_of(features: Features, at: Mapping[str, int]) -> dict[str, int | None]:
     """Return the sizes of an image by their letters, None if it is not an image.
 
-    If a result of another rank was declared, `learn_image` raises.
+    If a result of another rank was declared, `infer_image` raises.
     """
     dims = features.dims if features.dims and len(features.dims) == 3 else [None] * 3
     return {letter: dims[k] for letter, k in at.items()}

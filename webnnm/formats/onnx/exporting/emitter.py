@@ -9,7 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.formats.onnx.exporting.shortages import stand_in
 from webnnm.formats.onnx.exporting.values import Call, Element, Value
-from webnnm.formats.sizes import Dim, Dims, Size, express_size, learn
+from webnnm.formats.sizes import Dim, Dims, Size, express_size, record_sizes
 from webnnm.ops.declare.tensors import OperatorError
 
 Type = tuple[Element, Dims]
@@ -127,9 +127,9 @@ class Emitter:
 
     # Sizes.
 
-    def learn(self, value: Value) -> None:
+    def record_sizes(self, value: Value) -> None:
         """Note where to read sizes that do not follow from known ones."""
-        learn(value, self._symbols)
+        record_sizes(value, self._symbols)
 
     def size(self, size: Dim) -> Value:
         """Return a size as a vector of one int64.

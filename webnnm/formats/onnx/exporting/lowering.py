@@ -67,7 +67,7 @@ def graph_model(
             outside = FOUR_BITS.get(dtype, dtype) if nibbles_as_bytes else dtype
             value = Value(outside, merge_sizes([type.shape for type in types]))
             inputs[names_of.get(input, input)] = value
-            h.learn(value)
+            h.record_sizes(value)
             arguments[input] = h.cast(value, dtype)
     outputs: dict[str, Value] = {}
     results = lower_graphs(
@@ -76,7 +76,7 @@ def graph_model(
         source,
         constant=partial(_constant, h),
         apply=partial(_apply, h),
-        learn=h.learn,
+        learn=h.record_sizes,
     )
     for output, value in results.items():
         outside = FOUR_BITS.get(value.dtype, value.dtype) if nibbles_as_bytes else value.dtype

@@ -211,7 +211,7 @@ class Importer:
         for name, type in types.items():
             scope[name] = self._input(name, type, values.get(name))
         for node in nodes[:first]:
-            self._learn_code(node, short_result(node, self.codes))
+            self._record_code(node, short_result(node, self.codes))
         single = any(count(array.shape) > MAX_SHAPE_SIZE for array in values.values())
         stop, needs = first, frozenset[str]()
         for node in nodes[first : first + 1] if single else nodes[first:]:
@@ -322,10 +322,10 @@ class Importer:
         """Import nodes in their order."""
         for node in nodes:
             results = self._results(node, scope)
-            self._learn_code(node, short_result(node, self.codes))
+            self._record_code(node, short_result(node, self.codes))
             scope |= {name: x for name, x in zip(node.output, results, strict=False) if name}
 
-    def _learn_code(self, node: NodeProto, code: int | None) -> None:
+    def _record_code(self, node: NodeProto, code: int | None) -> None:
         """Remember whether the results of a node are integers of 16 bits."""
         for name in node.output:
             if code is not None:
