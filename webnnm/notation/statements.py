@@ -69,7 +69,7 @@ def read_statement(
         )
     if begins_constant(cursor):
         return GlobalConstant(constant=read_constant(cursor), comments=comments, span=span)
-    _fail_colon(cursor)
+    _fail_missing_colon(cursor)
 
 
 def begins_constant(cursor: Cursor) -> bool:
@@ -206,7 +206,7 @@ def _fail_start(cursor: Cursor) -> NoReturn:
     cursor.fail("NNM102", f"expected a block or constant, found {cursor.describe_token()}")
 
 
-def _fail_colon(cursor: Cursor) -> NoReturn:
+def _fail_missing_colon(cursor: Cursor) -> NoReturn:
     """Raise for a word that is neither a block nor a constant."""
     name = cursor.text
     following, second = cursor.peek()

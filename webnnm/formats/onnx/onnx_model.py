@@ -133,13 +133,13 @@ class OnnxModel:
     async def prepare(self) -> None:
         """Compile the model if its sizes are already known; check the given sizes."""
         try:
-            imported = self.imported(self._shapes)
+            imported = self.import_for(self._shapes)
         except (FreeDimension, UnknownValue, EmptyOutput):
             return
         sizes = {name: type.shape for name, type in imported.inputs.items()}
         await self._compile_entry(self._key(sizes, {}), imported)
 
-    def imported(self, shapes: Shapes, known: Mapping[str, HostArray] | None = None) -> Imported:
+    def import_for(self, shapes: Shapes, known: Mapping[str, HostArray] | None = None) -> Imported:
         """Return the graph for some sizes, and the weights, which are additional inputs of it.
 
         `known` has the values of inputs that decide shapes.
@@ -155,7 +155,7 @@ class OnnxModel:
         for free dimensions without a size, NNM816 for inputs whose values decide shapes.
         """
         arrays = {name: self._array(name, value) for name, value in (known or {}).items()}
-        imported = self.imported(self._shapes | dict(shapes or {}), arrays)
+        imported = self.import_for(self._shapes | dict(shapes or {}), arrays)
         self.params |= imported.parameters
         return imported.graph
 
@@ -181,7 +181,7 @@ class OnnxModel:
         """Return the outputs for the data of all inputs."""
         if self._segments is None:
             try:
-                return await self._run(await self._for(arrays), arrays)
+                return await self._run(await self._get_compiled(arrays), arrays)
             except (UnknownValue, EmptyOutput):
                 self._segments = OnnxSegments(self._model, self._external, self._run_segment)
         sizes = {name: array.shape for name, array in arrays.items()}
@@ -250,7 +250,7 @@ class OnnxModel:
         from webnnm.formats.onnx.function import OnnxFunction
 
         return OnnxFunction(
-            list(self.inputs), lambda sizes: self.imported({**self._shapes, **sizes})
+            list(self.inputs), lambda sizes: self.import_for({**self._shapes, **sizes})
         )
 
     async def compile(
@@ -258,7 +258,7 @@ class OnnxModel:
     ) -> None:
         """Compile the model for `shapes` in advance, so that the first run is fast."""
         arrays = {name: self._array(name, value) for name, value in (known or {}).items()}
-        imported = self.imported(self._shapes | dict(shapes or {}), arrays)
+        imported = self.import_for(self._shapes | dict(shapes or {}), arrays)
         self._deciding |= arrays.keys()
         sizes = {name: type.shape for name, type in imported.inputs.items()}
         async with self._turn:
@@ -361,7 +361,7 @@ class OnnxModel:
             raise DataError("NNM814", f'input "{name}" is {name_of_type}, a type that WebNN lacks')
         return HostArray.of(value, dtype)
 
-    async def _for(self, arrays: Mapping[str, HostArray]) -> _Compiled:
+    async def _get_compiled(self, arrays: Mapping[str, HostArray]) -> _Compiled:
         """Return the graph for data; compile it if it is new."""
         sizes = {name: array.shape for name, array in arrays.items()}
         while True:
@@ -371,7 +371,7 @@ class OnnxModel:
             if entry is not None:
                 return entry
             try:
-                imported = self.imported(self._shapes | sizes, deciding)
+                imported = self.import_for(self._shapes | sizes, deciding)
             except UnknownValue as error:
                 more = {n for n in error.inputs if _can_embed(arrays[n])}
                 if not more or more <= self._deciding:

@@ -101,7 +101,9 @@ class Expander:
         if error.code in ENDING or len(self._errors) >= MAX_ERRORS:
             self.raise_errors()
 
-    def fail(self, code: str, message: str, span: Span, scope: Scope, hint: str = "") -> ModelError:
+    def make_error(
+        self, code: str, message: str, span: Span, scope: Scope, hint: str = ""
+    ) -> ModelError:
         """Return an error that names the chain of calls in which it occurred."""
         if len(scope.chain) > 1:
             message += f" (in {' > '.join(scope.chain)})"
@@ -121,7 +123,7 @@ class Expander:
                     layer, scope, previous, history, (extra or {}).get(index, {})
                 )
             except ModelError as error:
-                if error.others or error in self._errors:  # it is the end
+                if error.others or error in self._errors:  # the report of all errors
                     raise
                 self._note(error)
                 history.append(previous)
@@ -140,7 +142,7 @@ class Expander:
         name = self._operator_word(layer, scope)
         if "shapes" in options and "repeat" in options:
             span = options["repeat"].span
-            raise self.fail("NNM212", "shapes= and repeat= cannot be combined", span, scope)
+            raise self.make_error("NNM212", "shapes= and repeat= cannot be combined", span, scope)
         node = options.pop("node", None)
         if node is not None:
             previous = Pending(node.value, scope, node.span)
@@ -171,7 +173,7 @@ class Expander:
                     hint = suggestion(target, candidates, bound.span) or layer_hint(
                         target, candidates
                     )
-                raise self.fail(
+                raise self.make_error(
                     "NNM204",
                     f'"{name}" is bound to {show_value(bound)}, not to an operator or a block',
                     layer.span,
@@ -189,7 +191,7 @@ class Expander:
             return "identity"
         from webnnm.graph.hints.foreign_words import layer_hint
 
-        raise self.fail(
+        raise self.make_error(
             "NNM204",
             f'unknown operator "{name}" in block "{scope.block.name}"',
             layer.span,
@@ -215,14 +217,16 @@ class Expander:
             shapes = options.pop("shapes")
             items = shapes.value.items if isinstance(shapes.value, Items) else ()
             if not items or not all(isinstance(item, (Items, NamedShape)) for item in items):
-                raise self.fail("NNM303", "shapes= takes a list of shapes", shapes.span, scope)
+                raise self.make_error(
+                    "NNM303", "shapes= takes a list of shapes", shapes.span, scope
+                )
             return [options | {"shape": Option("shape", item, span=item.span)} for item in items]
         if "repeat" not in options:
             return [dict(options)]
         repeat = options.pop("repeat")
         count = repeat.value.value if isinstance(repeat.value, Number) else 0
         if not isinstance(count, int) or not 1 <= count <= MAX_LAYERS:
-            raise self.fail(
+            raise self.make_error(
                 "NNM303", f"repeat= takes an integer from 1 to {MAX_LAYERS:,}", repeat.span, scope
             )
         return [dict(options) for _ in range(count)]
@@ -259,7 +263,7 @@ class Expander:
         unresolved = UnresolvedLayer(vertex, layer, operands, options, scope, previous)
         self.layers.append(unresolved)
         if name is not None:
-            unresolved.named = self._name(name, scope, Source(vertex))
+            unresolved.named = self._register_name(name, scope, Source(vertex))
         if sourced:
             self.used.add(operator_name)
             self.results.setdefault(operator_name, []).append(Source(vertex))
@@ -288,7 +292,7 @@ class Expander:
                     if listed
                     else "leave it out: it takes no options of its own"
                 )
-                raise self.fail(
+                raise self.make_error(
                     "NNM301",
                     f'"{operator.name}" has no option "{option.name}"',
                     option.span,
@@ -302,25 +306,26 @@ class Expander:
             return replace(skip, name="to")
         n = skip.value.value
         if not isinstance(n, int) or n < 0:
-            raise self.fail("NNM303", "skip= takes an integer from 0", skip.span, scope)
+            raise self.make_error("NNM303", "skip= takes an integer from 0", skip.span, scope)
         if n >= len(history):
             before = len(history) - 1
             layers = f"{before} layer{'' if before == 1 else 's'}"
-            raise self.fail("NNM213", f"only {layers} before this one", skip.span, scope)
+            raise self.make_error("NNM213", f"only {layers} before this one", skip.span, scope)
         return Option("to", Bound(history[-1 - n], scope), span=skip.span)  # pyrefly: ignore[bad-argument-type]
 
-    def _name(self, name: Option, scope: Scope, target: Any) -> str:
+    def _register_name(self, name: Option, scope: Scope, target: Any) -> str:
+        """Give a target the name that an option has; return the name with its prefix."""
         value = name.value
         new_name = value.word if isinstance(value, Reference) else None
         if new_name is None:
-            raise self.fail("NNM303", "name= takes a word", name.span, scope)
+            raise self.make_error("NNM303", "name= takes a word", name.span, scope)
         exists = new_name in scope.names or (
             scope.parent is None
             and (new_name in self.outline.constants or new_name in self.outline.parameters)
         )
         if exists or new_name in self.outline.blocks:
             what = "is a block" if new_name in self.outline.blocks else "is used already"
-            raise self.fail("NNM206", f'"{new_name}" {what}', name.span, scope)
+            raise self.make_error("NNM206", f'"{new_name}" {what}', name.span, scope)
         scope.names[new_name] = target
         return scope.prefix + new_name
 
@@ -335,7 +340,9 @@ class Expander:
         """Inline a block into the layer that calls it."""
         block = self.outline.blocks[block_name]
         if block.layers is None:
-            raise self.fail("NNM203", f'block "{block_name}" has no layers', layer.span, scope)
+            raise self.make_error(
+                "NNM203", f'block "{block_name}" has no layers', layer.span, scope
+            )
         if block_name in scope.chain or len(scope.chain) >= MAX_DEPTH:
             chain = " > ".join(
                 (
@@ -371,7 +378,7 @@ class Expander:
             block, inner, previous, self._distribute_options(block, options, scope)
         )
         if name is not None:
-            self._name(name, scope, (result, inner))
+            self._register_name(name, scope, (result, inner))
         self.results.setdefault(block_name, []).append(result)
         return result
 
@@ -382,7 +389,7 @@ class Expander:
             return previous
         first = layer.operands[0]
         if len(layer.operands) > 1 or not isinstance(first, Items) or len(first.items) != 1:
-            raise self.fail(
+            raise self.make_error(
                 "NNM302",
                 f'a call of block "{block_name}" takes no operands except a list of one name',
                 layer.span,
@@ -410,7 +417,7 @@ class Expander:
             elif option.name not in _FOR_THE_CALL:
                 takers = [i for i, layer in enumerate(layers) if _defines(layer, option.name)]
                 if len(takers) > 1:
-                    raise self.fail(
+                    raise self.make_error(
                         "NNM306",
                         f'{len(takers)} layers of "{block.name}" have an option "{option.name}"',
                         option.span,
@@ -420,7 +427,7 @@ class Expander:
                 if takers:
                     extra[takers[0]][option.name] = tied
                 elif not self._is_used_inside(block, option.name):
-                    raise self.fail(
+                    raise self.make_error(
                         "NNM305",
                         f'block "{block.name}" does not use "{option.name}"',
                         option.span,

@@ -41,7 +41,7 @@ class References:
         if isinstance(value, (Source, Pending)):
             return self.source(value, span)
         if not isinstance(value, Reference):
-            raise self.expander.fail("NNM205", "expected a name", span, scope)
+            raise self.expander.make_error("NNM205", "expected a name", span, scope)
         source = self.find(value, scope, span)
         if source is None:
             raise self.unknown(value, scope, span)
@@ -55,7 +55,7 @@ class References:
         if head == "input" and not rest:
             if scope.entering is None:
                 message = f'no value is passed to block "{scope.block.name}"'
-                raise self.expander.fail("NNM205", message, span, scope)
+                raise self.expander.make_error("NNM205", message, span, scope)
             return self.source(scope.entering, span)
         level: Scope | None = scope
         while level is not None:
@@ -125,7 +125,7 @@ class References:
                 return Source(self.declared.inputs[name])
             return self.source(results[0], span)
         if len(results) != 1:
-            raise self.expander.fail(
+            raise self.expander.make_error(
                 "NNM209",
                 f'"{name}" is expanded {len(results)} times',
                 span,
@@ -143,7 +143,7 @@ class References:
             words |= level.names.keys()
             level = level.parent
         hint = suggestion(str(reference), words, reference.span)
-        return self.expander.fail("NNM205", f'unknown name "{reference}"', span, scope, hint)
+        return self.expander.make_error("NNM205", f'unknown name "{reference}"', span, scope, hint)
 
 
 def _result_index(vertex: Any, text: str) -> int | None:

@@ -66,7 +66,7 @@ class Resolver:
                 if "skip" in vertex.rules.options:
                     message += " or skip="
                 hint = f"write {slot.name}=, with the name of a layer or of a parameter"
-                raise self.expander.fail("NNM304", message, vertex.span, scope, hint)
+                raise self.expander.make_error("NNM304", message, vertex.span, scope, hint)
         for slot in vertex.rules.implicit(vertex.options, self._words):
             reference = Reference((slot.word or slot.name,), span=vertex.span)
             vertex.tensors[slot.name] = Source(self._new_parameter(layer, reference, slot))
@@ -92,7 +92,7 @@ class Resolver:
         if rules.starts:
             return None, operands, 0
         if layer.flow is None:
-            raise self.expander.fail(
+            raise self.expander.make_error(
                 "NNM210",
                 f'block "{scope.block.name}" has no input',
                 vertex.span,
@@ -144,7 +144,7 @@ class Resolver:
         operator = layer.vertex.operator.name
         message = f'"{operator}" joins two operands or more, and its list has one'
         span, hint = layer.vertex.span, hint_list_of_operands(layer.syntax, layer.flow)
-        return self.expander.fail("NNM302", message, span, layer.scope, hint)
+        return self.expander.make_error("NNM302", message, span, layer.scope, hint)
 
     def _wrong_count(
         self, layer: UnresolvedLayer, minimum: int, maximum: int, actual: int
@@ -155,7 +155,7 @@ class Resolver:
             return self._alone(layer)
         amount = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
         plural = "" if amount == "1" else "s"
-        return self.expander.fail(
+        return self.expander.make_error(
             "NNM302",
             f'"{layer.vertex.operator.name}" takes {amount} operand{plural}, {actual} given',
             layer.vertex.span,
@@ -188,7 +188,7 @@ class Resolver:
         if isinstance(value, Number) or (isinstance(value, Items) and not _has_name(value)):
             return self._literal(layer, value)
         if not isinstance(value, Reference):
-            raise self.expander.fail(
+            raise self.expander.make_error(
                 "NNM205", "expected a name, a number or a list", value.span, scope
             )
         source = self.references.find(value, scope, span or value.span)
@@ -223,7 +223,7 @@ class Resolver:
             data = _to_lists(value)
             shape = _shape_of(data)
         except ValueError as error:
-            raise self.expander.fail("NNM303", str(error), value.span, layer.scope) from error
+            raise self.expander.make_error("NNM303", str(error), value.span, layer.scope) from error
         features = Features(self._changes, shape)
         return Source(
             LiteralVertex(span=value.span, features=[features], data=data, dtype=vertex.dtype)
@@ -275,7 +275,7 @@ class Resolver:
         value = plain(option.value)
         if not isinstance(value, Number) or value.value < 0:
             message = f"{option.name}= takes a number from 0"
-            raise self.expander.fail("NNM303", message, option.span, layer.scope)
+            raise self.expander.make_error("NNM303", message, option.span, layer.scope)
         return value.value
 
     # Options.
@@ -288,7 +288,7 @@ class Resolver:
             value = plain(options["shape"].value)
             if not isinstance(value, (Items, NamedShape)):
                 span = options["shape"].span
-                raise self.expander.fail("NNM303", "shape= takes a shape", span, layer.scope)
+                raise self.expander.make_error("NNM303", "shape= takes a shape", span, layer.scope)
             vertex.shape = value
             vertex.places["shape"] = value.span
         data_type = options.get("dataType")
@@ -296,7 +296,7 @@ class Resolver:
             name = str(plain(data_type.value))
             if not is_data_type(name):
                 message = f'unknown data type "{name}"'
-                raise self.expander.fail("NNM303", message, data_type.span, layer.scope)
+                raise self.expander.make_error("NNM303", message, data_type.span, layer.scope)
             vertex.written_type = name
             vertex.places["dataType"] = data_type.span
 
@@ -329,7 +329,7 @@ class Resolver:
             message = f'{camel_case(name)}= of "{layer.vertex.operator.name}": {error}'
             bare = isinstance(syntax, Number) and error.args == (LIST_EXPECTED,)
             hint = f"write [{syntax.value}], with a number for each dimension" if bare else ""
-            raise self.expander.fail("NNM303", message, span, layer.scope, hint) from error
+            raise self.expander.make_error("NNM303", message, span, layer.scope, hint) from error
 
     def _dimensions_of_others(self, layer: UnresolvedLayer, value: Any) -> None:
         """Make the layer depend on tensors in sizes such as `half.dimension('sequence')`."""
@@ -338,7 +338,7 @@ class Resolver:
                 *parts, method = size.function.parts
                 if method != "dimension" or not parts:
                     message = f"\"{size.function}\" is not a size; write name.dimension('sequence')"
-                    raise self.expander.fail("NNM303", message, size.span, layer.scope)
+                    raise self.expander.make_error("NNM303", message, size.span, layer.scope)
                 other = Reference(tuple(parts), span=size.span)
                 source = self.references.existing(other, layer.scope, size.span)
                 layer.vertex.tensors[str(size.function)] = source
