@@ -55,7 +55,7 @@ OPTIONS = {
     "layout": Option(LAYOUTS[0], checks.choice(*LAYOUTS)),
     "activations": activations(*ACTIVATIONS),
 }
-BIASES = (
+BIASES_AND_PEEPHOLES = (
     *biases("gates"),
     TensorSlot(name="peepholeWeight", parameter="other", optional=True, option=True),
 )
@@ -63,7 +63,7 @@ CELL_OPTIONS = cell_options(*LAYOUTS, activations=ACTIVATIONS)
 
 
 class _Gates(NamedTuple):
-    """What a step needs to know to separate the sums that enter its gates."""
+    """The gates of a step: their layout, activations and peepholes."""
 
     layout: str
     functions: Sequence[Callable[[Tensor], Tensor]]
@@ -76,9 +76,9 @@ class _Gates(NamedTuple):
         groups = [*self.layout]
         if not self.peepholes:
             groups = ["".join(letters) for _, letters in groupby(self.layout, "g".__eq__)]
-        hidden = cell.shape[1]
+        hidden_size = cell.shape[1]
         values: dict[str, Tensor] = {}
-        sums = b.split(total, splits=[len(letters) * hidden for letters in groups], axis=1)
+        sums = b.split(total, splits=[len(letters) * hidden_size for letters in groups], axis=1)
         for letters, entering in zip(groups, sums, strict=True):
             if letters in self.peepholes:
                 entering = entering + cell * self.peepholes[letters]
@@ -108,10 +108,10 @@ def _infer(
 ) -> tuple[TensorType, ...]:
     x = operands[0]
     assert x is not None
-    state = (DIRECTIONS[direction], x.shape[1], hidden_size)
-    require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
-    final = (TensorType(x.dtype, state),) * 2
-    return (*final, TensorType(x.dtype, (steps, *state))) if return_sequence else final
+    state_shape = (DIRECTIONS[direction], x.shape[1], hidden_size)
+    require_shapes(SLOTS, operands, gates=GATES, lead=state_shape[:1], state=state_shape)
+    final = (TensorType(x.dtype, state_shape),) * 2
+    return (*final, TensorType(x.dtype, (steps, *state_shape))) if return_sequence else final
 
 
 def _decompose(
@@ -133,24 +133,24 @@ def _decompose(
     lengths: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, ...]:
-    state = (DIRECTIONS[direction], x.shape[1], hidden_size)
+    state_shape = (DIRECTIONS[direction], x.shape[1], hidden_size)
     operands = (x, weight, recurrent, bias, recurrent_bias, peephole, hidden, cell)
-    require_shapes(SLOTS, operands, gates=GATES, lead=state[:1], state=state)
+    require_shapes(SLOTS, operands, gates=GATES, lead=state_shape[:1], state=state_shape)
     runs: list[list[tuple[Tensor, Tensor]]] = []
     inputs = project_inputs(b, x, weight, bias, recurrent_bias)
     for number, backward in enumerate(backwards(direction)):
         matrix = transpose_matrices(b, take_direction(b, recurrent, number))
         gates = _gates(b, layout, activations, take_direction(b, peephole, number))
         first = tuple(
-            zeros(b, x, state[1:]) if initial is None else take_direction(b, initial, number)
+            zeros(b, x, state_shape[1:]) if initial is None else take_direction(b, initial, number)
             for initial in (hidden, cell)
         )
 
         def step(
             total: Tensor, states: tuple[Any, ...], gates: _Gates = gates, matrix: Tensor = matrix
         ) -> tuple[Tensor, Tensor]:
-            before, memory = states
-            return gates.step(b, total + b.matmul(before, matrix), memory)
+            hidden_state, cell_state = states
+            return gates.step(b, total + b.matmul(hidden_state, matrix), cell_state)
 
         runs.append(run_steps(b, inputs[number], first, step, backward=backward, lengths=lengths))
     final = last_states(b, runs, direction)
@@ -210,11 +210,12 @@ lstm = Composite(
     layer=LayerRules(
         slots=(
             *WEIGHTS,
-            *BIASES,
+            *BIASES_AND_PEEPHOLES,
             initial("initialHiddenState"),
             initial("initialCellState"),
         ),
         options={**RUN_OPTIONS, **CELL_OPTIONS},
+        # Result 0 is the one that the next layer takes: `build_run` repeats it.
         results=lambda options: 4 if options["return_sequence"] else 3,
         result_words={"hidden": 1, "cell": 2, "sequence": 3},
         fans=gate_fans(GATES),
@@ -260,9 +261,9 @@ def _infer_cell(
 ) -> tuple[TensorType, TensorType]:
     x = operands[0]
     assert x is not None
-    state = (x.shape[0], hidden_size)
-    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
-    return TensorType(x.dtype, state), TensorType(x.dtype, state)
+    state_shape = (x.shape[0], hidden_size)
+    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state_shape)
+    return TensorType(x.dtype, state_shape), TensorType(x.dtype, state_shape)
 
 
 def _decompose_cell(
@@ -281,8 +282,8 @@ def _decompose_cell(
     activations: Sequence[str | Activation],
 ) -> tuple[Tensor, Tensor]:
     operands = (x, weight, recurrent, hidden, cell, bias, recurrent_bias, peephole)
-    state = (x.shape[0], hidden_size)
-    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state)
+    state_shape = (x.shape[0], hidden_size)
+    require_shapes(CELL_SLOTS, operands, gates=GATES, lead=(), state=state_shape)
     total = b.matmul(x, transpose_matrices(b, weight))
     for bias_part in (bias, recurrent_bias):
         total = total if bias_part is None else total + bias_part
@@ -313,7 +314,12 @@ lstm_cell = Composite(
     decompose=_decompose_cell,
     batch="recurrence",
     layer=LayerRules(
-        slots=(*WEIGHTS, TensorSlot(name="hiddenState"), TensorSlot(name="cellState"), *BIASES),
+        slots=(
+            *WEIGHTS,
+            TensorSlot(name="hiddenState"),
+            TensorSlot(name="cellState"),
+            *BIASES_AND_PEEPHOLES,
+        ),
         options=CELL_OPTIONS,
         results=lambda _: 2,
         result_words={"hidden": 0, "cell": 1},
