@@ -146,13 +146,13 @@ async def test_errors_have_places(
 ) -> None:
     with pytest.raises(Exception) as caught:
         await program.run(source, pauses)
-    assert program.place(caught.value) == place
+    assert program.locate(caught.value) == place
 
 
 async def test_errors_from_elsewhere_have_none_and_exit_is_not_an_error(
     program: Any, pauses: Any
 ) -> None:
-    assert program.place(ValueError("of the page")) is None
+    assert program.locate(ValueError("of the page")) is None
     await program.run("import sys\nsys.exit(1)", pauses)
 
 
@@ -173,7 +173,7 @@ async def test_loops_give_the_page_its_turn_or_end(
     assert turns
     with pytest.raises(TimeoutError, match="await frame") as caught:
         await program.run("n = 0\nwhile True:\n    n += 1", pauses)
-    assert program.place(caught.value)[0] == 3
+    assert program.locate(caught.value)[0] == 3
 
 
 async def test_a_loop_that_is_stopped_ends_in_its_turn(program: Any) -> None:

@@ -126,7 +126,7 @@ class Sampling:
 def ngram_sizes(kinds: Sequence[str]) -> list[int]:
     """Return the sizes of n-grams that must not occur twice.
 
-    >>> sizes_of(["top_k", "no_repeat_ngram_size=3"])
+    >>> ngram_sizes(["top_k", "no_repeat_ngram_size=3"])
     [3]
     """
     return [int(kind.partition("=")[2]) for kind in kinds if kind.startswith(f"{NGRAMS}=")]

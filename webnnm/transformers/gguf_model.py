@@ -154,9 +154,7 @@ class Metadata(Fields):
                 for value_allowed in neutral[key]
             ):
                 has_neutral = key in neutral
-                hint = (
-                    f"models with {shorten(neutral[key][0])} can be loaded; " if has_neutral else ""
-                )
+                hint = f"only {shorten(neutral[key][0])} is supported; " if has_neutral else ""
                 raise DataError(
                     "NNM818",
                     f"{self.file}.{key} is {shorten(value)}, which is not supported",

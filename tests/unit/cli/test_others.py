@@ -295,6 +295,8 @@ def test_a_folder_is_served_until_ctrl_c(site: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Tests that a shell runs in the background ignore the signal, and so would the program.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as program:
         assert program.stdout is not None and program.stderr is not None
         watch = threading.Timer(300, program.kill)
