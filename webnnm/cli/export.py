@@ -23,8 +23,7 @@ from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
 from webnnm.snapshots.safetensors import chunks
 
-FORMATS = {"stablehlo": ".mlir", "onnx": ".onnx", "params": ".safetensors"}
-"""Name → ending of its files."""
+FORMATS = ("stablehlo", "onnx", "params")
 GRAPHS = ("inference", "loss", "train")
 
 
@@ -62,12 +61,14 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _format_of(path: str | None) -> str:
-    for name, ending in FORMATS.items():
-        if path is not None and path.endswith(ending):
-            return name
-    formats = ", ".join(f"{name} ({ending})" for name, ending in FORMATS.items())
-    message = "the format is not known" + (f' from "{path}"' if path else " without --out")
-    raise DataError("NNM704", message, hint=f"give --format: {formats}")
+    """Return the format that the ending of a path stands for."""
+    from webnnm.formats.graph_files import format_name
+
+    name = "params" if path and path.lower().endswith(".safetensors") else format_name(path)
+    if name is None:
+        message = "the format is not known" + (f' from "{path}"' if path else " without --out")
+        raise DataError("NNM704", message, hint=f"give --format: {', '.join(FORMATS)}")
+    return name
 
 
 async def _write(arguments: argparse.Namespace) -> Any:

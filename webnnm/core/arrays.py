@@ -164,11 +164,11 @@ class HostArray:
             size = len(level[0])
             for row, item in enumerate(level):
                 if not _is_list(item) or len(item) != size:
-                    found = f"a list of {len(item)}" if _is_list(item) else repr(item)
+                    description = f"a list of {len(item)}" if _is_list(item) else repr(item)
                     raise DataError(
                         "NNM702",
                         f"the nested lists are ragged: list 0 at depth {len(shape)} has "
-                        f"{size} elements, item {row} is {found}",
+                        f"{size} elements, item {row} is {description}",
                         hint="give all lists of one depth the same length",
                     )
             shape.append(size)

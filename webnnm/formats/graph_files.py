@@ -94,6 +94,16 @@ FORMATS = {
 }
 
 
+def format_name(path: Path) -> str | None:
+    """Return the name of the format that the ending of a path stands for, None for other endings.
+
+    >>> format_name("net.ONNX"), format_name("net.h5")
+    ('onnx', None)
+    """
+    ending = "" if path is None else PurePath(os.fspath(path)).suffix.lower()
+    return next((name for name, format in FORMATS.items() if format.ending == ending), None)
+
+
 def graph_format(path: Path, name: str | None) -> GraphFormat:
     """Return the format of a name, or else of the ending of a path.
 
@@ -107,10 +117,8 @@ def graph_format(path: Path, name: str | None) -> GraphFormat:
             return FORMATS[name]
         hint = suggestion(name, FORMATS) or f"one of {', '.join(map(repr, FORMATS))}"
         raise DataError("NNM704", f"graphs are not exported as {name!r}", hint=hint)
-    endings = {format.ending: format for format in FORMATS.values()}
-    ending = "" if path is None else PurePath(os.fspath(path)).suffix.lower()
-    if ending in endings:
-        return endings[ending]
+    if (by_ending := format_name(path)) is not None:
+        return FORMATS[by_ending]
     formats = ", ".join(f"{format.ending} ({name})" for name, format in FORMATS.items())
     where = "without a path" if path is None else f'"{os.fspath(path)}"'
     hint = f"give a path that ends in one of {formats}, or format=; model.save keeps all of a model"
@@ -127,7 +135,7 @@ async def write_graph(
     """
     for name in options:
         if name not in format.options:
-            having = [other for other, format in FORMATS.items() if name in format.options]
+            having = [key for key, other in FORMATS.items() if name in other.options]
             message = f'exports to {format.ending} have no option "{name}"'
             hint = f'{name} is an option of "{having[0]}"' if having else "leave it out"
             raise DataError("NNM703", message, hint=hint)

@@ -62,7 +62,7 @@ MOVED = {
     "given_backend": "model.backend",
 } | {
     name: f"model.state.{name}"
-    for name in (*("batch_size", "checkpoint", "log", "network", "sequence", "trained"),)
+    for name in ("batch_size", "checkpoint", "log", "network", "sequence", "trained")
 }
 """What is not an attribute of a model, and where it is instead."""
 
@@ -736,15 +736,15 @@ class NNModel:
         def __getattr__(self, name: str) -> Any:
             """Return a method by its name in JavaScript (spec H)."""
             if name in MOVED:
-                raise self._moved(name)
+                raise self._make_moved_error(name)
             return by_javascript_name(self, name, {"setDatasetToModel": "set_dataset"})
 
         def __setattr__(self, name: str, value: Any) -> None:
             if name in MOVED:
-                raise self._moved(name)
+                raise self._make_moved_error(name)
             super().__setattr__(name, value)
 
-        def _moved(self, name: str) -> AttributeError:
+        def _make_moved_error(self, name: str) -> AttributeError:
             message = f"models have no attribute {name!r}: use {MOVED[name]}"
             return AttributeError(message, name=name, obj=self)
 

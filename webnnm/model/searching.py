@@ -242,13 +242,13 @@ async def search(
     if not dataset.size("validation"):
         fixed = {"validation_split": HELD_BACK, **fixed}
     reporter = Reporter(display(progress), log)
-    total, trainings = sum(number for number, _ in result.rounds), 0
+    total, number_trained = sum(number for number, _ in result.rounds), 0
     reporter.begin(total, f"search: {len(draws)} trials, {total} trainings")
     history = History(fixed, "", stopped="error")
     try:
         for round_index, (number, round_epochs) in enumerate(result.rounds):
             for trial in result.ranked[:number]:
-                trainings += 1
+                number_trained += 1
                 if len(trial.losses) > round_index:
                     continue
                 start = time.monotonic()
@@ -269,7 +269,9 @@ async def search(
                 values = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
                 reporter.note(f"trial {trial.number}, {round_epochs} epochs: {loss:.4g} ({values})")
                 rate = trial.settings.get("lr", 0.0)
-                record = EpochRecord(trainings, total, loss, {}, rate, time.monotonic() - start)
+                record = EpochRecord(
+                    number_trained, total, loss, {}, rate, time.monotonic() - start
+                )
                 reporter.update(record)
                 if on_trial is not None:
                     on_trial(result)

@@ -244,7 +244,7 @@ def zero_small_weights(
         return changes
     step_length = run.schedule.at(max(1, run.steps_done)) * settings.lambda1
     zeros = total = 0
-    for name in run.decayed_parameters:
+    for name in run.decay_parameters:
         array: HostArray = state.parameters.value(name)
         values = [value if abs(value) > step_length else 0.0 for value in array.values()]
         zeros += values.count(0.0)

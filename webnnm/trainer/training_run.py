@@ -116,7 +116,7 @@ class TrainingRun:
         return self._buffers.step
 
     @property
-    def decayed_parameters(self) -> list[str]:
+    def decay_parameters(self) -> list[str]:
         """The trainable parameters that are regularised."""
         update = self._step_settings.update
         return [name for name, m in update.multipliers.items() if m > 0 and update.decays[name]]

@@ -18,6 +18,8 @@ EXPONENTIAL_END = 1e-3
 """Where an exponential schedule without a floor ends, as a share of its rate."""
 PLATEAU = 10
 """Epochs without improvement until a "plateau" schedule lowers the rate."""
+STEPPED_SCHEDULES = ("step", "plateau")
+"""The kinds of schedules that read `step_epochs` and `step_factor`."""
 DROPS = ("drops", "dropped")
 
 

@@ -10,6 +10,7 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.expert.rules.schedule import MIN_UPDATES
 from webnnm.training.optimizers import OPTIMIZERS
+from webnnm.training.schedules import STEPPED_SCHEDULES
 from webnnm.training.settings import Settings
 
 MIN_RATE_RATIO = 0.01
@@ -40,8 +41,6 @@ MIN_PATIENCE = 3
 """A validation loss often rises by chance from one epoch to the next, but rarely three times in a
 row."""
 MAX_WEIGHT_RATIO = 1000.0
-STEPPED_SCHEDULES = ("step", "plateau")
-"""The schedules that drop the rate in steps, by step_factor."""
 DEFAULTS = Settings()
 
 
@@ -632,8 +631,12 @@ def unread_settings(facts: Facts) -> Hit | None:
 def _unread(settings: Settings) -> dict[str, str]:
     """Return which settings are not read, with the setting whose value is the reason."""
     read = OPTIMIZERS[settings.optimizer].defaults
-    numbers = dict.fromkeys(n for o in OPTIMIZERS.values() for n in o.defaults if n not in read)
-    unread = dict.fromkeys(numbers, "optimizer")
+    unread = {
+        name: "optimizer"
+        for optimizer in OPTIMIZERS.values()
+        for name in optimizer.defaults
+        if name not in read
+    }
     if settings.schedule not in STEPPED_SCHEDULES:
         unread |= dict.fromkeys(("step_epochs", "step_factor"), "schedule")
     for kind, strength in (("L1", "lambda1"), ("L2", "lambda2")):

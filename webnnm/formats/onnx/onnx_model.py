@@ -293,25 +293,15 @@ class OnnxModel:
         Raises what `graph` raises, `ModelError` NNM901 for operators without a counterpart,
         `DataError` NNM703 and NNM704 for other arguments, NNM807 if writing fails.
         """
-        from webnnm.formats.graph_export import export_graph
-        from webnnm.formats.graph_files import graph_format
+        from webnnm.formats.graph_files import ExportedGraph, graph_format, write_graph
 
+        written = graph_format(path, format)
+        embeds = written.embeds_parameters if constants is None else constants
         graph = self.graph(shapes)
-        if constants is None:
-            constants = graph_format(path, format).embeds_parameters
-        inside = self._embedded_weights(graph, constants)
-        return await export_graph(
-            graph, path, format=format, name=self._name, constants=inside, **options
-        )
-
-    @property
-    def _name(self) -> str:
-        return (self._model.graph or GraphProto()).name or "graph"
-
-    def _embedded_weights(self, graph: Graph, wanted: bool) -> dict[str, HostArray] | None:
-        """Return the weights that a graph takes, if they are to be part of it."""
-        own = self.params.items()
-        return {name: array for name, array in own if name in graph.inputs} if wanted else None
+        weights = {name: array for name, array in self.params.items() if name in graph.inputs}
+        name = (self._model.graph or GraphProto()).name or "graph"
+        exported = ExportedGraph(graphs=[graph], name=name, constants=weights if embeds else {})
+        return await write_graph(exported, path, written, options)
 
     def report(self) -> str:
         """Return what the model is, and how it runs: backend, compiled sizes, rewrites."""

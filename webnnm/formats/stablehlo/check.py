@@ -13,7 +13,7 @@ ELEMENTS = (*FLOATS, "i64", "i32", "i8", "i4", "ui64", "ui32", "ui8", "ui4", "i1
 
 
 def check_stablehlo(text: str) -> int:
-    """Check the text of a module as `export_stablehlo` writes it; return its number of operations.
+    """Check the text of a module as `stablehlo_text` writes it; return its number of operations.
 
     >>> from webnnm import GraphBuilder
     >>> from webnnm.formats.stablehlo.lowering import graph_text
