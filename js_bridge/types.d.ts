@@ -15,6 +15,8 @@ interface MLGraph {
 type MLOperand = Readonly<MLTensorType>;
 interface MLContext {
   readonly lost: Promise<{ message: string }>;
+  /** In implementations of today's specification only. */
+  readonly accelerated?: boolean;
   opSupportLimits(): object;
   createTensor(type: MLTensorType & { readable: boolean; writable: boolean }): Promise<MLTensor>;
   writeTensor(tensor: MLTensor, data: Uint8Array<ArrayBuffer>): void;
@@ -37,6 +39,7 @@ interface MLGraphBuilder {
   constant(type: MLTensorType, data: Uint8Array<ArrayBuffer>): MLOperand;
   build(outputs: Record<string, MLOperand>): Promise<MLGraph>;
 }
+declare const MLContext: { prototype: MLContext };
 declare const MLGraphBuilder: { new (context: MLContext): MLGraphBuilder };
 interface ML {
   createContext(options?: object): Promise<MLContext>;

@@ -52,11 +52,13 @@ LATE = (
     *(
         f"{PACKAGE}backends/{name}.py"
         for name in (
+            "bridge_errors",
             "drawing",
             "fallback",
             "kernels",
             "onnxruntime_faults",
             "onnxruntime_web",
+            "preferences",
             "reference",
             "shared",
             "speed",

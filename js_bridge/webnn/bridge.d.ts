@@ -21,6 +21,7 @@ export interface Answer {
 
 export type ErrorName =
   | "NotAvailable" // there is no WebNN here, or createContext refused
+  | "NotAllowed" // the permissions policy of the page keeps WebNN from it
   | "BuildError" // a graph was refused; `operator` and `label` say where, if that is known
   | "BindingError" // the tensors of a dispatch do not fit the graph
   | "DeviceError" // a tensor could not be made, written or read
@@ -37,7 +38,10 @@ export class BridgeError extends Error {
 /** Return name and version of the browser and its system, as precisely as it reports them. */
 export function browser(): Promise<string>;
 
-/** Create a context; the options are those of `navigator.ml.createContext`, as JSON. */
+/**
+ * Create a context. `optionsJson` is `[today, older]`: options of `navigator.ml.createContext` for
+ * implementations of today's specification, and for those that do not tell `accelerated`.
+ */
 export function open(optionsJson: string): Promise<number>;
 
 /** Return the handle of a context that another module made, with the interface of MLContext. */
@@ -45,6 +49,9 @@ export function adopt(context: MLContext): number;
 
 /** Return `opSupportLimits()` as JSON. */
 export function limits(context: number): string;
+
+/** Return as JSON whether a context is accelerated, `null` if the browser does not tell. */
+export function accelerated(context: number): string;
 
 /**
  * Build the graph of a plan (see webnnm/compiler/plan.py); the constants' bytes are in one buffer, in

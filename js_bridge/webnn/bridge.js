@@ -35,11 +35,15 @@ export async function open(optionsJson) {
     const why = isSecureContext ? "this browser has no WebNN" : "the page is not served securely";
     throw new BridgeError("NotAvailable", why);
   }
+  const [today, older] = JSON.parse(optionsJson);
   let ml;
   try {
-    ml = await navigator.ml.createContext(JSON.parse(optionsJson));
+    const options = "accelerated" in MLContext.prototype ? today : older;
+    ml = await navigator.ml.createContext(options);
   } catch (error) {
-    throw new BridgeError("NotAvailable", `the browser refused: ${text(error)}`);
+    const forbidden = error instanceof DOMException && error.name === "SecurityError";
+    const name = forbidden ? "NotAllowed" : "NotAvailable";
+    throw new BridgeError(name, `the browser refused: ${text(error)}`);
   }
   return adopt(ml);
 }
@@ -55,6 +59,11 @@ export function adopt(ml) {
 /** @type {Bridge["limits"]} */
 export function limits(context) {
   return JSON.stringify(lookup(context, "context").ml.opSupportLimits());
+}
+
+/** @type {Bridge["accelerated"]} */
+export function accelerated(context) {
+  return JSON.stringify(lookup(context, "context").ml.accelerated ?? null);
 }
 
 /** @type {Bridge["build"]} */

@@ -190,7 +190,7 @@ with b.place('dense "hidden"'):
     plan = lower(b.build({"y": b.matmul(x, b.constant([[1.0], [2.0], [3.0]]))}))
 plan.content["operators"][0]["operands"] = [0, 0]
 bridge = await pyodide_host.load_bridge()
-context = await bridge.open({})
+context = await bridge.open({}, {})
 result = [await failure(bridge.build(context, plan)), bridge.memory(context)["graphs"]]
 bridge.close(context)
 """
@@ -304,6 +304,70 @@ result = [found.webnn, {n: [d.available, d.reason] for n, d in found.devices.ite
     assert webnn
     assert devices["npu"] == [True, "cpu (npu requested)"]
     assert sentence == "models run on WebNN (cpu, whichever device is requested)"
+
+
+TODAY = """
+import js
+from pyodide.ffi import create_proxy
+
+js.eval('''
+const { createContext } = ML.prototype;
+globalThis.requests = [];
+globalThis.accelerated = true;
+ML.prototype.createContext = function (options) {
+  requests.push(options);
+  return createContext.call(this);
+};
+Object.defineProperty(MLContext.prototype, "accelerated", {
+  configurable: true, get: () => accelerated,
+});
+globalThis.restore = () => {
+  ML.prototype.createContext = createContext;
+  delete MLContext.prototype.accelerated;
+};
+''')
+from webnnm import backend as open_backend
+"""
+
+
+async def test_a_context_of_todays_specification_is_asked_in_its_words(
+    pyodide_page: PyodidePage,
+) -> None:
+    program = (
+        TODAY
+        + """
+try:
+    result = []
+    for wish in ({}, {"device": "npu"}, {"accelerated": False, "power_preference": "low-power"}):
+        js.accelerated = wish.get("accelerated", True)
+        context = await open_backend("webnn", **wish)
+        result.append([context.accelerated, context.device, context.description])
+        context.close()
+    seen = json.loads(js.JSON.stringify(js.requests))
+    probed = (await probe(trials=False)).devices["cpu"].accelerated
+finally:
+    js.restore()
+    js.eval("delete globalThis.restore; delete globalThis.accelerated;")
+result = [result, seen, probed, backend.accelerated]
+"""
+    )
+    opened, requests, probed, older = await run(pyodide_page, "import json\n" + program)
+    assert opened == [
+        [True, "cpu, accelerated", "WebNN (cpu, accelerated)"],
+        [True, "cpu, accelerated (npu requested)", "WebNN (cpu, accelerated (npu requested))"],
+        [
+            False,
+            "cpu, not accelerated (not accelerated low-power requested)",
+            "WebNN (cpu, not accelerated (not accelerated low-power requested))",
+        ],
+    ]
+    assert requests == [
+        {},
+        {"accelerated": True, "powerPreference": "low-power"},
+        {"accelerated": False, "powerPreference": "low-power"},
+    ]
+    assert probed is False
+    assert older is None, "contexts of this browser do not tell"
 
 
 @pytest.mark.usefixtures("numpy_in_pages")

@@ -56,7 +56,7 @@ from webnnm.compiler.traps.evidence import Trial
 from webnnm.core.errors import BackendError
 
 bridge = await pyodide_host.load_bridge()
-context = await bridge.open({})
+context = await bridge.open({}, {})
 examination = Examination(ALL_TRAPS, bridge.limits(context))
 number = {trap: index for index, trap in enumerate(ALL_TRAPS)}
 

@@ -92,6 +92,49 @@ json.dumps([*texts, (await probe()).sentence])
 }
 
 
+FRAMED = {
+    **UNREGISTERED,
+    "a.py": """
+import json
+from webnnm import WebNNMError, backend, probe
+
+try:
+    text = (await backend("webnn")).description
+except WebNNMError as error:
+    text = str(error)
+json.dumps([text, (await probe(trials=False)).sentence])
+""",
+}
+
+
+@pytest.mark.projects("webnn-153")
+@pytest.mark.parametrize("allow", [None, "webnn"])
+async def test_a_page_in_a_frame_of_another_origin_says_what_the_frame_needs(
+    page: Any, tmp_path: Path, project: Any, allow: str | None
+) -> None:
+    for name, text in FRAMED.items():
+        (tmp_path / name).write_text(text)
+    attribute = f'allow="{allow}"' if allow else ""
+    roots = {"vendor": SITE / "vendor"}
+    with SiteServer(tmp_path, extra_roots=roots) as server:
+        other = server.url.replace("localhost", "127.0.0.1")
+        assert other != server.url
+        (tmp_path / "outer.html").write_text(
+            f'<!doctype html><title>Outer</title><iframe src="{other}" {attribute}></iframe>'
+        )
+        await page.goto(f"{server.url}/outer.html")
+        answer = page.frame_locator("iframe").locator("#answer")
+        error, sentence = json.loads(await answer.text_content())
+    if allow:
+        assert error.startswith("WebNN (cpu")
+        assert sentence.startswith("models run on WebNN")
+        return
+    refusal = 'this page may not use WebNN (an iframe needs allow="webnn")'
+    assert error.startswith(f"NNM709: {refusal}: the browser refused: ")
+    assert "docs/deploying.md" in error
+    assert refusal in sentence
+
+
 @in_one_browser
 @pytest.mark.parametrize(
     ("policy", "lacking"),

@@ -71,6 +71,7 @@ class AutomaticBackend(Backend):
         """Pass everything on to this backend from now on."""
         self.inner = inner
         self.name, self.device, self.reason = inner.name, inner.device, reason
+        self.accelerated = inner.accelerated
         self.rewrites, self.faults = inner.rewrites, inner.faults
         self.dispatch_seconds, self.unpacks = inner.dispatch_seconds, inner.unpacks
         self.max_tensor_bytes, self.budget = inner.max_tensor_bytes, inner.budget

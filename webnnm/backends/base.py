@@ -148,10 +148,15 @@ class Runner:
         """Free what the runner itself holds."""
 
 
+DEVICES = ("npu", "gpu", "cpu")
+"""The devices that can be requested from WebNN."""
+
+
 class Backend(ABC):
     """A device that compiles graphs, stores tensors and runs graphs on them.
 
     Attributes: `name`, as "webnn" or "numpy"; `device`, a description of what it runs on;
+    `accelerated`, whether WebNN says that it uses an accelerator, None where nobody says;
     `rewrites`, how compiled graphs were changed to run on this backend, and `faults`, the bugs of
     the backend that some of these avoid; `dispatch_seconds`, the overhead of a dispatch;
     `max_tensor_bytes`, the largest tensor, None for no limit; `budget`, how much work and data it
@@ -164,6 +169,7 @@ class Backend(ABC):
 
     name: str
     reason: str = ""
+    accelerated: bool | None = None
     dispatch_seconds: float = 0.0
     max_tensor_bytes: int | None = None
     budget = Budget()

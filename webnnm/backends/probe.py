@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webnnm.backends import pyodide_host
-from webnnm.backends.base import Backend
+from webnnm.backends.base import DEVICES, Backend
 from webnnm.backends.selection import has_onnxruntime
-from webnnm.backends.webnn import DEVICES, WebNNBackend
+from webnnm.backends.webnn import WebNNBackend
 from webnnm.core.awaiting import require_await
 from webnnm.core.errors import BackendError
 
@@ -18,13 +18,15 @@ class DeviceProbe:
     """The result of requesting one device: `reason` says what runs, or why nothing does.
 
     `faults` are the known faults of what runs; graphs are rewritten around them. `seconds` is the
-    time of a short trial, None where there was none.
+    time of a short trial, None where there was none; `accelerated` is whether WebNN says that it
+    uses an accelerator, None where it does not say.
     """
 
     available: bool
     reason: str
     faults: tuple[str, ...] = ()
     seconds: float | None = None
+    accelerated: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ async def _probe_device(device: str, trials: bool) -> DeviceProbe:
             from webnnm.backends.speed import measure_seconds
 
             seconds = await measure_seconds(device, backend)
-        return DeviceProbe(True, backend.device, backend.faults, seconds)
+        return DeviceProbe(True, backend.device, backend.faults, seconds, backend.accelerated)
     except BackendError as error:
         return DeviceProbe(False, error.message)
     finally:

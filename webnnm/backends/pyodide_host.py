@@ -51,6 +51,7 @@ class BridgeModule(Protocol):
     def adopt(self, context: Any, /) -> int: ...  # noqa: D102
     def load(self, context: int, model: Any, /) -> Awaitable[int]: ...  # noqa: D102
     def limits(self, context: int, /) -> str: ...  # noqa: D102
+    def accelerated(self, context: int, /) -> str: ...  # noqa: D102
     def build(  # noqa: D102
         self, context: int, plan: str, constants: Any, /, *beside: Any
     ) -> Awaitable[int]: ...
@@ -81,7 +82,8 @@ class Bridge:
     """The bridge with Python types; every failure is a `BackendError` or `ContextLost`.
 
     >>> bridge = await load_bridge()                                    # doctest: +SKIP
-    >>> context = await bridge.open({"powerPreference": "low-power"})   # doctest: +SKIP
+    >>> options = {"powerPreference": "low-power"}                      # doctest: +SKIP
+    >>> context = await bridge.open(options, options)                   # doctest: +SKIP
     """
 
     waiting = False
@@ -99,10 +101,13 @@ class Bridge:
         with _translate_errors():
             return await self._module.browser()
 
-    async def open(self, options: Mapping[str, Any]) -> int:
-        """Create a context; raises `BackendError` NNM709 if the browser cannot."""
+    async def open(self, today: Mapping[str, Any], older: Mapping[str, Any]) -> int:
+        """Create a context with the options of today's specification, or those of an older one.
+
+        Raises `BackendError` NNM709 if the browser cannot.
+        """
         with _translate_errors():
-            return await self._module.open(json.dumps(options))
+            return await self._module.open(json.dumps([today, older]))
 
     async def adopt(self, opening: Awaitable[Any]) -> int:
         """Adopt a context that another module opens; raises `BackendError` NNM709 if it cannot."""
@@ -122,6 +127,11 @@ class Bridge:
         """Return WebNN's `opSupportLimits()`."""
         with _translate_errors():
             return json.loads(self._module.limits(context))
+
+    def accelerated(self, context: int) -> bool | None:
+        """Return whether a context is accelerated, None if the browser does not tell."""
+        with _translate_errors():
+            return json.loads(self._module.accelerated(context))
 
     async def build(self, context: int, plan: Plan) -> int:
         """Build the graph of a plan; an error names the operator and its label."""
@@ -487,20 +497,9 @@ def _translation(error: Any, plan: Plan | None) -> BackendError:
             f"the browser refused {what}{where}: {message}",
             hint='change this layer or its data type, or use backend("numpy")',
         )
-    sentences = {
-        "NotAvailable": (
-            "WebNN is not available",
-            'use backend("auto"), which falls back to NumPy; `await probe()` says more',
-        ),
-        "BindingError": ("the tensors do not fit the graph", ""),
-        "DeviceError": (
-            "the device failed",
-            "the device may be out of memory: try a smaller batch",
-        ),
-        "UnknownHandle": ("a tensor, graph or context was used after its release", ""),
-    }
-    what, hint = sentences.get(name, (f"the bridge failed with {name}", ""))
-    return BackendError("NNM709", f"{what}: {message}", hint=hint)
+    from webnnm.backends.bridge_errors import explain
+
+    return explain(name, message)
 
 
 def _label_in(message: str, plan: Plan | None) -> str:

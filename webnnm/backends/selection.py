@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from webnnm.backends import pyodide_host
-from webnnm.backends.base import Backend
+from webnnm.backends.base import DEVICES, Backend
 from webnnm.core.awaiting import check_awaited, require_await
 from webnnm.core.errors import BackendError, suggestion
 
 if TYPE_CHECKING:
     from webnnm.backends.automatic import Opening
 
+Preferences = Mapping[str, Any]
+"""`accelerated` and `power_preference` of a context."""
+
 BACKENDS = ("webnn", "onnxruntime", "numpy", "jax")
 
 FALLBACK_DEVICES = {"npu": ("gpu", "cpu")}
 """Devices to request if WebNN does not work on the requested one (spec F.4)."""
 
-REQUESTS = ("npu", "gpu", "cpu", "webgpu", "wasm")
-DEVICES = {"webnn": REQUESTS[:3], "jax": ("cpu", "gpu", "tpu", "npu")}
+REQUESTS = (*DEVICES, "webgpu", "wasm")
+DEVICES_OF = {"webnn": DEVICES, "jax": ("cpu", "gpu", "tpu", "npu")}
 """The devices that can be requested from a backend, if not all of `REQUESTS`."""
 
 
@@ -30,6 +33,7 @@ async def backend(
     name: str = "auto",
     *,
     device: str | None = None,
+    accelerated: bool | None = None,
     power_preference: str | None = None,
     log: Callable[[str], None] | None = None,
     work: Callable[[], float] | None = None,
@@ -48,9 +52,12 @@ async def backend(
     If the backend that "auto" took refuses to build a graph, it moves to the next one, in the end
     to NumPy, with all tensors and graphs; `reason` and `log` say so.
 
-    `device` requests the "npu", "gpu" or "cpu" from WebNN, and `power_preference`
-    "high-performance" or "low-power". If the NPU does not work, the GPU and then the CPU are tried.
-    `log` receives a message about this, and about why "auto" did not take WebNN.
+    `accelerated` asks WebNN for an accelerator (True) or the CPU (False), and `power_preference`
+    for "high-performance" or "low-power"; both are preferences, and the browser chooses. `device`
+    requests the "npu", "gpu" or "cpu": with today's WebNN by such preferences, from older
+    implementations by name. If the NPU does not work, the GPU and then the CPU are tried, and
+    without an accelerator what there is. `log` receives a message about this, and about why "auto"
+    did not take WebNN. `Backend.accelerated` is what WebNN says of the context.
 
     "onnxruntime" runs on the CPU of a desktop (`pip install "webnnm[onnxruntime]"`). In pages it is
     ONNX Runtime Web, on "wasm" or "webgpu" as `device` says, by default "wasm".
@@ -58,18 +65,19 @@ async def backend(
     "jax" uses all devices that JAX finds (`pip install "webnnm[jax]"`, see docs/cloud.md); its
     `device` is "cpu", "gpu" or "tpu", and "npu" means JAX's default.
 
-    Raises `BackendError` NNM709 for an unknown device or preference, and if the backend is not
-    available.
+    Raises `BackendError` NNM709 for an unknown device or preference, for ones that contradict each
+    other, and if the backend is not available.
     """
     _check_device(name, device)
-    if power_preference is not None:
-        from webnnm.backends.webnn import check_power
+    if accelerated is not None or power_preference is not None:
+        from webnnm.backends.preferences import check_preferences
 
-        check_power(power_preference)
+        check_preferences(accelerated, power_preference)
+    preferences = {"accelerated": accelerated, "power_preference": power_preference}
     if name == "auto":
-        return await _automatic(device, power_preference, log, work)
+        return await _automatic(device, preferences, log, work)
     if name == "webnn":
-        return await _webnn(device, power_preference, log)
+        return await _webnn(device, preferences, log)
     if name == "onnxruntime":
         return await _onnxruntime(device, log)
     if name == "numpy":
@@ -87,7 +95,7 @@ def has_onnxruntime() -> bool:
 
 
 def _check_device(name: str, device: str | None) -> None:
-    devices = DEVICES.get(str(name), REQUESTS)
+    devices = DEVICES_OF.get(str(name), REQUESTS)
     if device is not None and device not in devices:
         hint = suggestion(str(device), devices) or f"one of {', '.join(devices)}"
         raise BackendError("NNM709", f'there is no device "{device}" for "{name}"', hint=hint)
@@ -95,11 +103,11 @@ def _check_device(name: str, device: str | None) -> None:
 
 async def _automatic(
     device: str | None,
-    power_preference: str | None,
+    preferences: Preferences,
     log: Callable[[str], None] | None,
     work: Callable[[], float] | None,
 ) -> Backend:
-    first, others = await _candidates(device, power_preference, log, work)
+    first, others = await _candidates(device, preferences, log, work)
     if first.name == "numpy":
         return first
     from webnnm.backends.automatic import AutomaticBackend
@@ -109,7 +117,7 @@ async def _automatic(
 
 async def _candidates(
     device: str | None,
-    power_preference: str | None,
+    preferences: Preferences,
     log: Callable[[str], None] | None,
     work: Callable[[], float] | None,
 ) -> tuple[Backend, Sequence[Opening]]:
@@ -121,7 +129,7 @@ async def _candidates(
     why = f"{device} is not a device of WebNN"
     if device not in ("wasm", "webgpu"):
         try:
-            webnn = await _webnn(device, power_preference, log)
+            webnn = await _webnn(device, preferences, log)
         except BackendError as error:
             why = error.message
         else:
@@ -140,19 +148,27 @@ async def _without_webnn(
 
 
 async def _webnn(
-    device: str | None, power_preference: str | None, log: Callable[[str], None] | None
+    device: str | None, preferences: Preferences, log: Callable[[str], None] | None
 ) -> Backend:
     from webnnm.backends.webnn import WebNNBackend
 
+    accelerated, power = preferences["accelerated"], preferences["power_preference"]
+    requests: list[tuple[str | None, bool | None]] = [(device, accelerated)]
+    requests += [(other, None) for other in FALLBACK_DEVICES.get(device or "", ())]
+    if device is None and accelerated:
+        requests.append((None, None))
     refusal: BackendError | None = None
-    for requested in (device, *FALLBACK_DEVICES.get(device or "", ())):
+    for requested, fast in requests:
         try:
-            context = await WebNNBackend.open(device=requested, power_preference=power_preference)
+            context = await WebNNBackend.open(
+                device=requested, accelerated=fast, power_preference=power
+            )
         except BackendError as error:
             refusal = refusal or error
             continue
         if refusal is not None and log is not None:
-            log(f"{refusal.message}; requested {requested} in place of {device}")
+            wish = device or "an accelerator"
+            log(f"{refusal.message}; requested {requested or 'any device'} in place of {wish}")
         return context
     assert refusal is not None
     raise refusal

@@ -21,7 +21,7 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 
-def share_backend(backend: Backend, **settings: str | None) -> SharedBackend:
+def share_backend(backend: Backend, **settings: str | bool | None) -> SharedBackend:
     """Return the view of a backend for a model.
 
     `settings` are those for opening a backend. Raises `DataError` NNM703 if one is not None.
@@ -56,6 +56,7 @@ class SharedBackend(Backend):
         super().__init__()
         self.given = backend
         self.name, self.device, self.reason = backend.name, backend.device, backend.reason
+        self.accelerated = backend.accelerated
         self.rewrites, self.faults = backend.rewrites, backend.faults
         self.dispatch_seconds = backend.dispatch_seconds
         self.max_tensor_bytes, self.unpacks = backend.max_tensor_bytes, backend.unpacks

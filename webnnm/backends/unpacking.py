@@ -27,7 +27,7 @@ from webnnm.graph.transforms.rewrite import Results, move_node, rewrite
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.ops.quantize import LONG, over_blocks
 
-READ_PACKED = frozenset({"gpu", "npu"})
+READ_PACKED = frozenset({"gpu", "npu", "accelerated"})
 """Devices of WebNN that read packed weights as they are, because memory limits their speed.
 
 Measured on a CPU, with TensorFlow Lite in Chromium: dequantizeLinear by blocks takes 16 ns per
@@ -92,7 +92,7 @@ def holds_packed(backend: Backend) -> bool:
     """Return whether tensors hold weights packed, for graphs to unpack, rather than as float32."""
     if backend.unpacks is not None:
         return not backend.unpacks
-    runs = backend.device.partition(" ")[0].split("+")
+    runs = backend.device.partition(" ")[0].rstrip(",").split("+")
     return backend.name != "webnn" or not READ_PACKED.isdisjoint(runs)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import (
+    DEVICES,
     Backend,
     Binding,
     Constants,
@@ -22,6 +23,7 @@ from webnnm.backends.base import (
     find_used_inputs,
 )
 from webnnm.backends.binding_bytes import arrays_of, get_binding_handles
+from webnnm.backends.context_options import make_options
 from webnnm.backends.faults import find_faults, sentences
 from webnnm.backends.pyodide_host import Bridge, Names
 from webnnm.backends.verdicts import Verdicts
@@ -32,14 +34,13 @@ from webnnm.compiler.traps import ALL_TRAPS
 from webnnm.compiler.traps.constants import MAX_CONSTANT_BYTES
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS
-from webnnm.core.errors import BackendError, ContextLost, suggestion
+from webnnm.core.errors import BackendError, ContextLost
 from webnnm.core.waiting import to_the_end
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
-DEVICES = ("npu", "gpu", "cpu")
-POWER_PREFERENCES = ("default", "high-performance", "low-power")
+TOLD = {None: "", True: "accelerated", False: "not accelerated"}
 
 # A context that the browser has created may still be unable to run anything.
 _TYPE = {"dtype": "float32", "shape": [2]}
@@ -99,6 +100,7 @@ class WebNNBackend(Backend):
         self._context = context
         self._requested = requested
         self.device = requested or "not tried yet"
+        self.accelerated = bridge.accelerated(context)
         self.limits: Mapping[str, Any] = bridge.limits(context)
         self.faults = sentences(ALL_TRAPS)
         self.max_tensor_bytes = self.limits.get("maxTensorByteLength")
@@ -112,33 +114,43 @@ class WebNNBackend(Backend):
         device: str | None = None,
         power_preference: str | None = None,
         *,
+        accelerated: bool | None = None,
         bridge: Bridge | None = None,
     ) -> WebNNBackend:
         """Create a context, check that it works, and find out which known faults it has.
 
-        `device` is "npu", "gpu" or "cpu", `power_preference` "high-performance" or
-        "low-power". Both are only requests: the browser chooses, and `device` shows its choice.
+        `accelerated` and `power_preference` are those of WebNN, `device` is "npu", "gpu" or "cpu".
+        All are only requests: the browser chooses, and `device` shows its choice.
 
         Raises `BackendError` NNM709 outside a browser, or if WebNN is missing or does not work.
         """
-        _check_choice("device", device, DEVICES)
-        check_power(power_preference)
+        wishes = device, accelerated, power_preference
+        if device not in (None, *DEVICES) or wishes[1:] != (None, None):
+            from webnnm.backends.preferences import check_wishes
+
+            check_wishes(*wishes)
         bridge = bridge or await pyodide_host.load_bridge()
-        requests = {"deviceType": device, "powerPreference": power_preference}
-        options = {key: value for key, value in requests.items() if value is not None}
+        options = make_options(*wishes)
+        told = TOLD[None if device else accelerated]
+        requested = " ".join(filter(None, (device, told, power_preference)))
         try:
-            return await cls._try_open(bridge, options, examine=True)
+            return await cls._try_open(bridge, options, requested, examine=True)
         except ContextLost:
             # The test that crashed the device is not repeated: all faults are then assumed.
-            return await cls._try_open(bridge, options, examine=False)
+            return await cls._try_open(bridge, options, requested, examine=False)
 
     @classmethod
     async def _try_open(
-        cls, bridge: Bridge, options: Mapping[str, str], *, examine: bool
+        cls,
+        bridge: Bridge,
+        options: tuple[Mapping[str, Any], Mapping[str, Any]],
+        requested: str,
+        *,
+        examine: bool,
     ) -> WebNNBackend:
         # Creating a context cannot be cancelled in the browser: it is freed once it exists.
-        context = await to_the_end(bridge.open(options), undo=bridge.close)
-        backend = cls(bridge, context, " ".join(options.values()))
+        context = await to_the_end(bridge.open(*options), undo=bridge.close)
+        backend = cls(bridge, context, requested)
         try:
             _, verdicts = await asyncio.gather(backend._run_trial(), Verdicts.of(bridge))
             if examine:
@@ -170,10 +182,11 @@ class WebNNBackend(Backend):
                 f"WebNN computes wrong numbers here: relu of [-1, 2] gave {result}, not [0, 2]",
                 hint='use backend("numpy")',
             )
-        actual = "+".join(devices) or "an unknown device"
+        told = TOLD[self.accelerated]
+        actual = ", ".join(filter(None, ("+".join(devices), told))) or "an unknown device"
         self.device = (
             f"{actual} ({self._requested} requested)"
-            if self._requested not in ("", actual)
+            if self._requested not in ("", "+".join(devices), told)
             else actual
         )
 
@@ -360,14 +373,3 @@ class WebNNBackend(Backend):
         self._built.clear()
         self._owners.clear()
         self._bridge.close(self._context)
-
-
-def check_power(power_preference: str | None) -> None:
-    """Raise `BackendError` NNM709 for an unknown power preference."""
-    _check_choice("power preference", power_preference, POWER_PREFERENCES)
-
-
-def _check_choice(what: str, value: str | None, choices: Sequence[str]) -> None:
-    if value is not None and value not in choices:
-        hint = suggestion(str(value), choices) or f"one of {', '.join(choices)}"
-        raise BackendError("NNM709", f'there is no {what} "{value}"', hint=hint)

@@ -199,6 +199,7 @@ async def _create(document: Document, like: NNModel, settings: Mapping[str, Any]
         "files": document.files,
         "backend": backend,
         "device": None if opened else like.state.device or None,
+        **({} if opened else like.state.preferences),
         "optimize_for": like.state.optimize_for,
         "review": like.state.review,
         "log": like.state.log,

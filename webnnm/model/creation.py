@@ -33,6 +33,7 @@ class ModelSettings:
     device: str | None = None
     optimize_for: str = "size"
     review: bool = True
+    accelerated: bool | None = None
     power_preference: str | None = None
     seed: int = 0
     batch_size: int | None = None
@@ -44,6 +45,11 @@ class ModelSettings:
     def target_device(self) -> str | None:
         """The device that is asked for; `optimize_for="edge"` asks for the NPU (spec F.4)."""
         return self.device or ("npu" if self.optimize_for == "edge" else None)
+
+    @property
+    def preferences(self) -> dict[str, Any]:
+        """What else is asked of the browser, as keywords of `backend`."""
+        return {"accelerated": self.accelerated, "power_preference": self.power_preference}
 
 
 SETTINGS = tuple(setting.name for setting in fields(ModelSettings))

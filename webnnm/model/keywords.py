@@ -48,6 +48,7 @@ class CreateSettings(TypedDict, total=False):
     device: Literal["npu", "gpu", "cpu", "webgpu", "wasm", "tpu"] | None
     optimize_for: Literal["size", "edge"]
     review: bool
+    accelerated: bool | None
     power_preference: Literal["default", "high-performance", "low-power"] | None
     seed: int
     batch_size: int | None

@@ -130,7 +130,8 @@ class NNModel:
         - `backend`: "auto" (in pages WebNN if it works, see `backend()`), "webnn", "numpy",
           "onnxruntime", "jax", or an open `Backend`. Several models can share a `Backend`; whoever
           opened it closes it.
-        - `device`, `power_preference`: see `backend()`. `optimize_for="edge"` targets the NPU.
+        - `accelerated`, `power_preference`, `device`: what WebNN is asked for, see `backend()`.
+          `optimize_for="edge"` targets the NPU.
         - `seed`: the random seed for initialisation and shuffling.
         - `batch_size`: overrides the batch size of the dataset.
         - `sequence_length`: an integer, or a dict from sequence name to integer.
@@ -169,6 +170,7 @@ class NNModel:
             model = cls(network, backend, seed=chosen.seed, log=chosen.log)
             model.state.batch_size = chosen.batch_size
             model.state.device = chosen.target_device or ""
+            model.state.preferences = chosen.preferences
             model.state.optimize_for = chosen.optimize_for
             model.state.review = chosen.review
             model._set_sequence_length(chosen.sequence_length)
@@ -754,13 +756,11 @@ async def _open_backend(settings: ModelSettings, network: Network) -> Backend:
     if isinstance(settings.backend, Backend):
         from webnnm.backends.shared import share_backend
 
-        return share_backend(
-            settings.backend, device=settings.device, power_preference=settings.power_preference
-        )
+        return share_backend(settings.backend, device=settings.device, **settings.preferences)
     return await open_backend(
         settings.backend,
         device=settings.target_device,
-        power_preference=settings.power_preference,
+        **settings.preferences,
         log=settings.log,
         work=lambda: _work(network, settings.dataset),
     )

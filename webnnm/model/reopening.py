@@ -22,7 +22,10 @@ async def reopen(state: ModelState) -> None:
             "reopen opens only backends that the model opened itself; this one was passed to it",
             hint="open a new one, then NNModel.load(await model.save(), backend=new)",
         )
-    backend = await open_backend(state.backend.name, device=state.device or None, log=state.log)
+    device = state.device or None
+    backend = await open_backend(
+        state.backend.name, device=device, log=state.log, **state.preferences
+    )
     try:
         parameters = ParameterStore(state.network, backend, state.occupancy)
         old_parameters = state.parameters

@@ -30,11 +30,12 @@ class ModelState:
 
     Attributes: `network`, the elaborated document; `backend` and the `parameters` on it; `seed`, of
     initialisation and shuffling; `batch_size`, None for the dataset's; `device`, the requested
-    device, or ""; `optimize_for`, the aim of a training unless a hyperparameter sets another;
-    `review`, whether the expert system looks at the model and its trainings; `sequence`, lengths by
-    sequence name; `step`, training steps applied so far; `trained`, whether the parameters were
-    trained or taken from elsewhere; `restored`, what a snapshot holds about the data; `occupancy`,
-    who has the model at the moment; `closed`, whether its owner closed it.
+    device, or "", and `preferences`, what else was asked of the browser; `optimize_for`, the aim of
+    a training unless a hyperparameter sets another; `review`, whether the expert system looks at
+    the model and its trainings; `sequence`, lengths by sequence name; `step`, training steps
+    applied so far; `trained`, whether the parameters were trained or taken from elsewhere;
+    `restored`, what a snapshot holds about the data; `occupancy`, who has the model at the moment;
+    `closed`, whether its owner closed it.
     """
 
     network: Network
@@ -44,6 +45,7 @@ class ModelState:
     seed: int = 0
     batch_size: int | None = None
     device: str = ""
+    preferences: Mapping[str, Any] = field(default_factory=dict[str, Any])
     optimize_for: str = "size"
     review: bool = True
     sequence: dict[str, int] = field(default_factory=dict[str, int])

@@ -90,12 +90,15 @@ class FakeWebNN:
     async def browser(self) -> str:
         return ""
 
-    async def open(self, options: Mapping[str, Any]) -> int:
-        self.contexts.append(self._enter(options))
+    async def open(self, today: Mapping[str, Any], older: Mapping[str, Any]) -> int:
+        self.contexts.append(self._enter(today))
         return self.contexts[-1]
 
     def limits(self, context: int) -> Mapping[str, Any]:
         return self._limits
+
+    def accelerated(self, context: int) -> bool | None:
+        return None
 
     def devices(self, graph: int) -> list[str]:
         return ["cpu"]

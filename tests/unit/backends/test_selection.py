@@ -60,7 +60,7 @@ async def test_without_an_npu_other_devices_are_asked_for(
     asked: list[str | None] = []
     said: list[str] = []
 
-    async def open_on(*, device: str | None, power_preference: str | None) -> Any:
+    async def open_on(*, device: str | None, **preferences: Any) -> Any:
         asked.append(device)
         if device != "cpu":
             raise BackendError("NNM709", f"no {device} here")
