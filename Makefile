@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz operators locks models parity quality teach serve wheel release lint bench clean
+.PHONY: help setup demo test fuzz operators chromium locks models parity quality teach serve wheel release lint bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -33,10 +33,14 @@ fuzz: ## random graphs, texts, files and tables for five minutes; ARGS="--minute
 	@$(SETUP) site
 	@$(VENV)/python -m tools.fuzz $(ARGS)
 
-operators: ## record the conformance of both backends, write docs/operators.md anew
+operators: ## record what NumPy and each Chromium pass and get wrong, for tests and documents; ARGS="-k says"
 	@$(SETUP) site
-	@$(VENV)/python -m tools.operators
+	@$(VENV)/python -m tools.operators $(ARGS)
 	@$(VENV)/python -m tools.generated
+
+chromium: ## take the Chromium whose version package.json has: lock and unpack it, record what it does
+	@npm install --package-lock-only --ignore-scripts --no-audit --no-fund
+	@$(MAKE) --no-print-directory operators
 
 .PHONY: documents
 documents: ## write the generated documents anew, from the source

@@ -67,9 +67,10 @@ class Project:
         """Return the command line of the browser."""
         webnn = [WEBNN_ARGUMENT] if self.webnn else []
         webgpu = WEBGPU_ARGUMENTS if self.webgpu else ()
-        return [*COMMON_ARGUMENTS, *chromium.arguments(self.chromium), *webnn, *webgpu]
+        return [*COMMON_ARGUMENTS, *chromium.arguments(), *webnn, *webgpu]
 
 
+SECOND = f"webnn-{chromium.SECOND}"
 PROJECTS = {
     project.name: project
     for project in (
@@ -78,7 +79,7 @@ PROJECTS = {
         Project(name="worker", webnn=True, worker=True),
         Project(name="webgpu", webnn=False, webgpu=True),
         # Tests of what differs between versions of WebNN run in this one too.
-        Project(name="webnn-153", webnn=True, chromium="153"),
+        Project(name=SECOND, webnn=True, chromium=chromium.SECOND),
     )
 }
 EVERYWHERE = ("webnn", "no-webnn", "worker")

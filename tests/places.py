@@ -8,7 +8,9 @@ from pathlib import Path
 DATA = Path(__file__).resolve().parent / "data"
 
 SPEC = DATA / "spec"
-"""The grammar, the examples and the tables of the specification, and what a browser can do."""
+"""The grammar, the examples and the tables of the specification."""
+CHROMIUM = DATA / "chromium"
+"""What each bundled Chromium was seen to do, by major version."""
 WPT = DATA / "wpt"
 """Vectors of the web-platform-tests."""
 SHARED = Path(os.environ.get("WEBNNM_SHARED", DATA.parent.parent.parent / "shared"))

@@ -10,31 +10,39 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.common import CACHE, NODE_MODULES, fail, fingerprint, run, step
+from tools.common import CACHE, NODE_MODULES, ROOT, fail, fingerprint, run, step
 
+PACKAGES = ("@sparticuz/chromium", "chromium-second")
+"""The names of the bundled Chromiums in package.json, which has their versions."""
 ARCHIVES = ("chromium.br", "al2023.tar.br", "swiftshader.tar.br", "fonts.tar.br")
+
+
+# With a zygote, a page with a character that no font has ends the browser.
+ARGUMENTS = ("--no-zygote",)
+"""What a bundled Chromium needs on its command line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bundle:
-    """An npm package with a Chromium: where it is unpacked, and the arguments that it needs."""
+    """An npm package with a Chromium, and the folder where it is unpacked."""
 
     package: Path
     folder: Path
-    arguments: tuple[str, ...] = ()
 
 
-BUNDLES = {
-    "147": Bundle(package=NODE_MODULES / "@sparticuz" / "chromium", folder=CACHE / "chromium"),
-    "153": Bundle(
-        package=NODE_MODULES / "chromium-153",
-        folder=CACHE / "chromium-153",
-        # With a zygote, a page with a character that no font has ends the browser.
-        arguments=("--no-zygote",),
-    ),
-}
-"""The bundled Chromiums by major version."""
-DEFAULT = "147"
+def bundles(package_file: Path = ROOT / "package.json") -> dict[str, Bundle]:
+    """Return the bundled Chromiums by major version, first the one that is driven by default."""
+    packages = json.loads(package_file.read_text())["devDependencies"]
+    versions = {packages[name].rpartition("@")[2].partition(".")[0]: name for name in PACKAGES}
+    return {
+        version: Bundle(package=NODE_MODULES / name, folder=CACHE / f"chromium-{version}")
+        for version, name in versions.items()
+    }
+
+
+BUNDLES = bundles()
+DEFAULT, SECOND = BUNDLES
+"""The major versions of the Chromium that is driven by default, and of the other one."""
 
 # Python's standard library has no brotli decoder, but Node's has.
 DECOMPRESS = """
@@ -80,9 +88,9 @@ def executable(version: str | None = None) -> Path:
     return own() or bundle(version).folder / "chromium"
 
 
-def arguments(version: str | None = None) -> tuple[str, ...]:
+def arguments() -> tuple[str, ...]:
     """Return the arguments that a Chromium needs to start at all."""
-    return () if own() else bundle(version).arguments
+    return () if own() else ARGUMENTS
 
 
 def environment(version: str | None = None) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tools import (
     api,
     architecture,
+    chromium_document,
     errors,
     expert,
     grammar,
@@ -27,6 +28,7 @@ def files() -> dict[Path, str]:
         operator_index.PAGE: operator_index.page(),  # the first: others read it
         api.PAGE: api.page(),
         architecture.PAGE: architecture.page(),
+        chromium_document.PAGE: chromium_document.page(),
         errors.PAGE: errors.page(),
         expert.PAGE: expert.page(),
         expert.RULES_PAGE: expert.rules_page(),

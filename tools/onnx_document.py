@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from importlib import import_module
 
+from tools import conformance
 from tools.common import ROOT
 from tools.operators import table
 from webnnm.formats.onnx.importing.table import FAMILIES, Entry, entries
 
 PAGE = ROOT / "docs" / "onnx.md"
-COUNTS = ROOT / "docs" / "onnx.json"
-BROWSER = {"webnn": "WebNN", "onnxruntime": "ONNX Runtime"}
-"""The names of the backends of pages, by the keys of their counts."""
 PACKAGE = "webnnm/formats/onnx/importing"
 
 INTRODUCTION = """\
@@ -36,10 +33,11 @@ models are not in the repository: `make models` downloads them, then `make serve
 {totals}
 
 The table below lists the {count} operators of opsets 7 to 28, with the number of ONNX's operator
-cases (`onnx.backend.test` of onnx {version}) that pass on the NumPy backend{in_browser}. Every
-other case is refused with a named error; none gives a wrong result. Cases are mostly refused for a
-type that WebNN does not have, such as bfloat16, float8, strings, and sequences. On ONNX Runtime
-Web, those of four bits are refused as well, because it computes them wrongly.
+cases (`onnx.backend.test` of onnx {version}) that pass on NumPy and in browsers. Every other case
+is refused with a named error; none gives a wrong result. Cases are mostly refused for a type that
+WebNN does not have, such as bfloat16, float8, strings, and sequences. On ONNX Runtime Web, those of
+four bits are refused as well, because it computes them wrongly; on the WebNN of
+[Chromium](chromium.md), those of uint64.
 
 - **Sizes.** Graphs of WebNN have fixed sizes. What a model computes about its own shapes is
   evaluated on the host once its free dimensions are given. If shapes depend on the values of an
@@ -123,70 +121,53 @@ counts and writes this page.
 
 def page() -> str:
     """Return the text of docs/onnx.md."""
-    content = json.loads(COUNTS.read_text())
-    counts = content["vectors"]
+    counts = conformance.count_onnx_cases()
     introduction = INTRODUCTION.format(
         totals=_totals(counts),
         count=len(entries()),
-        version=content["onnx"],
-        in_browser="".join(f", on {BROWSER[key]} in the browser" for key in _browser(counts)),
+        version=json.loads(conformance.ONNX.read_text())["onnx"],
         package=PACKAGE,
     )
     families = "\n".join(_family(name, counts) for name in FAMILIES)
     return f"{introduction}\n{families}\n{_missing(counts)}"
 
 
-def _browser(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return the backends of pages that have counts."""
-    return [key for key in BROWSER if any(key in each for each in counts.values())]
+def _totals(counts: conformance.Counts) -> str:
+    first, *others = (f"{total:,}" for total in conformance.sum_up(counts).values())
+    _, *columns = next(iter(counts.values()))
+    passed = ", ".join(f"{n} on {column}" for n, column in zip(others, columns, strict=True))
+    return f"Of ONNX's {first} operator cases, these pass: {passed}; the others are refused."
 
 
-def _totals(counts: Mapping[str, Mapping[str, int]]) -> str:
-    def sum_of(key: str) -> int:
-        return sum(each.get(key, 0) for each in counts.values())
-
-    there = " and ".join(f"{sum_of(key):,} on {BROWSER[key]}" for key in _browser(counts))
-    total, passed = sum_of("total"), sum_of("reference")
-    also = f", of them in the browser {there}" if there else ""
-    return f"Of ONNX's {total:,} operator cases, {passed:,} pass{also}; the others are refused."
-
-
-def _family(name: str, counts: Mapping[str, Mapping[str, int]]) -> str:
+def _family(name: str, counts: conformance.Counts) -> str:
     """Return the section on one family of operators."""
     module = import_module(f"{PACKAGE.replace('/', '.')}.{name}")
     title = (module.__doc__ or "").partition("\n")[0].rstrip(".")
     own = {
         key: entry for key, entry in entries().items() if entry.function.__module__.endswith(name)
     }
-    browser = _browser(counts)
-    head = ["Operator", "What it computes", "Cases", "NumPy", *(BROWSER[key] for key in browser)]
-    rows = [_row(key, entry, counts, browser=browser) for key, entry in sorted(own.items())]
-    link = f"[{name}](../{PACKAGE}/{name}.py)"
-    return f"### {name.capitalize()}\n\n{title}: {link}.\n\n{table(head, rows)}\n"
+    columns = next(iter(counts.values()))
+    rows = [_row(key, entry, counts) for key, entry in sorted(own.items())]
+    text = table(["Operator", "What it computes", *columns], rows)
+    return f"### {name.capitalize()}\n\n{title}: [{name}](../{PACKAGE}/{name}.py).\n\n{text}\n"
 
 
-def _row(
-    key: tuple[str, str],
-    entry: Entry,
-    counts: Mapping[str, Mapping[str, int]],
-    *,
-    browser: Sequence[str],
-) -> list[str]:
+def _row(key: tuple[str, str], entry: Entry, counts: conformance.Counts) -> list[str]:
     domain, name = key
-    of = counts.get(name, {}) if domain != "com.microsoft" else {}
+    columns = next(iter(counts.values()))
+    own = counts.get(name, {}) if domain != "com.microsoft" else {}
     summary = (entry.function.__doc__ or "").partition("\n")[0].rstrip(".")
-    columns = ["total", "reference", *browser]
     return [
         f"{domain}.{name}" if domain else name,
         summary,
-        *(str(of.get(column, 0)) if of else "–" for column in columns),
+        *(str(own[column]) if own else "–" for column in columns),
     ]
 
 
-def _missing(counts: Mapping[str, Mapping[str, int]]) -> str:
+def _missing(counts: conformance.Counts) -> str:
     """Return the section on operators that have cases, but no entry."""
     importable = {name for _, name in entries()}
     missing = sorted(counts.keys() - importable)
     return "### Not imported\n\nOperators with cases that are refused: " + (
-        ", ".join(f"{name} ({counts[name]['total']})" for name in missing) + ".\n"
+        ", ".join(f"{name} ({counts[name]['Cases']})" for name in missing) + ".\n"
     )

@@ -1,4 +1,4 @@
-"""Writes docs/operators.md from the registry of operators and the recorded conformance counts."""
+"""Writes docs/operators.md from the registry of operators and the recorded conformance."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pytest
+
+from tests import records
+from tools import chromium, conformance
 from tools.citations import link_citations
 from tools.common import ROOT, fail
 from webnnm.cli import operator_facts as facts
 from webnnm.ops.declare.operator import AnyOperator, Composite, covers_all
 
 PAGE = ROOT / "docs" / "operators.md"
-COUNTS = ROOT / "docs" / "conformance.json"
-RECORD = "WEBNNM_RECORD_CONFORMANCE"
-RUNNERS = (
-    "tests/conformance/test_wpt.py",
-    "tests/conformance/test_onnx_cases.py",
+REFERENCE_TESTS = ("tests/conformance/test_wpt.py", "tests/conformance/test_onnx_cases.py")
+BROWSER_TESTS = (
+    "tests/browser/test_chromium.py",
     "tests/browser/test_wpt.py",
     "tests/browser/test_onnx_cases.py",
 )
@@ -43,42 +45,54 @@ In the table and below:
 - **Gradient**: ✓ by a rule of its own; *derived* from the operators that it is composed of;
   – none flows through it.
 - **WebNN**: ✓ a method of MLGraphBuilder computes it; *composed* of other operators.
-- **NumPy**, **Browser**: how many vectors of the web platform tests pass on the reference backend
-  and on WebNN in {browser}; – if there are none for it. In total: {totals}.
+- **{columns}**: how many vectors of the web-platform-tests pass on the
+  reference backend and on the WebNN of [these browsers](chromium.md); – if there are none for it.
+  In total, of {total:,} vectors: {totals}.
 """
 
 
 def main() -> None:
-    """Run the conformance tests of both backends, which record their counts."""
-    command = [sys.executable, "-m", "pytest", "-q", "-k", "counts", *RUNNERS]
-    environment = {**os.environ, RECORD: "1"}
-    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
+    """Run the tests that record: those of the reference, and those of each bundled Chromium."""
+    _record(REFERENCE_TESTS)
+    for version in chromium.BUNDLES:
+        _record(BROWSER_TESTS, WEBNNM_CHROMIUM=version)
+
+
+def _record(tests: Sequence[str], **variables: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-k", "recorded", *tests, *sys.argv[1:]]
+    environment = {**os.environ, records.RECORD: "1", **variables}
+    code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         fail("the conformance tests failed; the output above says why.")
 
 
 def page() -> str:
     """Return the text of docs/operators.md."""
-    content = json.loads(COUNTS.read_text())
-    entries = [Entry(operator, content) for operator in facts.library().values()]
+    methods = frozenset(json.loads(conformance.WPT.read_text())["methods"])
+    counts = conformance.count_vectors()
+    entries = [
+        Entry(operator, operator.native in methods, counts.get(operator.name, {}))
+        for operator in facts.library().values()
+    ]
+    totals = conformance.sum_up(counts)
+    total, *columns = totals
     initials = {}
     for entry in entries:
         initials.setdefault(entry.name[0].upper(), entry.name)
     introduction = INTRODUCTION.format(
         count=len(entries),
         letters=" ".join(f"[{letter}](#{name.lower()})" for letter, name in initials.items()),
-        browser=content["browser"],
-        totals=_totals(content["vectors"]),
+        columns="**, **".join(columns),
+        totals=", ".join(f"{totals[column]:,} on {column}" for column in columns),
+        total=totals[total],
     )
-    parts = [introduction, families(), overview(entries), *(entry.section() for entry in entries)]
+    parts = [
+        introduction,
+        families(),
+        overview(entries, columns),
+        *(entry.section() for entry in entries),
+    ]
     return "\n".join(parts)
-
-
-def _totals(vectors: Mapping[str, Mapping[str, int]]) -> str:
-    total, numpy, browser = (
-        sum(counts.get(key, 0) for counts in vectors.values())
-        for key in ("total", "reference", "webnn")
-    )
-    return f"{total} vectors, {numpy} pass on NumPy, {browser} in the browser"
 
 
 def families() -> str:
@@ -97,17 +111,16 @@ def families() -> str:
     return f"## Families\n\n{table(['Module', 'What it declares', 'Operators'], rows)}\n"
 
 
-def overview(entries: Iterable[Entry]) -> str:
-    """Return the table of all operators."""
-    head = ["Operator", "What it computes", "Gradient", "WebNN", "NumPy", "Browser"]
+def overview(entries: Iterable[Entry], columns: Sequence[str]) -> str:
+    """Return the table of all operators, with the counts of these columns."""
+    head = ["Operator", "What it computes", "Gradient", "WebNN", *columns]
     rows = [
         [
             link(entry.name),
             entry.operator.summary,
             {"rule": "✓", "derived": "derived", "none": "–"}[entry.gradient],
             "✓" if entry.is_method else "composed",
-            entry.count_passed("reference"),
-            entry.count_passed("webnn"),
+            *(entry.count_passed(column) for column in columns),
         ]
         for entry in entries
     ]
@@ -116,20 +129,16 @@ def overview(entries: Iterable[Entry]) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """One operator, with its recorded conformance."""
+    """One operator: whether WebNN has a method for it, and the counts of its vectors."""
 
     operator: AnyOperator
-    recorded: Mapping[str, Any]
+    is_method: bool
+    counts: Mapping[str, int]
 
     @property
     def name(self) -> str:
         """Its name in the notation."""
         return self.operator.name
-
-    @property
-    def is_method(self) -> bool:
-        """Return whether WebNN has a method for it."""
-        return self.operator.native in self.recorded["methods"]
 
     @cached_property
     def carrying(self) -> list[str]:
@@ -144,10 +153,9 @@ class Entry:
         derived = isinstance(self.operator, Composite) and self.operator.gradient is None
         return "derived" if derived else "rule"
 
-    def count_passed(self, backend: str) -> str:
+    def count_passed(self, column: str) -> str:
         """Return the number of vectors that pass on a backend."""
-        counts = self.recorded["vectors"].get(self.name)
-        return f"{counts.get(backend, 0)} of {counts['total']}" if counts else "–"
+        return f"{self.counts[column]} of {self.counts['Cases']}" if self.counts else "–"
 
     def section(self) -> str:
         """Return the section on the operator."""
@@ -161,9 +169,10 @@ class Entry:
         lines.append(f"- Result: for example `{facts.example_of(operator)}`")
         lines.append(f"- Gradient: {self._gradient_text()}")
         lines.append(f"- WebNN: {self._webnn_text()}")
-        if self.name in self.recorded["vectors"]:
-            passed = [self.count_passed(backend) for backend in ("reference", "webnn")]
-            lines.append(f"- Conformance: {passed[0]} on NumPy, {passed[1]} in the browser")
+        if self.counts:
+            _, *columns = self.counts
+            passed = (f"{self.count_passed(column)} on {column}" for column in columns)
+            lines.append(f"- Conformance: {', '.join(passed)}")
         lines += ["", *self._operands(), *self._options()]
         return "\n".join(lines)
 

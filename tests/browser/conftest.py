@@ -23,6 +23,8 @@ from webnnm.cli.serve import SiteServer
 
 Launch = Callable[..., Awaitable[Browser]]
 NewPage = Callable[[Browser], Awaitable[Page]]
+WEBNN_PAGES = frozenset({"pyodide_page", "pyodide_page_without_numpy", "webnn_context"})
+
 Visit = Callable[..., Awaitable[Visits]]
 
 
@@ -32,6 +34,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         marker = metafunc.definition.get_closest_marker("projects")
         names = marker.args if marker else playwright_config().EVERYWHERE
         metafunc.parametrize("project", names, ids=names, indirect=True, scope="session")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test as one of WebNN if it uses the page in which all such tests compute."""
+    if WEBNN_PAGES.intersection(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.webnn)
 
 
 @pytest.fixture(scope="session")
@@ -213,9 +221,9 @@ async def pyodide_page(launch: Launch, site_url: str) -> AsyncIterator[PyodidePa
 
 
 @pytest.fixture(scope="session")
-async def newer_pyodide_page(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
-    """The same page in the newer of the bundled Chromiums."""
-    page = await open_pyodide(await launch("webnn-153"), site_url)
+async def second_pyodide_page(launch: Launch, site_url: str) -> AsyncIterator[PyodidePage]:
+    """The same page in the second of the bundled Chromiums."""
+    page = await open_pyodide(await launch(playwright_config().SECOND), site_url)
     yield page
     await page.page.context.close()
     page.log.check()

@@ -67,6 +67,11 @@ def application(case: Case, *, gradients: bool = False) -> Application:
     )
 
 
+def kind_of_failure(answer: Answer) -> str:
+    """Return the code of the error instead of an answer; an answer is a wrong one."""
+    return (answer.code or "crashed") if isinstance(answer, Failure) else "wrong"
+
+
 async def compare(page: PyodidePage, cases: Mapping[str, Case], *, gradients: bool = False) -> None:
     """Run cases in the page; fail with the list of those that differ from the reference."""
     jobs = {name: application(case, gradients=gradients) for name, case in cases.items()}

@@ -295,17 +295,6 @@ running.exception()
     assert await run(pyodide_page, CATCH + program) is False
 
 
-async def test_probe_tells_what_runs(pyodide_page: PyodidePage) -> None:
-    program = """
-found = await probe()
-result = [found.webnn, {n: [d.available, d.reason] for n, d in found.devices.items()}, str(found)]
-"""
-    webnn, devices, sentence = await run(pyodide_page, program)
-    assert webnn
-    assert devices["npu"] == [True, "cpu (npu requested)"]
-    assert sentence == "models run on WebNN (cpu, whichever device is requested)"
-
-
 TODAY = """
 import js
 from pyodide.ffi import create_proxy

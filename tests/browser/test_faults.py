@@ -1,4 +1,4 @@
-"""Known faults of the browser's WebNN: how they are found, and that they are looked for once."""
+"""Known faults of the browser's WebNN are looked for once, and told."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from playwright.async_api import BrowserContext, Page
 
 from tests.browser.harness import PageLog, PyodidePage, open_pyodide_in
 from tests.browser.test_bridge import WORKER
-from webnnm.compiler.traps import ALL_TRAPS
-from webnnm.compiler.traps.evidence import Untried
 
 CountingPage = Callable[..., Awaitable[PyodidePage]]
 
@@ -46,61 +44,6 @@ backend.close()
 await asyncio.gather(*verdicts.writing)
 [js.built, list(backend.faults), held.graphs + held.tensors]
 """
-
-
-EXAMINE = """
-from webnnm.backends import pyodide_host
-from webnnm.backends.faults import Examination
-from webnnm.compiler.traps import ALL_TRAPS
-from webnnm.compiler.traps.evidence import Trial
-from webnnm.core.errors import BackendError
-
-bridge = await pyodide_host.load_bridge()
-context = await bridge.open({}, {})
-examination = Examination(ALL_TRAPS, bridge.limits(context))
-number = {trap: index for index, trap in enumerate(ALL_TRAPS)}
-
-async def wrong(*probes):
-    trial = Trial(*probes)
-    try:
-        return trial.find_wrong(await bridge.once(context, trial.plan, trial.data))
-    except BackendError:
-        return list(probes)
-
-together = await examination.wrong(bridge, context)
-shared = await wrong(*examination.shared.probes)
-alone = [probe for each in examination.shared.probes for probe in await wrong(each)]
-apart = [probe for trial in examination.alone for probe in trial.probes]
-others = [probe for each in apart for probe in await wrong(each)]
-owners = {probe: trap for trap in examination.traps for probe in trap.evidence}
-held = bridge.memory(context)
-bridge.close(context)
-result = {
-    "same": shared == alone,
-    "together": sorted(number[trap] for trap in together),
-    "alone": sorted({number[owners[probe]] for probe in (*alone, *others)}),
-    "expected": sorted(number[trap] for trap in examination.expected),
-    "held": held,
-}
-result
-"""
-
-
-async def test_probes_say_the_same_alone_and_together_and_each_shows_somewhere(
-    pyodide_page: PyodidePage, newer_pyodide_page: PyodidePage
-) -> None:
-    seen: set[int] = set()
-    untried = [n for n, trap in enumerate(ALL_TRAPS) if isinstance(trap.evidence, Untried)]
-    for page in (pyodide_page, newer_pyodide_page):
-        found = await page.run_python(EXAMINE)
-        assert found["same"]
-        assert found["together"] == found["alone"]
-        assert found["held"] == {"graphs": 0, "tensors": 0, "bytes": 0}
-        seen.update(found["together"])
-        assert found["expected"] == untried
-    # Each was seen in a browser: what does not show is not evidence.
-    tried = [n for n, trap in enumerate(ALL_TRAPS) if not isinstance(trap.evidence, Untried)]
-    assert sorted(seen) == tried
 
 
 @pytest.fixture

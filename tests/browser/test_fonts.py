@@ -48,7 +48,7 @@ async def families(page: Any) -> list[str]:
 
 
 @pytest.mark.skipif(chromium.own() is not None, reason="another browser has the machine's fonts")
-@pytest.mark.parametrize("name", ["webnn", "webnn-153"])
+@pytest.mark.parametrize("name", ["webnn", playwright_config().SECOND])
 async def test_semibold_text_has_the_bundled_font_whatever_the_machine_has(
     tmp_path: Path, name: str
 ) -> None:

@@ -128,10 +128,10 @@ async def test_numbers_are_those_of_the_reference(pyodide_page: PyodidePage) -> 
     await check(pyodide_page, JOBS)
 
 
-async def test_numbers_are_those_of_the_reference_in_a_newer_browser(
-    newer_pyodide_page: PyodidePage,
+async def test_numbers_are_those_of_the_reference_in_the_second_browser(
+    second_pyodide_page: PyodidePage,
 ) -> None:
-    await check(newer_pyodide_page, JOBS)
+    await check(second_pyodide_page, JOBS)
 
 
 async def check(page: PyodidePage, applications: Mapping[str, Application | Chain]) -> None:

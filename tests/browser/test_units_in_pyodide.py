@@ -42,7 +42,8 @@ def unit_tests(root: Path, only: Sequence[str] = ()) -> dict[str, str]:
     Of the tests only some, if these are named by their paths below `tests/unit`.
     """
     units = root / "tests" / "unit"
-    found = {"tests/unit": units, "tests/data/spec": root / "tests" / "data" / "spec"}
+    read = ("tests/data/spec", "tests/data/chromium")
+    found = {"tests/unit": units, **{name: root / name for name in read}}
     files = {
         f"/checkout/{place}/{file.relative_to(folder).as_posix()}": file
         for place, folder in found.items()

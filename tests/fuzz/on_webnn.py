@@ -12,6 +12,7 @@ from tests.fuzz.graph_case import GraphCase
 from tests.fuzz.graph_promises import showing
 from tests.fuzz.graph_target import graph_targets
 from tests.fuzz.page import Browser
+from tools.common import playwright_config
 
 REFUSALS = frozenset({"NNM405", "NNM409", "NNM505"})
 """What the browser lacks: dimensions, memory, types and operators."""
@@ -45,4 +46,4 @@ def _on(project: str, examples: int) -> tuple[Target, ...]:
     return graph_targets(project, check, examples, browser=True, close=browser.close)
 
 
-TARGETS = (*_on("webnn", 40), *_on("webnn-153", 20))
+TARGETS = (*_on("webnn", 40), *_on(playwright_config().SECOND, 20))

@@ -124,6 +124,15 @@ def _lower_transpose(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand
     return _reshape(b, b.transpose(grouped, permutation=order), node.types[0].shape)
 
 
+def _lower_gather(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
+    x, indices = node.operands
+    if x is None or indices is None or limit < 3:
+        return None
+    cells = _to_three_dimensions(b, x, node.options["axis"])
+    row = _reshape(b, indices, [count(indices.shape)])
+    return _reshape(b, b.gather(cells, row, axis=1), node.types[0].shape)
+
+
 def _lower_matmul(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
     x, y = node.operands
     if x is None or y is None or limit < 3:
@@ -143,6 +152,7 @@ def _lower_matmul(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | 
 
 
 _RULES: dict[str, Lower] = {
+    "gather": _lower_gather,
     "matmul": _lower_matmul,
     "pad": _lower_pad,
     "slice": _lower_slice,

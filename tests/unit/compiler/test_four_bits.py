@@ -26,7 +26,7 @@ ENDS = {"int4": [-8, 7, 3, -1, 2], "uint4": [15, 1, 9, 8, 2]}
 
 @pytest.fixture(scope="module")
 def limits() -> dict[str, Any]:
-    """The limits of Chromium 147."""
+    """The limits of the bundled Chromium."""
     return chromium_limits()
 
 

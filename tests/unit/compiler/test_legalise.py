@@ -26,7 +26,7 @@ from webnnm.graph.transforms.rewrite import rewrite
 
 @pytest.fixture(scope="module")
 def limits() -> dict[str, Any]:
-    """The limits of Chromium 147."""
+    """The limits of the bundled Chromium."""
     return chromium_limits()
 
 
@@ -131,16 +131,22 @@ REWRITTEN: dict[str, tuple[str, Make]] = {
         lambda b: b.gather(b.input("x", "uint32", [3, 2]), b.constant([2, 0], "uint32")),
     ),
     "uint32 transpose": ("as int64", lambda b: b.transpose(b.input("x", "uint32", [3, 2]))),
-    "rank 5 comparison": (
+    "rank 6 comparison": (
         "reshaped",
         lambda b: b.lesser(
-            b.input("x", "float32", [2, 3, 1, 2, 2]), b.input("z", "float32", [3, 1, 2, 2])
+            b.input("x", "float32", [2, 1, 3, 1, 2, 2]), b.input("z", "float32", [3, 1, 2, 2])
         ),
     ),
     "rank 6 power, broadcast crosswise": (
         "reshaped",
         lambda b: b.pow(
             b.input("x", "float32", [2, 1, 3, 1, 2, 1]), b.input("z", "float32", [3, 1, 2, 1, 2])
+        ),
+    ),
+    "rank 6 indices": (
+        "reshaped",
+        lambda b: b.gather(
+            b.input("x", "float32", [4, 3]), b.input("i", "int32", [1, 2, 1, 2, 1, 2]), axis=1
         ),
     ),
     "rank 7 sum with a scalar": ("reshaped", lambda b: b.input("x", "float32", [2] * 7) + 1),
