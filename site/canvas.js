@@ -229,4 +229,4 @@ function ticks(start, stop) {
 }
 
 dark.addEventListener("change", anew);
-new ResizeObserver(anew).observe(canvas.parentElement);
+new ResizeObserver(() => requestAnimationFrame(anew)).observe(canvas.parentElement);

@@ -39,7 +39,10 @@ class ModelDiagram:
         sheet = window.CSSStyleSheet.new()
         sheet.replaceSync(STYLE)
         document.adoptedStyleSheets.push(sheet)
-        window.ResizeObserver.new(create_proxy(lambda *_: self.draw())).observe(self.box)
+        draw = create_proxy(lambda *_: self.draw())
+        # In the next frame: sizes that change while they are told are an error in consoles.
+        later = create_proxy(lambda *_: window.requestAnimationFrame(draw))
+        window.ResizeObserver.new(later).observe(self.box)
 
     def show(self, network):
         """Draw another network, which nothing has run yet."""

@@ -108,5 +108,5 @@ export function picture(canvas, text) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-new ResizeObserver(draw).observe(pad);
+new ResizeObserver(() => requestAnimationFrame(draw)).observe(pad);
 dark.addEventListener("change", draw);

@@ -29,7 +29,8 @@ class LiveChart {
   /** @type {CellImage | null} */
   #image = null;
   #listeners = [];
-  #sizes = new ResizeObserver(() => this.#fit());
+  // In the next frame: sizes that change while they are told are an error in consoles.
+  #sizes = new ResizeObserver(() => requestAnimationFrame(() => this.#fit()));
   #view = null;
 
   /**
@@ -88,7 +89,7 @@ class LiveChart {
 
   #fit() {
     const width = this.holder.clientWidth;
-    if (!this.#view || !width) return;
+    if (!this.#view || !width || !this.place.isConnected) return;
     if (this.#fitting() !== this.#columns) {
       this.draw();
       return;

@@ -1,0 +1,71 @@
+"""Fixtures of journeys: the browsers of all engines, and the record of what they showed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.journey import Journey
+from tools.browsers.driver import Browser
+from tools.browsers.engines import ENGINES, Engine
+from tools.browsers.record import Record
+from tools.common import SITE, playwright_config
+from webnnm.cli.serve import SiteServer
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each journey in the browsers of all engines, one browser after the other."""
+    if "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", ENGINES, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """A browser that is installed here."""
+    engine = ENGINES[request.param]
+    if not engine.is_installed():
+        pytest.skip(engine.reason)
+    return engine
+
+
+@pytest.fixture(scope="session")
+def site_url() -> Iterator[str]:
+    """The address of a server with the built site."""
+    if not SITE.exists():
+        pytest.fail("build/site does not exist: run `make browsers`, which builds it")
+    config = playwright_config()
+    with SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+async def browser(
+    engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Browser]:
+    """The engine's browser, with the profile of somebody who visits page after page."""
+    folder = tmp_path_factory.mktemp(engine.name)
+    browser = await engine.start(folder)
+    yield browser
+    await browser.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def record(engine: Engine, browser: Browser) -> Iterator[Record]:
+    """What journeys showed in the engine's browser."""
+    record = Record(engine.name, engine.title, browser.version)
+    yield record
+    record.write()
+
+
+@pytest.fixture
+async def journey(
+    engine: Engine, browser: Browser, record: Record, site_url: str, tmp_path: Path
+) -> AsyncIterator[Journey]:
+    """A journey that begins in an empty tab; it fails on an error in the console."""
+    journey = Journey(engine, browser, record, site_url, tmp_path, await browser.new_tab())
+    yield journey
+    await journey.end()

@@ -1,0 +1,122 @@
+"""One person's way through pages of the site, in a browser of any engine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.browsers.driver import Browser, Tab
+from tools.browsers.engines import Engine
+from tools.browsers.record import PICTURES, Record
+
+WIDE, NARROW = (1280, 800), (360, 740)
+READY = "() => 'ready' in document.documentElement.dataset"
+SHOWS = "(selector, text) => document.querySelector(selector)?.textContent.includes(text)"
+HAS = "(selector) => document.querySelector(selector) !== null"
+TEXT = "(selector) => document.querySelector(selector).textContent"
+# What stands out of the page at its right, although nothing scrolls it.
+SIDEWAYS = """() => {
+  const { clientWidth, scrollWidth } = document.documentElement;
+  if (scrollWidth <= clientWidth) return [];
+  return [...document.querySelectorAll("body *")]
+    .filter((element) => element.getBoundingClientRect().right > clientWidth)
+    .map((element) => element.outerHTML.slice(0, 80));
+}"""
+
+
+@dataclass
+class Journey:
+    """What a person does on a page, and what of it went well."""
+
+    engine: Engine
+    browser: Browser
+    record: Record
+    site_url: str
+    folder: Path
+    """For files of the journey."""
+    tab: Tab
+    page: str = ""
+    tabs: list[Tab] = field(default_factory=list)
+
+    async def open(self, address: str, *, page: str = "", python: bool = True) -> None:
+        """Open a page of the site, and wait until its program runs."""
+        self.page = page or address.partition("?")[0]
+        await self.tab.goto(f"{self.site_url}/{address}")
+        if python:
+            await self.is_ready()
+        self.earn("opens")
+
+    async def is_ready(self) -> None:
+        """Wait until the program of the page runs."""
+        await self.tab.wait_until(READY)
+
+    def earn(self, step: str) -> None:
+        """Record that a step went well."""
+        self.record.earn(self.page, step)
+
+    def lack(self, step: str, reason: str) -> None:
+        """Record why a step cannot be tried."""
+        self.record.lack(self.page, step, reason)
+
+    async def fill(self, **fields: str | bool) -> None:
+        """Fill in fields by their ids."""
+        for name, value in fields.items():
+            await self.tab.fill(f"#{name}", value)
+
+    async def shows(self, selector: str, text: str) -> None:
+        """Wait until an element shows a text."""
+        await self.tab.wait_until(SHOWS, selector, text)
+
+    async def has(self, selector: str) -> None:
+        """Wait until an element exists."""
+        await self.tab.wait_until(HAS, selector)
+
+    async def text(self, selector: str) -> str:
+        """Return the text of an element."""
+        return await self.tab.evaluate(TEXT, selector)
+
+    async def train(self, **fields: str | bool) -> None:
+        """Fill in the form of a page that trains, train, and wait for the result."""
+        await self.fill(**fields)
+        await self.tab.evaluate("() => { delete document.querySelector('#result').dataset.done; }")
+        await self.tab.click("#train")
+        await self.has("#result[data-done]")
+
+    async def download(self, selector: str, name: str) -> Path:
+        """Click a button that saves a file of a name, and return the file."""
+        (self.browser.downloads / name).unlink(missing_ok=True)
+        await self.tab.click(selector)
+        return await self.browser.find_download(name)
+
+    async def cover(self) -> Tab:
+        """Open another tab in front, so that the page of the journey is hidden."""
+        self.tabs.append(await self.browser.new_tab())
+        return self.tabs[-1]
+
+    async def end(self) -> None:
+        """Look at the page once more, wide and narrow; check what its console says."""
+        for tab in self.tabs:
+            await tab.close()
+        sideways = await self.look()
+        errors = self.tab.errors()
+        await self.tab.close()
+        assert not sideways, f"{self.page} is wider than a telephone: {sideways}"
+        assert not errors, f"{self.page} has errors in the console: {errors}"
+        self.earn("fits a telephone, with a quiet console")
+
+    async def look(self) -> list[str]:
+        """Take pictures if somebody wants them; return what stands out of a narrow page."""
+        sideways: list[str] = []
+        for width, height in (WIDE, NARROW):
+            await self.tab.resize(width, height)
+            await self.tab.settle()
+            sideways = await self.tab.evaluate(SIDEWAYS)
+            if os.environ.get(PICTURES):
+                stem = self.page.removesuffix(".html").replace("/", "-")
+                await self.tab.resize(width, 2 * height)
+                await self.tab.settle()
+                picture = Path(os.environ[PICTURES], f"{stem}-{width}-{self.engine.name}.png")
+                picture.parent.mkdir(parents=True, exist_ok=True)
+                picture.write_bytes(await self.tab.screenshot())
+        return sideways

@@ -1,0 +1,61 @@
+"""What journeys showed: a file per engine while they run, docs/browsers.json in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools.common import ROOT
+
+RECORD = ROOT / "docs" / "browsers.json"
+FOLDER = "WEBNNM_RECORD_BROWSERS"
+"""A variable of the environment: the folder in which journeys record what they showed."""
+PICTURES = "WEBNNM_PICTURES"
+"""A variable of the environment: the folder in which journeys leave pictures of pages."""
+
+
+@dataclass
+class Record:
+    """What journeys showed in one browser."""
+
+    engine: str
+    title: str
+    version: str
+    pages: dict[str, dict[str, bool | str]] = field(default_factory=dict)
+    """Page → step → whether it went well, or why it cannot be tried."""
+    facilities: dict[str, str] = field(default_factory=dict)
+    """What the browser has → in words."""
+
+    def earn(self, page: str, step: str) -> None:
+        """Record that a step went well."""
+        self.pages.setdefault(page, {})[step] = True
+
+    def lack(self, page: str, step: str, reason: str) -> None:
+        """Record why a step cannot be tried."""
+        self.pages.setdefault(page, {})[step] = reason
+
+    def write(self) -> None:
+        """Write the record if somebody wants it."""
+        if folder := os.environ.get(FOLDER):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            content = {name: getattr(self, name) for name in ("title", "version", "facilities")}
+            text = json.dumps({**content, "pages": self.pages}, ensure_ascii=False)
+            Path(folder, f"{self.engine}.json").write_text(text, encoding="utf-8")
+
+
+def merge(folder: Path) -> None:
+    """Take over what journeys recorded in a folder, in place of what they recorded before."""
+    recorded: dict[str, Any] = {}
+    if RECORD.exists():
+        recorded = json.loads(RECORD.read_text(encoding="utf-8"))
+    for path in sorted(folder.glob("*.json")):
+        new = json.loads(path.read_text(encoding="utf-8"))
+        old = recorded.get(path.stem, {})
+        for name in ("pages", "facilities"):
+            new[name] = old.get(name, {}) | new[name]
+        recorded[path.stem] = new
+    text = json.dumps(recorded, ensure_ascii=False, indent=1)
+    RECORD.write_text(f"{text}\n", encoding="utf-8")
