@@ -265,6 +265,15 @@ def in_browser() -> bool:
     return sys.platform == "emscripten"
 
 
+def has_document() -> bool:
+    """Return whether Python shares its thread with a page that draws, unlike in a worker.
+
+    >>> has_document()
+    False
+    """
+    return in_browser() and hasattr(page(), "document")
+
+
 def is_awaited_by_promise() -> bool:
     """Return whether JavaScript is what waits for an awaitable Python object.
 

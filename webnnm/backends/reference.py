@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import math
-import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
@@ -28,7 +27,8 @@ from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 TURN, PAUSE = 0.04, 0.005
-"""Seconds of computing and of rest in a page, which neither draws nor handles clicks meanwhile."""
+"""Seconds of computing and of rest in a page, which neither draws nor handles clicks meanwhile. A
+worker draws nothing: it only hears messages in between."""
 
 
 class Namespace:
@@ -100,7 +100,8 @@ class ReferenceBackend(KernelBackend):
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         super().__init__()
         self._clock = clock
-        self._in_page = sys.platform == "emscripten"
+        self._in_browser = pyodide_host.in_browser()
+        self._pause = PAUSE if pyodide_host.has_document() else 0.0
         self._numpy = Namespace()
         self.device = f"NumPy {self._numpy.__version__} on the CPU"
         self._busy = 0.0
@@ -183,9 +184,9 @@ class ReferenceBackend(KernelBackend):
 
     async def _rest(self) -> bool:
         """Rest if graphs have kept a page busy for long enough; return whether it did."""
-        due = self._in_page and self._busy > TURN
+        due = self._in_browser and self._busy > TURN
         if due:
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(self._pause)
             self._busy = 0.0
         return due
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib
 import itertools
-import sys
 from typing import Any
 
 import pytest
 
 from webnnm import GraphBuilder, WebNNMError
+from webnnm.backends import pyodide_host
 from webnnm.backends.reference import Namespace, ReferenceBackend, evaluate
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
@@ -27,7 +27,8 @@ def test_backend_names_itself() -> None:
 def busy(monkeypatch: pytest.MonkeyPatch) -> ReferenceBackend:
     """The backend of a page in which every graph takes long."""
     with monkeypatch.context() as patch:
-        patch.setattr(sys, "platform", "emscripten")
+        patch.setattr(pyodide_host, "in_browser", lambda: True)
+        patch.setattr(pyodide_host, "has_document", lambda: True)
         return ReferenceBackend(clock=itertools.count().__next__)
 
 
@@ -48,6 +49,25 @@ async def test_a_page_lives_while_results_are_read(busy: ReferenceBackend) -> No
         turns.append("read")
         await busy.read(y)  # nothing was computed since, so that no rest is due
     assert turns == ["taken", "read"] * 3
+
+
+async def test_a_worker_hears_messages_and_does_not_wait_for_drawing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pyodide_host, "in_browser", lambda: True)
+    monkeypatch.setattr(pyodide_host, "has_document", lambda: False)
+    rests: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        rests.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    backend = ReferenceBackend(clock=itertools.count().__next__)
+    executable = await backend.compile(build_doubling())
+    x, y = [await backend.tensor(TensorType("float32", (1,))) for _ in "xy"]
+    backend.dispatch(executable, {"x": x}, {"y": y})
+    await backend.read(y)
+    assert rests == [0.0]
 
 
 def test_a_computation_without_await_does_not_rest(busy: ReferenceBackend) -> None:
