@@ -4,20 +4,39 @@
 const QUIET = 5000;
 
 /**
- * Have the page's service worker keep it, once the page has started and is not being used: the
- * service worker fetches all files, while a first training waits for some of its own.
+ * Have the page's service worker keep it, once the page has started and is not being used: a first
+ * training waits for some files of its own.
  */
 export async function keepForLater() {
   const workers = navigator.serviceWorker;
-  if (!workers || navigator.connection?.saveData) return;
+  if (!workers) return;
   await quiet();
   try {
-    await workers.register("./service-worker.js");
-    await workers.ready;
+    await workers.register(await script(workers));
+    const { active } = await workers.ready;
+    const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+    const { port1: answer, port2: port } = new MessageChannel();
+    const kept = new Promise((resolve) => { answer.onmessage = resolve; });
+    active.postMessage([location.href, ...loaded], [port]);
+    const { data: failure } = await kept;
+    if (failure) throw new Error(failure);
     document.documentElement.dataset.offline = "";
   } catch (error) {
     console.log(`webnnm: this page is not available without a network: ${error}`);
   }
+}
+
+/**
+ * Return the service worker to register: one that fetches the whole site where the browser knows
+ * the connection and that its bytes are not counted, else one that keeps what visits load anyway.
+ */
+async function script(workers) {
+  const { connection } = navigator;
+  const free = connection && !connection.saveData && connection.type !== "cellular";
+  // A connection that changes between visits replaces no service worker that has all.
+  const earlier = (await workers.getRegistration())?.active?.scriptURL;
+  const whole = free || (earlier && !earlier.endsWith("?visited"));
+  return whole ? "./service-worker.js" : "./service-worker.js?visited";
 }
 
 /** Wait until the page has not been used for a while. */

@@ -1,8 +1,9 @@
 /**
- * Keeps the site for visits without a network. The network comes first, so that a rebuilt site
- * shows immediately; kept files are used if there is no network, or a server that does not answer
- * in time, or answers with an error. Files are kept as the build wrote them: what else a server
- * sends for them, such as the page of a login, is shown but never kept.
+ * Keeps the site for visits without a network: all of it or, if its own address ends in `?visited`,
+ * what visits load. The network comes first, so that a rebuilt site shows immediately; kept files
+ * are used if there is no network, or a server that does not answer in time, or answers with an
+ * error. Files are kept as the build wrote them: what else a server sends for them, such as the page
+ * of a login, is shown but never kept.
  */
 
 /**
@@ -10,6 +11,8 @@
  * edits those outside vendor/ afterwards: set by the build.
  */
 const SITE = { version: "", edited: false, files: {} };
+/** Whether to keep only what visits load, instead of fetching the whole site at once. */
+const VISITED = new URL(location.href).searchParams.has("visited");
 /** Milliseconds after which a server that has not begun to answer counts as not there. */
 const PATIENCE = 8000;
 const SCOPE = new URL("./", location.href).href;
@@ -28,11 +31,20 @@ const SCRIPTS = Object.keys(SITE.files).filter((file) => /\.m?js$/u.test(file))
 let awayUntil = 0;
 
 addEventListener("install", (event) => {
-  event.waitUntil(keep());
+  event.waitUntil(install());
 });
 
 addEventListener("activate", (event) => {
-  event.waitUntil(forget());
+  event.waitUntil(activate());
+});
+
+/** A page tells the addresses that it has loaded, and is told the error, or null. */
+addEventListener("message", (event) => {
+  const [port] = event.ports;
+  event.waitUntil(keepLoaded(event.data).then(
+    () => port.postMessage(null),
+    (error) => port.postMessage(String(error)),
+  ));
 });
 
 addEventListener("fetch", (event) => {
@@ -40,17 +52,42 @@ addEventListener("fetch", (event) => {
   if (request.method === "GET" && addressOf(request)) event.respondWith(answer(event));
 });
 
-/** Keep all files of this build; one that has changed on its way ends the installation. */
-async function keep() {
+/** Keep the files of this build: all, or those whose earlier versions are kept. */
+async function install() {
+  await keep(VISITED ? await keptEarlier() : [...HASHES.keys()]);
+  await skipWaiting();
+}
+
+async function activate() {
+  await forget();
+  // What the page loads from now on passes by here.
+  if (VISITED) await clients.claim();
+}
+
+/** Return the addresses of files of this build that are kept in any version. */
+async function keptEarlier() {
+  const names = (await caches.keys()).filter((name) => name.startsWith(PREFIX));
+  const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+  return [...new Set(requests.flat().map(({ url }) => url))].filter((url) => HASHES.has(url));
+}
+
+/** Keep those files of the build that a page has loaded and that are not kept. */
+async function keepLoaded(urls) {
+  const addresses = new Set(urls.map((url) => addressOf({ url, mode: "navigate" })));
+  const copies = await Promise.all([...addresses].map(async (address) => [address, await kept(address)]));
+  await keep(copies.filter(([address, copy]) => address && !copy).map(([address]) => address));
+}
+
+/** Keep files of this build; one that has changed on its way is an error. */
+async function keep(addresses) {
   const cache = await caches.open(NAME);
-  await Promise.all([...HASHES.keys()].map(async (address) => {
+  await Promise.all(addresses.map(async (address) => {
     // The browser asks the server, whatever a host says of how long its files last.
     const found = await fetch(address, { cache: "no-cache" });
     const whole = await acceptable(address, found);
     if (!whole) throw new Error(`${address} is not the file of this build: ${found.status}`);
     await cache.put(address, whole);
   }));
-  await skipWaiting();
 }
 
 /** Remove the files of earlier builds of this site, not those of others on the same origin. */
@@ -80,7 +117,7 @@ async function answer(event) {
     const found = await inTime(request);
     if (found.status >= 500) return (await kept(address)) ?? found;
     // Only the bare address: what a server makes of a query is another thing.
-    if (SITE.edited && request.url === address) event.waitUntil(renew(address, found.clone()));
+    if ((SITE.edited || VISITED) && request.url === address) event.waitUntil(renew(address, found.clone()));
     return found;
   } catch (error) {
     const copy = await kept(address);
@@ -118,7 +155,9 @@ async function kept(address) {
   return cache.match(address);
 }
 
+/** Keep an answer, of a file that somebody may have edited also if it is kept. */
 async function renew(address, found) {
+  if (!SITE.edited && await kept(address)) return;
   const whole = await acceptable(address, found);
   if (!whole) return;
   const cache = await caches.open(NAME);

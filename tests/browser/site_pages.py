@@ -66,8 +66,13 @@ UNKEPT = "navigator.serviceWorker.getRegistration().then((found) => found === un
 
 async def leave_alone(page: Any) -> None:
     """End the time that `HOLD_QUIET` holds; until then no service worker fetches anything."""
-    await page.wait_for_function("held.length > 0")
     assert await page.evaluate(UNKEPT)
+    await be_kept(page)
+
+
+async def be_kept(page: Any) -> None:
+    """End the time that `HOLD_QUIET` holds, and wait until the page is kept."""
+    await page.wait_for_function("held.length > 0")
     await page.evaluate("held.at(-1)()")
     await page.locator("html[data-offline]").wait_for(state="attached")
 

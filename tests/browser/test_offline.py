@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.hosts import Server, cloudflare_pages, github_pages
-from tests.browser.site_pages import HOLD_QUIET, leave_alone, open_site_page, train_on
+from tests.browser.site_pages import HOLD_QUIET, be_kept, leave_alone, open_site_page, train_on
 from tools.build_site import write_service_worker
 from tools.common import SITE
 from webnnm.cli.serve import SiteServer
@@ -35,6 +35,7 @@ CONTENTS = """async () => {
   }
   return texts;
 }"""
+LOADED = "performance.getEntriesByType('resource').map(({ name }) => name)"
 PAGE = """<!doctype html><title>{}</title>
 <script>
   navigator.serviceWorker.register("./service-worker.js").then(async (registration) => {{
@@ -62,6 +63,32 @@ async def test_a_second_visit_trains_without_a_network(visitor: Any) -> None:
         assert (await result.get_attribute("data-backend")).startswith("WebNN")
     await visitor.goto(f"{server.url}/")
     await visitor.locator("html[data-ready]").wait_for(state="attached")
+
+
+@pytest.mark.parametrize("connection", ["undefined", "{ saveData: true }", "{ type: 'cellular' }"])
+async def test_what_a_visit_loads_is_kept_where_more_would_cost(
+    visitor: Any, connection: str
+) -> None:
+    """Other browsers do not tell the connection: that is no reason to fetch the whole site."""
+    script = f"Object.defineProperty(navigator, 'connection', {{ value: {connection} }})"
+    await visitor.add_init_script(script)
+    await visitor.add_init_script(HOLD_QUIET)
+    with SiteServer(SITE) as server:
+        await open_site_page(visitor, server.url, "iris.html")
+        await train_on(visitor, epochs=5)
+        loaded = await visitor.evaluate(LOADED)
+        await leave_alone(visitor)
+        # A page that comes later is kept while it is loaded.
+        await open_site_page(visitor, server.url, "hello.html")
+        await be_kept(visitor)
+    contents = await visitor.evaluate(CONTENTS)
+    pages = {Path(address).name for address in contents if address.endswith(".html")}
+    assert pages == {"iris.html", "hello.html"}
+    later = await visitor.evaluate(LOADED)
+    assert {*contents} <= {*loaded, *later, f"{server.url}/iris.html", f"{server.url}/hello.html"}
+    await open_site_page(visitor, server.url, "iris.html")
+    result = await train_on(visitor, epochs=100)
+    assert float(await result.get_attribute("data-accuracy")) >= 0.8
 
 
 async def test_a_site_that_was_built_anew_shows_at_once_and_the_old_one_is_forgotten(
