@@ -19,7 +19,7 @@ const code = "var(--code, ui-monospace, Menlo, Consolas, monospace)";
 const theme = EditorView.theme({
   "&": { color: text, backgroundColor: raised },
   "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: code, fontSize: "0.9rem", lineHeight: "var(--code-line, 1.55)" },
+  ".cm-scroller": { fontFamily: code, fontSize: "var(--code-size, 0.9rem)", lineHeight: "var(--code-line, 1.55)" },
   ".cm-content": { padding: "0.6rem 0", caretColor: text },
   ".cm-line": { padding: "0 0.75rem" },
   ".cm-gutters": { backgroundColor: raised, color: quiet, borderRight: `1px solid ${line}` },
