@@ -9,7 +9,10 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests import records
+from tests.browser import evidence_in_page, jobs
 from tests.browser.harness import PyodidePage
+from tests.browser.in_page import Failure
+from tests.unit.backends import plans
 from tools.common import playwright_config
 from webnnm.compiler.traps import ALL_TRAPS
 from webnnm.compiler.traps.evidence import Untried
@@ -138,3 +141,17 @@ async def test_its_faults_are_those_recorded(any_page: PyodidePage) -> None:
     ]
     faults = sorted(ALL_TRAPS[n].reason for n in answer["together"])
     records.compare(version(any_page), faults=faults)
+
+
+async def test_what_shows_a_fault_is_right_once_it_is_rewritten(any_page: PyodidePage) -> None:
+    answers = await jobs.answers(any_page, evidence_in_page.JOBS, plans, evidence_in_page)
+    wrong: dict[str, str] = {}
+    for name, job in evidence_in_page.JOBS.items():
+        answer, trial = answers[name], job.trial
+        if isinstance(answer, Failure):
+            wrong[name] = answer.text
+        elif trial.find_wrong(
+            memoryview(b"".join(answer[y].array.data for y in trial.plan.outputs))
+        ):
+            wrong[name] = "other numbers"
+    assert not wrong

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 from pathlib import Path
@@ -11,8 +12,11 @@ import pytest
 from playwright.async_api import async_playwright
 
 from tools import chromium
-from tools.common import playwright_config
+from tools.common import ROOT, playwright_config
 
+STYLES = [ROOT / name for name in ("site", "tools/docs/theme")]
+SUFFIXES = (".css", ".js")
+WEIGHTS = re.compile(r"font-?[wW]eight: \"?(\d+)")
 WEIGHT = 4
 """The offset of the weight in the table OS/2 of a font."""
 TEXTS = {
@@ -35,8 +39,14 @@ def semibold_of_another_family(font: bytes) -> bytes:
     return bytes(changed)
 
 
-async def families(page: Any) -> list[str]:
-    """Return the font of each paragraph."""
+def weights() -> set[int]:
+    """Return the weights that stylesheets and editors ask for."""
+    files = [path for folder in STYLES for path in folder.rglob("*") if path.suffix in SUFFIXES]
+    return {int(n) for path in files for n in WEIGHTS.findall(path.read_text())}
+
+
+async def fonts_of_paragraphs(page: Any, name: str) -> list[str]:
+    """Return a name of the font of each paragraph: that of its family, or that of its file."""
     session = await page.context.new_cdp_session(page)
     for domain in ("DOM", "CSS"):
         await session.send(f"{domain}.enable")
@@ -44,7 +54,7 @@ async def families(page: Any) -> list[str]:
     query = {"nodeId": root, "selector": "p"}
     nodes = (await session.send("DOM.querySelectorAll", query))["nodeIds"]
     found = [await session.send("CSS.getPlatformFontsForNode", {"nodeId": node}) for node in nodes]
-    return [font["familyName"].strip() for each in found for font in each["fonts"]]
+    return [font[name].strip() for each in found for font in each["fonts"]]
 
 
 @pytest.mark.skipif(chromium.own() is not None, reason="another browser has the machine's fonts")
@@ -65,5 +75,10 @@ async def test_semibold_text_has_the_bundled_font_whatever_the_machine_has(
         page = await browser.new_page()
         texts = [f"<p style='font: 620 16px {family}'>Text</p>" for family in TEXTS]
         await page.set_content("".join(texts))
-        assert await families(page) == list(TEXTS.values())
+        assert await fonts_of_paragraphs(page, "familyName") == list(TEXTS.values())
+        heavy = sorted(weights())
+        texts = [f"<p style='font: {weight} 16px sans-serif'>Text</p>" for weight in (400, *heavy)]
+        await page.set_content("".join(texts))
+        files = await fonts_of_paragraphs(page, "postScriptName")
+        assert files == ["OpenSans-Regular", *["OpenSans-Bold"] * len(heavy)]
         await browser.close()

@@ -75,7 +75,7 @@ async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
         for name, (works, reason, seconds) in (await others(fetch)).items():
             devices[name] = DeviceProbe(works, reason, (), seconds)
     if any(devices[device].available for device in DEVICES):
-        return ProbeResult(True, devices, f"models run on WebNN ({_where(devices)})")
+        return ProbeResult(True, devices, f"models run on WebNN ({describe_devices(devices)})")
     if not why:
         why = f"the browser exposes WebNN but refused every device ({devices['cpu'].reason})"
     outlook = "models run on ONNX Runtime" if has_onnxruntime() else "models run on NumPy"
@@ -86,12 +86,14 @@ async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
     return ProbeResult(False, devices, f"{why}: {outlook}")
 
 
-def _where(devices: Mapping[str, DeviceProbe]) -> str:
-    parts = {name: devices[name].reason for name in DEVICES}
-    same = {reason.removesuffix(f" ({name} requested)") for name, reason in parts.items()}
-    if len(same) == 1:
-        return f"{same.pop()}, whichever device is requested"
-    return "; ".join(f"{name}: {reason}" for name, reason in parts.items())
+def describe_devices(devices: Mapping[str, DeviceProbe]) -> str:
+    """Return what most devices run, then what the others do."""
+    results = {name: devices[name].reason.removesuffix(f" ({name} requested)") for name in DEVICES}
+    usual = max(results.values(), key=[*results.values()].count)
+    others = [
+        f"; if {name} is requested: {result}" for name, result in results.items() if result != usual
+    ]
+    return usual + ("".join(others) or ", whichever device is requested")
 
 
 async def _probe_device(device: str, trials: bool) -> DeviceProbe:

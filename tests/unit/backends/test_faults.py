@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from tests.unit.backends.fake_webnn import LIMITS, FakeWebNN, graph_of
+from tests.unit.backends.fake_webnn import LIMITS, FakeWebNN
+from tests.unit.backends.plans import graph_of
 from tests.unit.compiler.legalising import legalise
 from webnnm.backends.faults import Examination, sentences
 from webnnm.backends.reference import evaluate
