@@ -13,7 +13,7 @@ from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, Node, Operand, OperatorNode
 
 MAX_CONSTANT_BYTES = 2**27
-"""Chromium 147 on LiteRT refuses to build a graph with a larger constant."""
+"""Chromium on LiteRT refuses to build a graph with a larger constant."""
 
 MAX_GRAPH_CONSTANT_BYTES = 5 * 2**28
 """1.25 GiB of constants in a graph were built; 1.5 GiB killed the service and lost the context."""

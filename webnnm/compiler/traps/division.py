@@ -80,10 +80,10 @@ TRAPS = (
     Trap(
         operators=frozenset({"div"}),
         reason="an integer division by zero would leave the old values in the output without an "
-        "error, and that of the smallest integer by -1 would lose the device; quotients by 0 are "
-        "now 0",
+        "error, and that of the smallest integer by -1 would lose the device or end the page; "
+        "quotients by 0 are now 0",
         evidence=Untried(
-            "division by zero is left to the processor, which may end the browser's WebNN process"
+            "division by zero is left to the processor, which may end the browser's WebNN process or the page"
         ),
         rule=_guard_division,
     ),

@@ -12,10 +12,10 @@ from webnnm.graph.transforms.rewrite import Replacement
 from webnnm.ops.declare.indices import flatten_around
 
 MAX_RANK = 6
-"""Chromium 147 fails to build these with more dimensions, though its limits say eight."""
+"""Chromium fails to build these with more dimensions, though its limits say eight."""
 
 MAX_INDEX_RANK = 4
-"""With indices of more dimensions, a gather crashes Chromium's service."""
+"""With indices of more dimensions, a gather crashes the service of Chromium 147."""
 
 REDUCTIONS = frozenset(
     {
