@@ -83,7 +83,7 @@ TRAPS = (
         "error, and that of the smallest integer by -1 would lose the device or end the page; "
         "quotients by 0 are now 0",
         evidence=Untried(
-            "division by zero is left to the processor, which may end the browser's WebNN process or the page"
+            "division by zero is left to the processor, which may end the process that computes"
         ),
         rule=_guard_division,
     ),
