@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, CDPSession
 
 from tests.browser.harness import PageLog
+from tests.browser.site_pages import train_on
 from tools.common import ROOT
 
 PAGES = sorted(path.name for path in (ROOT / "site").glob("*.html"))
@@ -81,17 +83,50 @@ async def test_every_page_is_usable_with_a_thumb(
     assert {name: lines for name, lines in problems.items() if lines} == {}
 
 
-async def swipe(session: CDPSession, start: float, end: float, moves: int = 20) -> None:
-    """Move a finger upwards or downwards in the margin of the page."""
+async def swipe(session: CDPSession, *points: tuple[float, float], moves: int = 20) -> None:
+    """Move a finger from point to point."""
 
-    async def touch(type: str, *points: float) -> None:
-        touch_points = [{"x": 8, "y": y} for y in points]
+    async def touch(type: str, *positions: tuple[float, float]) -> None:
+        touch_points = [{"x": x, "y": y} for x, y in positions]
         await session.send("Input.dispatchTouchEvent", {"type": type, "touchPoints": touch_points})
 
-    await touch("touchStart", start)
-    for move in range(1, moves + 1):
-        await touch("touchMove", start + (end - start) * move / moves)
+    await touch("touchStart", points[0])
+    for (x, y), (next_x, next_y) in pairwise(points):
+        for move in range(1, moves + 1):
+            share = move / moves
+            await touch("touchMove", (x + share * (next_x - x), y + share * (next_y - y)))
     await touch("touchEnd")
+
+
+async def swipe_across(page: Any, name: str, *shares: tuple[float, float]) -> None:
+    """Move a finger across an element, from point to point in shares of its size."""
+    element = page.locator(name)
+    await element.scroll_into_view_if_needed()
+    box = await element.bounding_box()
+    points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in shares]
+    scrolled = await page.evaluate("scrollY")
+    await swipe(await page.context.new_cdp_session(page), *points)
+    assert await page.evaluate("scrollY") == scrolled, "the page stays where a finger draws"
+
+
+@pytest.mark.projects("webnn")
+async def test_a_finger_draws_a_digit_and_points(
+    phone: BrowserContext, page_log: PageLog, site_url: str
+) -> None:
+    page = await phone.new_page()
+    page_log.watch(page)
+    await page.goto(f"{site_url}/digits.html")
+    await train_on(page, epochs=4)
+    await swipe_across(page, "#pad", (0.25, 0.2), (0.75, 0.2), (0.45, 0.85))
+    await page.locator("#answer", has_text="7 (").wait_for()
+    await page.goto(f"{site_url}/playground.html")
+    await page.locator(READY).wait_for(state="attached")
+    await page.locator("#plane canvas").wait_for()
+    await page.locator("#data").select_option("drawn")
+    await page.locator("#clear-points").tap()
+    await swipe_across(page, "#plane canvas", (0.3, 0.3), (0.7, 0.3), (0.7, 0.6))
+    points = await page.evaluate("new URLSearchParams(location.hash.slice(1)).get('points')")
+    assert len(points.split(";")) > 10
 
 
 @pytest.mark.projects("webnn", "no-webnn")
@@ -108,8 +143,7 @@ async def test_a_training_on_a_slow_processor_does_not_freeze_scrolling(
     await page.locator("#train").tap()
     await page.wait_for_function("document.querySelector('#progress').value > 5")
     await page.evaluate(FOLLOW)
-    await swipe(session, 700, 100)
-    await swipe(session, 100, 700)
+    await swipe(session, (8, 700), (8, 100), (8, 700))
     # Had the page stood still meanwhile, it would have been in two or three places.
     assert await page.evaluate("positions.size") > 10
     await page.locator("#stop").tap()
