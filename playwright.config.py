@@ -41,14 +41,16 @@ COMMON_ARGUMENTS = (
     # Pages of a site in one context share a process, and with it the code that one compiled.
     "--process-per-site",
 )
-WEBNN_ARGUMENT = "--enable-features=WebMachineLearningNeuralNetwork"
+WEBNN_FEATURE = "WebMachineLearningNeuralNetwork"
+WEBGPU_FEATURE = "Vulkan"
 WEBGPU_ARGUMENTS = (
     "--enable-unsafe-webgpu",
     # A graphics card in software: right numbers, no speed.
     "--use-webgpu-adapter=swiftshader",
-    "--enable-features=Vulkan",
     "--use-vulkan=swiftshader",
 )
+# Without these, a device that draws on a canvas is lost.
+CANVAS_ARGUMENTS = ("--use-gl=angle", "--use-angle=swiftshader")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +61,23 @@ class Project:
     webnn: bool
     worker: bool = False
     webgpu: bool = False
+    canvas: bool = False
+    """Whether WebGPU can draw on canvases."""
     chromium: str | None = None
     """The major version of a bundled Chromium; None takes the usual one."""
 
     @property
     def arguments(self) -> list[str]:
         """Return the command line of the browser."""
-        webnn = [WEBNN_ARGUMENT] if self.webnn else []
-        webgpu = WEBGPU_ARGUMENTS if self.webgpu else ()
-        return [*COMMON_ARGUMENTS, *chromium.arguments(), *webnn, *webgpu]
+        chosen = ((self.webnn, WEBNN_FEATURE), (self.webgpu, WEBGPU_FEATURE))
+        features = ",".join(feature for has_it, feature in chosen if has_it)
+        return [
+            *COMMON_ARGUMENTS,
+            *chromium.arguments(),
+            *([f"--enable-features={features}"] if features else []),
+            *(WEBGPU_ARGUMENTS if self.webgpu else ()),
+            *(CANVAS_ARGUMENTS if self.canvas else ()),
+        ]
 
 
 SECOND = f"webnn-{chromium.SECOND}"
@@ -78,6 +88,7 @@ PROJECTS = {
         Project(name="no-webnn", webnn=False),
         Project(name="worker", webnn=True, worker=True),
         Project(name="webgpu", webnn=False, webgpu=True),
+        Project(name="webnn-webgpu", webnn=True, webgpu=True, canvas=True),
         # Tests of what differs between versions of WebNN run in this one too.
         Project(name=SECOND, webnn=True, chromium=chromium.SECOND),
     )

@@ -28,10 +28,15 @@ interface MLContext {
     inputs: Record<string, MLTensor>,
     outputs: Record<string, MLTensor>,
   ): void;
+  /** Not in all browsers: a tensor that is lent to WebGPU until its buffer is destroyed. */
+  createExportableTensor?(type: MLTensorType, device: unknown): Promise<MLTensor>;
+  exportToGPU?(tensor: MLTensor): Promise<any>;
   destroy(): void;
 }
 /** A context that takes whole models instead of calls of MLGraphBuilder. */
 interface AdoptedContext extends MLContext {
+  /** The device of WebGPU whose buffers its tensors are. */
+  readonly device?: unknown;
   load(model: import("./webnn/bridge.js").Bytes): Promise<MLGraph>;
 }
 interface MLGraphBuilder {
@@ -100,6 +105,8 @@ interface ScanPlan extends Plan {
 interface BridgeContext {
   kind: "context";
   ml: MLContext;
+  /** What it was created with, null if another module did that. */
+  options: object | null;
   members: Set<number>;
   lost: string | null;
 }

@@ -2,22 +2,25 @@
 
 import time
 
-from fetched import offer_models
+from fetched import download, networks, offer_download
 from page import clear_error, element, show_error, show_error_text
-from pyscript import ffi, when
+from pyscript import when, window
 from pyscript.js_modules import pictures
 
+from webnnm import open_painter
+
+MODEL = "multistyle26.onnx"
 STYLES = 26
 MULTIPLE = 4
 """Sizes of pictures that the network takes are multiples of it."""
 SMOOTHING = 0.9
 
 
-class Painter:
+class Studio:
     """The network with the picture that it paints; `running` while the camera is on."""
 
     def __init__(self):
-        self.net = None
+        self.net = self.painter = None
         self.running = False
         self.seconds = 0.0
         self.count = 0
@@ -25,27 +28,29 @@ class Painter:
     async def use(self, net):
         """Take the network, and compile it for the usual size before anybody waits for it."""
         self.net = net
-        width, height = 256, 192
-        await net.compile({"image": [1, 3, height, width]})
+        element("device").disabled = True
+        await self.fit(256, 192)
+
+    async def fit(self, width, height):
+        """Return the painter of pictures of a size."""
+        if self.painter and self.painter.size != (width, height):
+            self.painter.close()
+            self.painter = None
+        self.painter = self.painter or await open_painter(self.net, size=(width, height))
+        return self.painter
 
     async def paint(self):
-        """Paint the picture that was taken."""
+        """Paint the current picture, and return its size."""
         width, height = pictures.size()
         side = int(element("side").value)
         wide = max(1, round(side / MULTIPLE)) * MULTIPLE
         high = max(1, round(side * height / width / MULTIPLE)) * MULTIPLE
-        pictures.show(element("camera"), wide, high)
-        numbers = pictures.planes(wide, high).to_py()
+        painter = await self.fit(wide, high)
+        seen = element("camera")
         started = time.perf_counter()
-        answer = await self.net.predict(
-            {
-                "image": memoryview(numbers).cast("B").cast("f", [1, 3, high, wide]),
-                "style_weights": weights(),
-            }
-        )
+        pictures.show(seen, wide, high)
+        await painter.paint(seen, element("painted"), {"style_weights": weights()})
         seconds = time.perf_counter() - started
-        flat = memoryview(answer["stylized"]).cast("B").cast("f")
-        pictures.paint(element("painted"), ffi.to_js(flat), wide, high)
         self.count += 1
         self.seconds = seconds + SMOOTHING * (self.seconds - seconds) * (self.count > 1)
         return wide, high
@@ -54,7 +59,6 @@ class Painter:
         """Paint what the camera sees until it is stopped."""
         last = time.perf_counter()
         while self.running:
-            pictures.take()
             wide, high = await self.paint()
             await pictures.drawn()
             now = time.perf_counter()
@@ -62,10 +66,12 @@ class Painter:
             last = now
 
     def tell(self, text):
-        """Say how fast it is, and where."""
+        """Say how fast it is, by which way, and where."""
+        way = {"WebGPU": "over WebGPU", "host": "over the host"}[self.painter.route]
         where = self.net.backend.description
         rate = element("rate")
-        rate.textContent = f"{text}, {1000 * self.seconds:.0f} ms in the network, on {where}"
+        rate.textContent = f"{text}, {1000 * self.seconds:.0f} ms each {way}, on {where}"
+        rate.title = self.painter.reason
         rate.dataset.count = str(self.count)
 
 
@@ -87,22 +93,23 @@ async def start(event):
             "Allow it in the settings of this page, or choose a picture."
         )
         return
-    painter.running = True
+    studio.running = True
     element("start").disabled, element("stop").disabled = True, False
     element("stop").focus()
     try:
-        await painter.follow()
+        await studio.follow()
     except Exception as error:
         show_error(error)
+    pictures.take()  # for other styles
     pictures.close()
-    painter.running = False
+    studio.running = False
     element("start").disabled, element("stop").disabled = False, True
 
 
 @when("click", "#stop")
 def stop(event):
     """Stop after this picture."""
-    painter.running = False
+    studio.running = False
     element("start").disabled = False
     element("start").focus()
 
@@ -119,7 +126,7 @@ async def choose(event):
 @when("change", "#style, #side")
 async def change(event):
     """Paint the same picture in another style; the camera's next one has it anyway."""
-    if painter.count and not painter.running:
+    if studio.count and not studio.running:
         await still()
 
 
@@ -128,12 +135,17 @@ async def still(file=None):
     try:
         if file:
             await pictures.read(file)
-        wide, high = await painter.paint()
+        wide, high = await studio.paint()
     except Exception as error:
         show_error(error)
         return
-    painter.tell(f"A picture of {wide} × {high} pixels")
+    studio.tell(f"A picture of {wide} × {high} pixels")
 
 
-painter = Painter()
-await offer_models(["multistyle26.onnx"], painter.use)
+studio = Studio()
+element("webgpu").disabled = not hasattr(window.navigator, "gpu")
+await offer_download(
+    lambda: download([MODEL]),
+    studio.use,
+    lambda contents: networks(contents, element("device").value or None),
+)

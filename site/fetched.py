@@ -15,10 +15,10 @@ class MissingModel(Exception):
     """A file of a model that the server does not have; the text says what to do."""
 
 
-async def networks(contents):
-    """Return the ONNX models in files."""
+async def networks(contents, device=None):
+    """Return the ONNX models in files, on a device if one is chosen."""
     first, *others = contents
-    models = [await load_onnx(first, log=hear)]
+    models = [await load_onnx(first, device=device, log=hear)]
     return models + [await load_onnx(content, backend=models[0].backend) for content in others]
 
 

@@ -89,9 +89,9 @@ function copy(source, width, height) {
   return made;
 }
 
-/** Return the size of the picture, width first. */
+/** Return the size of the picture, or of the camera's while it is open, width first. */
 export function size() {
-  return [picture.width, picture.height];
+  return video.srcObject ? [video.videoWidth, video.videoHeight] : [picture.width, picture.height];
 }
 
 /** Wait for the browser's next frame. */
@@ -99,10 +99,15 @@ export function drawn() {
   return new Promise((resolve) => { requestAnimationFrame(resolve); });
 }
 
-/** Show the picture on a canvas at a size. @param {HTMLCanvasElement} canvas */
+/**
+ * Show the picture, or the camera's while it is open, on a canvas at a size.
+ * @param {HTMLCanvasElement} canvas
+ */
 export function show(canvas, width, height) {
   [canvas.width, canvas.height] = [width, height];
-  canvas.getContext("2d").drawImage(picture, 0, 0, width, height);
+  const context = canvas.getContext("2d");
+  context.imageSmoothingQuality = "high";
+  context.drawImage(video.srcObject ? video : picture, 0, 0, width, height);
 }
 
 /** Frame four corners on a canvas. @param {HTMLCanvasElement} canvas @param {number[]} corners */
@@ -196,20 +201,6 @@ function numbers({ data, width, height }, centred) {
     }
   }
   return found;
-}
-
-/** Show numbers from 0 to 1 in the form that `planes` returns. @param {HTMLCanvasElement} canvas */
-export function paint(canvas, /** @type {Float32Array} */ values, width, height) {
-  const image = new ImageData(width, height);
-  const pixels = width * height;
-  for (let pixel = 0; pixel < pixels; pixel++) {
-    for (let channel = 0; channel < CHANNELS; channel++) {
-      image.data[4 * pixel + channel] = values[channel * pixels + pixel] * BYTE;
-    }
-    image.data[4 * pixel + CHANNELS] = BYTE;
-  }
-  [canvas.width, canvas.height] = [width, height];
-  canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
 /**

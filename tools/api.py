@@ -52,7 +52,7 @@ GROUPS = {
         "permutation_importance",
     ],
     "Charts": ["charts"],
-    "Answers": ["Prediction", "TestResult"],
+    "Answers": ["Prediction", "TestResult", "open_painter", "Painter"],
     "Data": [
         "Dataset",
         "TableDataset",

@@ -44,7 +44,8 @@ LATE = (
         f"{PACKAGE}backends/_bridge/{name}.js"
         for name in (
             *("onnxruntime/onnxruntime", "onnxruntime/webassembly", "onnxruntime/webgpu"),
-            *("page/downloads", "page/sounds", "page/tokenizers"),
+            *("page/downloads", "page/pixels", "page/sounds", "page/tokenizers"),
+            *("webgpu/frames", "webgpu/shaders"),
         )
     ),
     *(f"{PACKAGE}{name}.py" for name in ("core/lru_cache", "model/graph_text", "model/report")),
@@ -55,6 +56,7 @@ LATE = (
             "bridge_errors",
             "drawing",
             "fallback",
+            "frames",
             "kernels",
             "onnxruntime_faults",
             "onnxruntime_web",
@@ -92,7 +94,7 @@ LATE = (
     ),
     *(
         f"{PACKAGE}runtime/inference/{name}.py"
-        for name in ("answers", "context", "entries", "prediction")
+        for name in ("answers", "context", "entries", "painting", "prediction")
     ),
     *(f"{PACKAGE}runtime/testing/{name}.py" for name in ("evaluator", "testing", "validation")),
     *(

@@ -91,6 +91,8 @@ if TYPE_CHECKING:
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
     from webnnm.runtime.inference.answers import Prediction as Prediction
+    from webnnm.runtime.inference.painting import Painter as Painter
+    from webnnm.runtime.inference.painting import open_painter as open_painter
     from webnnm.runtime.testing.importance import permutation_importance as permutation_importance
     from webnnm.trainer.inspection import inspect_model as inspect_model
     from webnnm.trainer.review import Review as Review
@@ -156,6 +158,7 @@ _OFFERED = {
     "model.texts": "check format_model",
     "notation": "parse",
     "runtime.inference.answers": "Prediction",
+    "runtime.inference.painting": "Painter open_painter",
     "trainer.review": "Review",
     "runtime.testing.importance": "permutation_importance",
     "trainer.inspection": "inspect_model",

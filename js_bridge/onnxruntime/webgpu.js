@@ -93,6 +93,26 @@ class WebGpuContext {
     return tensor;
   }
 
+  /**
+   * Create a tensor whose buffer `exportToGPU` returns.
+   *
+   * @param {{ dataType: string, shape: number[] }} type @param {any} device
+   */
+  async createExportableTensor(type, device) {
+    if (device !== this.device) throw new TypeError("tensors are on the device of ONNX Runtime");
+    return this.createTensor(type);
+  }
+
+  /** Return the buffer of a tensor when earlier runs are queued. @param {Tensor} tensor */
+  exportToGPU(tensor) {
+    return this.#enqueue(() => {
+      if (tensor.failure) throw tensor.failure;
+      this.#value(tensor);
+      tensor.buffer.destroy = () => {}; // which gives a buffer back
+      return tensor.buffer;
+    });
+  }
+
   /** @param {Tensor} tensor @param {Uint8Array<ArrayBuffer>} data */
   writeTensor(tensor, data) {
     const bytes = data.slice().buffer; // the caller may change it as soon as this returns
@@ -238,6 +258,7 @@ class Tensor {
   }
 
   free() {
+    delete this.buffer?.destroy; // of an export
     this.buffer?.destroy();
     this.value = null;
     this.buffer = null;

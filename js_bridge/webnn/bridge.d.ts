@@ -44,8 +44,14 @@ export function browser(): Promise<string>;
  */
 export function open(optionsJson: string): Promise<number>;
 
-/** Return the handle of a context that another module made, with the interface of MLContext. */
-export function adopt(context: MLContext): number;
+/**
+ * Return the handle of a context, with the interface of MLContext; another module made it, unless
+ * it has the options of `open`.
+ */
+export function adopt(context: MLContext, options?: object | null): number;
+
+/** Return what a handle stands for, and register more, for modules beside the bridge. */
+export { lookup, registerMember } from "./handles.js";
 
 /** Return `opSupportLimits()` as JSON. */
 export function limits(context: number): string;

@@ -13,7 +13,7 @@ import { assemble } from "./plans.js";
 
 export { BridgeError, release };
 export { browser } from "../page/browser.js";
-export { close, memory } from "./handles.js";
+export { close, lookup, memory, registerMember } from "./handles.js";
 export { permutations } from "./permutations.js";
 
 /** Milliseconds for which steps are queued before the page gets a turn. */
@@ -37,21 +37,22 @@ export async function open(optionsJson) {
   }
   const [today, older] = JSON.parse(optionsJson);
   let ml;
+  let options;
   try {
-    const options = "accelerated" in MLContext.prototype ? today : older;
+    options = "accelerated" in MLContext.prototype ? today : older;
     ml = await navigator.ml.createContext(options);
   } catch (error) {
     const forbidden = error instanceof DOMException && error.name === "SecurityError";
     const name = forbidden ? "NotAllowed" : "NotAvailable";
     throw new BridgeError(name, `the browser refused: ${text(error)}`);
   }
-  return adopt(ml);
+  return adopt(ml, options);
 }
 
 /** @type {Bridge["adopt"]} */
-export function adopt(ml) {
+export function adopt(ml, options = null) {
   /** @type {BridgeContext} */
-  const context = { kind: "context", ml, members: new Set(), lost: null };
+  const context = { kind: "context", ml, options, members: new Set(), lost: null };
   ml.lost.then((info) => { context.lost = info.message || "the browser gave no reason"; });
   return register(context);
 }

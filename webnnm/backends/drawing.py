@@ -13,22 +13,33 @@ DRAWABLE = (
 """JavaScript classes that a canvas can draw; it takes ImageData in another way."""
 
 
+def find_picture_class(picture: Any) -> str | None:
+    """Return the JavaScript class of what a canvas can draw, None for anything else.
+
+    Raises `DataError` NNM702 if there is nothing to draw yet.
+    """
+    if not hasattr(picture, "js_id"):  # which JavaScript proxies have
+        return None
+    name = str(getattr(getattr(picture, "constructor", None), "name", ""))
+    if name not in (*DRAWABLE.split(), "ImageData"):
+        return None
+    if getattr(picture, "readyState", 2) < 2 or not getattr(picture, "naturalWidth", 1):
+        raise DataError(
+            "NNM702", f"the {name} has no image data yet", hint="wait until it is loaded"
+        )
+    return name
+
+
 def draw_pixels(picture: Any, width: int, height: int) -> memoryview[int] | None:
     """Return the RGBA pixels of what a canvas can draw, at this size; None for anything else.
 
     Raises `DataError` NNM702 if there is nothing to draw yet, or if the page may not read it.
     """
-    if not hasattr(picture, "js_id"):  # which JavaScript proxies have
+    kind = find_picture_class(picture)
+    if kind is None:
         return None
-    kind = str(getattr(getattr(picture, "constructor", None), "name", ""))
     if kind == "ImageData" and (picture.width, picture.height) == (width, height):
         return picture.data.to_py()
-    if kind not in (*DRAWABLE.split(), "ImageData"):
-        return None
-    if getattr(picture, "readyState", 2) < 2 or not getattr(picture, "naturalWidth", 1):
-        raise DataError(
-            "NNM702", f"the {kind} has no image data yet", hint="wait until it is loaded"
-        )
     make = page().OffscreenCanvas.new
     canvas = make(width, height).getContext("2d", willReadFrequently=True)
     canvas.imageSmoothingQuality = "high"

@@ -130,10 +130,11 @@ class OnnxRuntimeWebBackend(WebNNBackend):
     def _storage_type(self, type: TensorType) -> TensorType:
         return type
 
-    def _get_handles(
+    def get_handles(
         self, executable: Executable, inputs: Binding, outputs: Binding
     ) -> tuple[Names, Names]:
-        input_handles, output_handles = super()._get_handles(executable, inputs, outputs)
+        """Return the handles of tensors by their names in the ONNX graph."""
+        input_handles, output_handles = super().get_handles(executable, inputs, outputs)
         onnx_names = executable.handle.built.outputs
         return input_handles, {onnx_names[name]: h for name, h in output_handles.items()}
 

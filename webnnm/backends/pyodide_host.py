@@ -90,7 +90,7 @@ class Bridge:
     """Whether somebody waits without `await`: tasks then resume where Python can be suspended."""
 
     def __init__(self, module: BridgeModule) -> None:
-        self._module = module
+        self.module = self._module = module
         self._tickets = count(1)
         self._asking: dict[int, Answer] = {}
         self._proxy: Any = None

@@ -295,10 +295,14 @@ class WebNNBackend(Backend):
 
     def dispatch(self, executable: Executable, inputs: Binding, outputs: Binding) -> None:
         """Queue one run; an output tensor must not also be an input."""
-        names = self._get_handles(executable, inputs, outputs)
+        names = self.get_handles(executable, inputs, outputs)
         self._bridge.dispatch(executable.handle.built.graph, *names)
 
-    def _get_handles(
+    async def connect(self, frames: Any) -> Any:
+        """Link the context to WebGPU by js_bridge/webgpu/frames.js."""
+        return await frames.connect(self._bridge.module, self._context)
+
+    def get_handles(
         self, executable: Executable, inputs: Binding, outputs: Binding
     ) -> tuple[Names, Names]:
         """Return the handles of tensors by their names in the graph on the device."""
@@ -333,7 +337,7 @@ class WebNNBackend(Backend):
         """
         data = await self._bridge.steps(
             executable.handle.built.graph,
-            [self._get_handles(executable, *binding) for binding in buffers],
+            [self.get_handles(executable, *binding) for binding in buffers],
             first,
             count,
             [(even.handle, odd.handle) for even, odd in read],
