@@ -58,6 +58,7 @@ LATE = (
             "fallback",
             "frames",
             "kernels",
+            "moving",
             "onnxruntime_faults",
             "onnxruntime_web",
             "preferences",

@@ -16,26 +16,14 @@ from webnnm.backends.base import (
     Runner,
     check_binding,
 )
-from webnnm.backends.recipes import Rebuilt, Recipe, rebuilt
+from webnnm.backends.recipes import Rebuilt, Recipe
 from webnnm.core.arrays import HostArray
-from webnnm.core.errors import BackendError, ModelError, WebNNMError
+from webnnm.core.errors import WebNNMError
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
 Opening = Callable[[], Awaitable[Backend]]
-
-REFUSALS = frozenset({"NNM405", "NNM409", "NNM505", "NNM901"})
-"""Errors by which a backend refuses a graph: its ranks, sizes, data types, operators."""
-
-
-def is_refusal(error: WebNNMError) -> bool:
-    """Return whether another backend may build the graph that raised this.
-
-    >>> [is_refusal(BackendError(code, "")) for code in ("NNM505", "NNM709")]
-    [True, False]
-    """
-    return isinstance(error, (BackendError, ModelError)) and error.code in REFUSALS
 
 
 class AutomaticBackend(Backend):
@@ -107,7 +95,7 @@ class AutomaticBackend(Backend):
         try:
             built = await recipe.build(self.inner, self.moved_tensors)
         except WebNNMError as error:
-            if not (self.others and is_refusal(error)):
+            if not self.others:
                 raise
             built = await self._move(recipe, error)
         executable = replace(built, backend=self)
@@ -120,55 +108,22 @@ class AutomaticBackend(Backend):
 
         Raises `refusal`, and leaves everything as it is, if there is none.
         """
-        refused = self.inner.description
-        while self.others:
-            opening = self.others.pop(0)
-            try:
-                inner = await opening()
-            except BackendError:
-                continue  # it is not installed, or the page does not serve it
-            try:
-                built = await self._take_along(inner, recipe)
-            except WebNNMError as error:
-                inner.close()
-                if not is_refusal(error):
-                    raise
-                continue
-            runs = f"{inner.description} runs the model"
-            self.follow(inner, f"{refused} refused a graph: {refusal.message}; {runs}")
-            if self.log is not None:
-                self.log(self.reason)
-            return built
-        raise refusal
+        from webnnm.backends.moving import Held, move
 
-    async def _take_along(self, inner: Backend, recipe: Recipe) -> Executable:
-        """Copy all tensors to another backend, build all graphs there, close the present one."""
-        copies: dict[Any, DeviceTensor] = {}
-        uses = self.uses
-        await self._copy(inner, copies)
-        graphs = {
-            handle: await rebuilt(inner, recipe, copies)
-            for handle, recipe in [*self.recipes.items()]
-        }
-        built = await recipe.build(inner, copies)
-        while uses != self.uses:  # other tasks have written tensors meanwhile
-            uses = self.uses
-            await self._copy(inner, copies)
+        held = Held(self.tensors_held, self.recipes, self.read, lambda: self.uses)
+        moved = await move(held, self.others, recipe, refusal)
         for handle, (kind, _) in self._owners.items():
-            inner.claim(kind, copies[handle])
+            moved.backend.claim(kind, moved.tensors[handle])
+        refused = self.inner.description
         self.inner.close()
-        self.moved_tensors, self.moved_graphs = copies, graphs
+        self.moved_tensors, self.moved_graphs = moved.tensors, moved.graphs
         if not self.others:
             self.recipes.clear()
-        return built
-
-    async def _copy(self, inner: Backend, copies: dict[Any, DeviceTensor]) -> None:
-        for handle, tensor in [*self.tensors_held.items()]:
-            (data,) = await self.read(tensor)
-            if handle in copies:
-                inner.write(copies[handle], data)
-            else:
-                copies[handle] = await inner.tensor(tensor.type, data)
+        runs = f"{moved.backend.description} runs the model"
+        self.follow(moved.backend, f"{refused} refused a graph: {refusal.message}; {runs}")
+        if self.log is not None:
+            self.log(self.reason)
+        return moved.executable
 
     def tensor_of(self, tensor: DeviceTensor) -> DeviceTensor:
         """Return the tensor of the inner backend."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webnnm.backends.base import Backend, Binding, Constants, DeviceTensor, Executable, type_of
-from webnnm.core.arrays import HostArray
+from webnnm.backends.base import Backend, Binding, Constants, DeviceTensor, Executable
 from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 
@@ -42,16 +41,3 @@ class Rebuilt:
     executable: Executable
     fixed: Binding
     own: Sequence[DeviceTensor]
-
-
-async def rebuilt(inner: Backend, recipe: Recipe, tensors: Tensors) -> Rebuilt:
-    """Build a graph again."""
-    built = await recipe.build(inner, tensors)
-    fixed: dict[str, DeviceTensor] = {}
-    own: list[DeviceTensor] = []
-    for name, value in (recipe.constants or {}).items():
-        if name in built.inputs:
-            if isinstance(value, HostArray):
-                own.append(await inner.tensor(type_of(value), value))
-            fixed[name] = own[-1] if isinstance(value, HostArray) else tensors[value.handle]
-    return Rebuilt(built, fixed, own)
