@@ -10,9 +10,22 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import check_usable, needs, open_site_page
+from tests.browser.interop import INTEROP
+from tests.browser.site_pages import check_usable, fill, needs, open_site_page
 from tests.browser.taught_pages import FAKE
 from tests.places import SHARED
+from webnnm.formats.onnx.messages import (
+    DimensionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorShapeProto,
+    TensorTypeProto,
+    TypeProto,
+    ValueInfoProto,
+)
+from webnnm.formats.onnx.writer import serialize
 
 in_one_browser = pytest.mark.projects("webnn")
 
@@ -43,9 +56,10 @@ def needs_speech() -> None:
         pytest.skip(f"there is no {SPEECH}, a recording of speech; WEBNNM_SHARED names its folder")
 
 
-async def ready(page: Any, site_url: str, name: str, backend: str = "WebNN") -> None:
-    """Open a page, download its models and wait for them."""
+async def ready(page: Any, site_url: str, name: str, backend: str = "WebNN", **fields: str) -> None:
+    """Open a page, fill in fields, download its models and wait for them."""
     await open_site_page(page, site_url, name)
+    await fill(page, **fields)
     assert await page.locator("#work:disabled").count() == 1
     await page.locator("#download").click()
     await page.locator("#work:enabled").wait_for()
@@ -89,6 +103,74 @@ async def test_camera_is_painted(
     )
     other = await page.locator("#painted").evaluate(MEAN)
     assert max(abs(a - b) for a, b in zip(painted, other, strict=True)) > 5
+    await check_usable(page)
+
+
+async def paint_film(page: Any, site_url: str, backend: str, device: str) -> tuple[str, list[int]]:
+    """Paint some frames of the camera, and return how the page says it did and the last picture."""
+    await ready(page, site_url, "camera.html", backend, device=device)
+    await page.locator("#side").select_option("128")
+    await page.locator("#start").click()
+    await page.wait_for_function("Number(document.querySelector('#rate').dataset.count) >= 3")
+    rate = await page.locator("#rate").text_content()
+    await page.locator("#stop").click()
+    await page.locator("#start:enabled").wait_for()
+    painted = await page.locator("#painted").evaluate(
+        "(canvas) => Array.from(canvas.getContext('2d').getImageData(0, 0, 128, 96).data)"
+    )
+    return rate, painted
+
+
+def negative() -> bytes:
+    """Return a network with the inputs and the output of that of the camera page."""
+
+    def value(name: str, *sizes: int | str) -> ValueInfoProto:
+        dimensions = [
+            DimensionProto(dim_param=size) if isinstance(size, str) else DimensionProto(size)
+            for size in sizes
+        ]
+        return ValueInfoProto(name, TypeProto(TensorTypeProto(1, TensorShapeProto(dimensions))))
+
+    graph = GraphProto(
+        name="negative",
+        node=[NodeProto(["style_weights"], ["sum"], op_type="ReduceMax"),
+              NodeProto(["sum", "image"], ["stylized"], op_type="Sub")],
+        input=[value("image", 1, 3, "height", "width"), value("style_weights", 26)],
+        output=[value("stylized", 1, 3, "height", "width")],
+    )  # fmt: skip
+    return serialize(ModelProto(8, graph=graph, opset_import=[OperatorSetIdProto("", 17)]))
+
+
+@pytest.mark.projects("webnn-webgpu")
+@pytest.mark.parametrize(
+    ("backend", "device", "model"),
+    [("WebNN", "", None), ("ONNX Runtime Web (WebGPU)", "webgpu", negative())],
+    ids=["webnn", "onnxruntime"],
+)
+async def test_camera_is_painted_alike_over_webgpu(
+    launch: Any, new_page: Any, site_url: str, project: Any, tmp_path: Path,
+    backend: str, device: str, model: bytes | None,
+) -> None:  # fmt: skip
+    if model is None:
+        needs("multistyle26.onnx")
+    film(tmp_path / "film.y4m")
+    played = f"--use-file-for-fake-video-capture={tmp_path / 'film.y4m'}"
+    browser = await launch(project.name, *FAKE, played)
+    rates: list[str] = []
+    pictures: list[list[int]] = []
+    for script in ("", f"{INTEROP} shareTensors();"):
+        page = await new_page(browser)
+        await page.add_init_script(script)
+        if model is not None:  # in software the other one takes ten seconds
+            await page.route("**/multistyle26.onnx", lambda route: route.fulfill(body=model))
+        rate, picture = await paint_film(page, site_url, backend, device)
+        rates.append(rate)
+        pictures.append(picture)
+    assert "ms each over the host" in rates[0]
+    assert "ms each over WebGPU" in rates[1]
+    differences = [abs(a - b) for a, b in zip(*pictures, strict=True)]
+    assert max(differences) <= 2
+    assert max(pictures[1]) - min(pictures[1]) > 200
     await check_usable(page)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.browser import painting_in_page as programs
 from tests.browser.harness import PageLog, PyodidePage, new_context, open_pyodide_in
+from tests.browser.interop import INTEROP
+from tools.common import ROOT
+from tools.docs.markup import pieces
 
-INTEROP = (Path(__file__).parent / "pages" / "interop.js").read_text()
 WEBNN = {"backend": "webnn"}
 GPU = {"backend": "onnxruntime", "device": "webgpu"}
 WASM = {"backend": "onnxruntime", "device": "wasm"}
@@ -187,3 +189,16 @@ async def test_numpy_paints(numpy_in_pages: None, pyodide_page: PyodidePage) -> 
     (numpy, webnn), furthest = await pyodide_page.call(programs.ways, [NUMPY, WEBNN])
     assert numpy[0] == "host" and "NumPy" in numpy[1] and webnn[0] == "host"
     assert furthest <= 1
+
+
+async def test_the_example_of_the_documents(pyodide_page: PyodidePage) -> None:
+    blocks = [*pieces((ROOT / "docs" / "predictions.md").read_text())]
+    (place,) = [number for number, block in enumerate(blocks) if block.mark == "pages"]
+    program, output = blocks[place], blocks[place + 1]
+    assert output.is_output
+    printed = await pyodide_page.run_python(
+        "import contextlib, io\nprinted = io.StringIO()\n"
+        "output = contextlib.redirect_stdout(printed)\noutput.__enter__()\n"
+        f"{program.text}\noutput.__exit__(None, None, None)\nprinted.getvalue()"
+    )
+    assert re.fullmatch(re.escape(output.text).replace(r"\.\.\.", ".*"), printed)

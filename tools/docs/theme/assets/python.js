@@ -24,6 +24,7 @@ async function start(runtime, files) {
   const { loadPyodide } = /** @type {Pyodide} */ (await import(`${runtime}pyodide/pyodide.mjs`));
   const paths = [
     "webnn/bridge", "onnxruntime/onnxruntime", "page/downloads", "page/files", "page/tokenizers",
+    "webgpu/frames",
   ];
   const [pyodide, session, ...modules] = await Promise.all([
     loadPyodide({ packages: ["webnnm", "webnnm-rest"] }),
