@@ -39,7 +39,7 @@ operators: ## record what NumPy and each Chromium pass and get wrong, for tests 
 	@$(VENV)/python -m tools.generated
 
 chromium: ## take the Chromium whose version package.json has: lock and unpack it, record what it does
-	@npm install --package-lock-only --ignore-scripts --no-audit --no-fund
+	@npm install --package-lock-only --ignore-scripts --no-audit --no-fund --cache .cache/npm --no-update-notifier
 	@$(MAKE) --no-print-directory operators
 
 .PHONY: documents

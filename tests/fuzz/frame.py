@@ -41,6 +41,8 @@ class Target:
     Hypothesis, which draws smaller choices."""
     browser: bool = False
     """Whether it needs the site and the bundled browser."""
+    folder: str = ""
+    """The folder of its kept cases, if it has not its own name: alike targets share theirs."""
     close: Callable[[], None] = lambda: None
     """Ends what checks have opened."""
 
@@ -48,14 +50,14 @@ class Target:
         """Write a case to this target's part of a folder, under a name that its text decides."""
         text = self.save(case)
         name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        path = folder / self.name / (name + self.suffix)
+        path = folder / (self.folder or self.name) / (name + self.suffix)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         return path
 
     def kept(self) -> list[Path]:
         """Return the files of the cases that were kept."""
-        return sorted((CASES / self.name).glob("*" + self.suffix))
+        return sorted((CASES / (self.folder or self.name)).glob("*" + self.suffix))
 
     def replay(self, path: Path) -> str | None:
         """Check a case that was kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.browser.in_page import Failure
 from tests.conformance.verdict import as_numpy
@@ -43,7 +44,9 @@ def check_in(browser: Browser) -> Callable[[GraphCase], str | None]:
 def _on(project: str, examples: int) -> tuple[Target, ...]:
     browser = Browser(project)
     check = check_in(browser)
-    return graph_targets(project, check, examples, browser=True, close=browser.close)
+    more = {"browser": True, "close": browser.close}
+    graphs, chains = graph_targets(project, check, examples, **more)
+    return replace(graphs, folder="webnn"), replace(chains, folder="webnn-chains")
 
 
 TARGETS = (*_on("webnn", 40), *_on(playwright_config().SECOND, 20))

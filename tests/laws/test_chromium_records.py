@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from tests import records
 from tools import chromium
 from webnnm.compiler.traps import ALL_TRAPS
 from webnnm.compiler.traps.evidence import Untried
+
+
+def test_versions_are_those_of_the_npm_packages(tmp_path: Path) -> None:
+    packages = {
+        "chromium-second": "npm:@sparticuz/chromium@153.0.0",
+        "@sparticuz/chromium": "160.0.1",
+    }
+    package_file = tmp_path / "package.json"
+    package_file.write_text(json.dumps({"devDependencies": packages}))
+    bundles = chromium.bundles(package_file)
+    assert [*bundles] == ["160", "153"]
+    assert [bundle.folder.name for bundle in bundles.values()] == ["chromium-160", "chromium-153"]
 
 
 def test_every_bundled_version_is_recorded() -> None:

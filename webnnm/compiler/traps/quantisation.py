@@ -377,6 +377,13 @@ GUARDS = (
                 ),
                 Values([0, 5, 127], "int8"),
             ),
+            # With constants, another kernel computes.
+            Probe(
+                lambda g: g.quantizeLinear(
+                    g.tensor([math.nan, 1.0, -1.0]), g.constant([0.875]), g.constant([3], "int8")
+                ),
+                Values([0, 4, 2], "int8"),
+            ),
         ),
         rule=_clamp_to_range,
     ),
