@@ -75,6 +75,14 @@ LONGEST = (
 """Files of tests that take longest: they begin first, so that no process is left with one."""
 
 
+def pytest_configure() -> None:
+    """Check all plans where everything is tested: each graph is then compiled three times."""
+    if everything():
+        from tests.strict_plans import check_all_plans
+
+        check_all_plans()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the garbage collector from what lasts as long as the process, again and again."""

@@ -71,9 +71,12 @@ LATE = (
     ),
     *(
         f"{PACKAGE}compiler/{name}.py"
-        for name in ("embedding", "four_bits", "images", "infinite", "ranks", "rematerialisation")
+        for name in (
+            *("embedding", "four_bits", "images", "infinite", "ranks", "rematerialisation"),
+            *("refusals", "scales"),
+        )
     ),
-    f"{PACKAGE}compiler/passes/bias.py",
+    *(f"{PACKAGE}compiler/passes/{name}.py" for name in ("bias", "pool_sizes")),
     f"{PACKAGE}graph/transforms/integers.py",
     *(f"{PACKAGE}expert/facts/{name}.py" for name in ("chains", "paths")),
     *(

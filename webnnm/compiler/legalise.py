@@ -15,7 +15,6 @@ from webnnm.compiler.traps import GUARDS, TRAPS, Trap
 from webnnm.compiler.traps.constants import check_constants
 from webnnm.compiler.traps.views import VIEWS
 from webnnm.core.dtypes import FORMATS, DataType
-from webnnm.core.errors import BackendError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import ConstantNode, Graph, InputNode, Node, Operand, OperatorNode
 from webnnm.graph.transforms.rewrite import (
@@ -172,9 +171,7 @@ class Legaliser:
             self._check_size(node)
             if isinstance(node, OperatorNode):
                 replacement = (
-                    self._decompose(b, node)
-                    or self._lower_rank(b, node)
-                    or self._widen_type(b, node)
+                    self._decompose(b, node) or self._fit_rank(b, node) or self._widen_type(b, node)
                 )
                 if replacement:
                     return replacement
@@ -186,32 +183,20 @@ class Legaliser:
             return None
         replacement = decompose_node(b, node)
         if replacement is None:
-            raise BackendError(
-                "NNM505",
-                f"{_name_node(node)}: this browser's WebNN has no such operator",
-                hint='use another operator, a newer browser, or backend("numpy")',
-            )
+            from webnnm.compiler.refusals import refuse_operator
+
+            raise refuse_operator(_name_node(node))
         self._record(node, "decomposed, because the browser lacks this operator")
         return replacement
 
-    def _lower_rank(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
+    def _fit_rank(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
         typed_bounds = self._limits.list_bounds(node)
-        excess = [(t, bounds) for t, bounds in typed_bounds if len(t.shape) > bounds.ranks[1]]
-        if not excess:
+        if all(bounds.has_rank(type) for type, bounds in typed_bounds):
             return None
-        from webnnm.compiler.ranks import lower_rank
+        from webnnm.compiler.ranks import fit_rank
 
-        limit = min(bounds.ranks[1] for _, bounds in typed_bounds)
-        replacement = lower_rank(b, node, limit) or decompose_node(b, node)
-        if replacement is None:
-            type, bounds = excess[0]
-            raise BackendError(
-                "NNM405",
-                f"{_name_node(node)}: {type} has {len(type.shape)} dimensions; this browser's "
-                f"WebNN takes at most {bounds.ranks[1]} here",
-                hint="reshape it to fewer dimensions before this layer",
-            )
-        self._record(node, f"computed on reshaped tensors, because it takes {limit} dimensions")
+        replacement, why = fit_rank(b, node, typed_bounds, _name_node(node))
+        self._record(node, why)
         return replacement
 
     def _widen_type(self, b: GraphBuilder, node: OperatorNode) -> Replacement | None:
@@ -224,7 +209,7 @@ class Legaliser:
             self._record(node, "written as a reshape to the same shape, which takes all types")
             return b.reshape(node.operands[0], new_shape=node.types[0].shape)
         (dtype, _), bounds = unsupported[0]
-        why = f"because it takes {_list_dtypes(bounds)}"
+        why = f"because it takes {', '.join(bounds.dtypes)}"
         for wider in WIDER.get(dtype, ()):
             cast_operands = self._choose_casts(node, dtype, wider)
             if cast_operands is not None:
@@ -236,13 +221,9 @@ class Legaliser:
         if replacement is not None:
             self._record(node, f"computed with other operators, {why}")
             return replacement
-        raise BackendError(
-            "NNM505",
-            f"{_name_node(node)}: this browser's WebNN does not support {dtype} here, only "
-            f"{_list_dtypes(bounds)}, and none of them can represent all values of {dtype}",
-            hint=f"cast to one of these types before this layer, if your values allow it; "
-            f'backend("numpy") supports {dtype}',
-        )
+        from webnnm.compiler.refusals import refuse_type
+
+        raise refuse_type(_name_node(node), dtype, bounds)
 
     def _choose_casts(
         self, node: OperatorNode, dtype: DataType, wider: DataType
@@ -295,14 +276,10 @@ class Legaliser:
 
     def _check_size(self, node: Node) -> None:
         for type in node.types:
-            size = type.nbytes
-            if size > self._limits.max_bytes:
-                raise BackendError(
-                    "NNM409",
-                    f"{_name_node(node)}: {type} takes {size} bytes; this browser's WebNN holds at "
-                    f"most {self._limits.max_bytes} in one tensor",
-                    hint="use a smaller batch, sequence or layer, or float16",
-                )
+            if type.nbytes > self._limits.max_bytes:
+                from webnnm.compiler.refusals import refuse_size
+
+                raise refuse_size(_name_node(node), type, self._limits.max_bytes)
 
     def _check_interface(self, graph: Graph) -> None:
         """Refuse inputs, constants and outputs with types that the backend does not hold."""
@@ -318,20 +295,10 @@ class Legaliser:
         bounds = self._limits.tensor(kind)
         if bounds is None:
             return
-        if type.dtype not in bounds.dtypes:
-            raise BackendError(
-                "NNM505",
-                f'the {kind} "{label}" is {type}; this browser\'s WebNN holds '
-                f"{_list_dtypes(bounds)}",
-                hint="give it one of these types",
-            )
-        if len(type.shape) > bounds.ranks[1]:
-            raise BackendError(
-                "NNM405",
-                f'the {kind} "{label}" is {type} with {len(type.shape)} dimensions; this '
-                f"browser's WebNN holds at most {bounds.ranks[1]}",
-                hint="join some of its dimensions",
-            )
+        if type.dtype not in bounds.dtypes or not bounds.has_rank(type):
+            from webnnm.compiler.refusals import refuse_tensor
+
+            raise refuse_tensor(kind, type, label, bounds)
 
     def _record(self, node: Node, what: str) -> None:
         self._rewrites[f"{_name_node(node)}: {what}"] += 1
@@ -375,10 +342,6 @@ def _compute_in_type(
 
 def _is_unsupported(type: TensorType, bounds: Bounds | None) -> bool:
     return bounds is not None and type.dtype not in bounds.dtypes
-
-
-def _list_dtypes(bounds: Bounds) -> str:
-    return ", ".join(bounds.dtypes)
 
 
 def _kind(node: Node) -> str:

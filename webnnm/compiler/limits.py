@@ -19,6 +19,10 @@ class Bounds:
     dtypes: tuple[str, ...]
     ranks: tuple[int, int]
 
+    def has_rank(self, type: TensorType) -> bool:
+        """Return whether a type has one of the ranks."""
+        return self.ranks[0] <= len(type.shape) <= self.ranks[1]
+
 
 class Limits:
     """The limits of one backend.

@@ -15,6 +15,7 @@ from webnnm.compiler.passes.simplify import simplify
 from webnnm.compiler.plan import Plan, lower
 from webnnm.compiler.scanned import merge_scan_plans
 from webnnm.compiler.traps import ALL_TRAPS, Trap
+from webnnm.compiler.traps.convolution import POOLS
 from webnnm.core.dtypes import FORMATS
 from webnnm.core.garbage import pause_garbage_collection
 from webnnm.graph.node import Graph
@@ -60,6 +61,14 @@ def _fuse_biases(graph: Graph) -> Graph:
     return fuse_biases(graph)
 
 
+def _pad_pool_sizes(graph: Graph) -> Graph:
+    if not graph.uses(POOLS):
+        return graph
+    from webnnm.compiler.passes.pool_sizes import pad_pool_sizes
+
+    return pad_pool_sizes(graph)
+
+
 def _ignore_target(run: Callable[[Graph], Graph]) -> PassFunction:
     """Return the function of a pass that does the same for every target."""
     return lambda graph, _, __: run(graph)
@@ -87,6 +96,8 @@ OPTIMISATIONS = (
 """Passes that make a graph faster without changing what it computes."""
 
 LEGALISATIONS = (
+    # The sizes of a pool's result follow from its padding.
+    Pass("pools", _ignore_target(_pad_pool_sizes)),
     # Four-bit integers are carried in bytes if nothing computes with them.
     Pass("four-bits", _use_legaliser(Legaliser.emulate_four_bits)),
     # Every output is the result of an operator of its own.

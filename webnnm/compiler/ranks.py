@@ -1,15 +1,41 @@
-"""Write operators on tensors with too many dimensions as the same operator between reshapes."""
+"""Write operators on tensors of unsupported ranks as the same operator between reshapes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from webnnm.compiler.limits import Bounds
+from webnnm.compiler.refusals import refuse_rank
 from webnnm.core.shapes import Shape, broadcast, count
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand, OperatorNode
-from webnnm.graph.transforms.rewrite import reapply
+from webnnm.graph.transforms.rewrite import Replacement, decompose_node, reapply
+from webnnm.ops.declare.tensors import TensorType
 
 Lower = Callable[[GraphBuilder, OperatorNode, int], Operand | None]
+
+
+def fit_rank(
+    b: GraphBuilder,
+    node: OperatorNode,
+    typed_bounds: Sequence[tuple[TensorType, Bounds]],
+    name: str,
+) -> tuple[Replacement, str]:
+    """Return the results of a node with tensors of supported ranks, and why they are.
+
+    Raises `BackendError` NNM405 if there is no way.
+    """
+    type, bounds = next((t, r) for t, r in typed_bounds if not r.has_rank(t))
+    rank, least = len(type.shape), bounds.ranks[0]
+    if rank < least:
+        limit, replacement = f"at least {least}", raise_rank(b, node, least - rank)
+    else:
+        most = min(bounds.ranks[1] for _, bounds in typed_bounds)
+        limit, replacement = f"at most {most}", lower_rank(b, node, most)
+    replacement = replacement or decompose_node(b, node)
+    if replacement is None:
+        raise refuse_rank(name, type, limit)
+    return replacement, f"computed on reshaped tensors, because it takes {limit} dimensions"
 
 
 def lower_rank(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | None:
@@ -17,6 +43,19 @@ def lower_rank(b: GraphBuilder, node: OperatorNode, limit: int) -> Operand | Non
     operator = node.operator
     lower = _lower_elementwise if operator.elementwise else _RULES.get(operator.name)
     return lower(b, node, limit) if lower else None
+
+
+def raise_rank(b: GraphBuilder, node: OperatorNode, missing: int) -> Operand | None:
+    """Return the result of a node using some more dimensions, None if there is no way."""
+    rule = _RAISING.get(node.operator.name)
+    if rule is None:
+        return None
+    ones = (1,) * missing
+    operands = [
+        operand and _reshape(b, operand, rule(index, ones, operand.shape))
+        for index, operand in enumerate(node.operands)
+    ]
+    return _reshape(b, reapply(b, node, *operands), node.types[0].shape)
 
 
 def merge_axes(shapes: Sequence[Shape], result: Shape) -> list[list[int]]:
@@ -159,3 +198,14 @@ _RULES: dict[str, Lower] = {
     "softmax": _lower_softmax,
     "transpose": _lower_transpose,
 }
+
+Raise = Callable[[int, Shape, Shape], Shape]
+
+_RAISING: dict[str, Raise] = {
+    # The image, which ends in more axes.
+    "batchNormalization": lambda index, ones, shape: shape if index else (*shape, *ones),
+    # The indices, and with them the result or the updates, which begin with more axes.
+    "gather": lambda index, ones, shape: (*ones, *shape) if index else shape,
+    "scatterND": lambda index, ones, shape: (*ones, *shape) if index else shape,
+}
+"""The shape that an operand has with some more axes, by its position."""

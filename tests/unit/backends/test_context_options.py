@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from webnnm import BackendError, backend
-from webnnm.backends import pyodide_host
+from webnnm.backends import pyodide_host, unpacking
+from webnnm.backends.automatic import AutomaticBackend
 from webnnm.backends.context_options import make_options
 from webnnm.backends.preferences import check_wishes
 from webnnm.backends.reference import ReferenceBackend
+from webnnm.backends.shared import SharedBackend
 from webnnm.backends.webnn import WebNNBackend
 
 LOW, HIGH = "low-power", "high-performance"
@@ -81,6 +83,7 @@ async def test_preferences_are_checked_whatever_runs(name: str) -> None:
 
 
 async def test_without_an_accelerator_runs_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    numpy = ReferenceBackend()
     requests: list[dict[str, Any]] = []
     lines: list[str] = []
 
@@ -88,7 +91,7 @@ async def test_without_an_accelerator_runs_what_there_is(monkeypatch: pytest.Mon
         requests.append(wish)
         if wish["accelerated"]:
             raise BackendError("NNM709", "no accelerator here")
-        return ReferenceBackend()
+        return numpy
 
     monkeypatch.setattr(WebNNBackend, "open", open_on)
     monkeypatch.setattr(pyodide_host, "in_browser", lambda: True)
@@ -96,3 +99,29 @@ async def test_without_an_accelerator_runs_what_there_is(monkeypatch: pytest.Mon
     rest = {"device": None, "power_preference": LOW}
     assert requests == [{"accelerated": True, **rest}, {"accelerated": None, **rest}]
     assert lines == ["no accelerator here; requested any device in place of an accelerator"]
+
+
+@pytest.mark.parametrize(
+    ("accelerated", "devices", "described", "holds_packed"),
+    [
+        (True, [], "accelerated", True),
+        (False, [], "not accelerated", False),
+        (True, ["gpu", "npu"], "gpu+npu, accelerated", True),
+        (True, ["cpu"], "cpu, accelerated", False),
+        (None, ["cpu"], "cpu", False),
+        (None, [], "an unknown device", False),
+    ],
+)
+async def test_backends_tell_what_the_browser_tells(
+    accelerated: bool | None, devices: list[str], described: str, holds_packed: bool
+) -> None:
+    pytest.importorskip("numpy")
+    from tests.unit.backends.fake_webnn import FakeWebNN
+
+    fake: Any = FakeWebNN(accelerated=accelerated, devices=devices)
+    opened = await WebNNBackend.open(bridge=fake)
+    views = (opened, SharedBackend(opened), AutomaticBackend(opened, (), None))
+    assert [view.accelerated for view in views] == [accelerated] * 3
+    assert opened.device == described
+    assert unpacking.holds_packed(opened) == holds_packed
+    opened.close()

@@ -59,12 +59,13 @@ async def test_without_an_npu_other_devices_are_asked_for(
 ) -> None:
     asked: list[str | None] = []
     said: list[str] = []
+    numpy = ReferenceBackend()
 
     async def open_on(*, device: str | None, **preferences: Any) -> Any:
         asked.append(device)
         if device != "cpu":
             raise BackendError("NNM709", f"no {device} here")
-        return ReferenceBackend()
+        return numpy
 
     monkeypatch.setattr(WebNNBackend, "open", open_on)
     monkeypatch.setattr(pyodide_host, "in_browser", lambda: True)

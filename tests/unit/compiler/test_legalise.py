@@ -265,7 +265,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], Make]] = {
     "uint64 sum": ("NNM505", ('add "layer"', "uint64"), lambda b: b.input("x", "uint64", [2]) + 1),
     "rank 9": (
         "NNM405",
-        ('the input "x"', "9 dimensions", "at most 8"),
+        ('the input "x"', "9 dimensions", "0 to 8"),
         lambda b: b.relu(b.input("x", "float32", [1] * 9)),
     ),
     "tangled transpose": (

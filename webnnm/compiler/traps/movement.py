@@ -64,9 +64,6 @@ def _scatter_slices(b: GraphBuilder, node: Node) -> Replacement | None:
     assert x is not None
     assert indices is not None
     assert updates is not None
-    if updates.rank == 0:
-        rows = b.reshape(indices, new_shape=(1, *indices.shape))
-        return b.scatter_nd(x, rows, b.reshape(updates, new_shape=(1,)))
     single = count(indices.shape[:-1]) == 1
     if single or distinct(constant_positions(indices, x.shape[: indices.shape[-1]])):
         return None
@@ -187,21 +184,14 @@ TRAPS = (
     ),
     Trap(
         operators=frozenset({"scatterND"}),
-        reason="updates of the same element would be added together, and a single number is "
-        "refused; each element is gathered from itself and the updates",
+        reason="updates of the same element would be added together; each element is gathered "
+        "from itself and the updates",
         evidence=(
             Probe(
                 lambda g: g.scatterND(
                     g.tensor([1.0, 2.0, 3.0]), g.tensor([[1], [1]], "int32"), g.tensor([7.0, 7.0])
                 ),
                 Values([1.0, 7.0, 3.0]),
-            ),
-            Probe(
-                lambda g: g.scatterND(
-                    g.tensor([1.0, 2.0, 3.0]), g.tensor([2], "int32"), g.tensor(5.0)
-                ),
-                Values([1.0, 2.0, 5.0]),
-                alone=True,
             ),
         ),
         rule=_scatter_slices,

@@ -54,6 +54,13 @@ def _widen_integers(b: GraphBuilder, node: Node) -> Replacement | None:
     return decompose_node(b, node) if zero_point.dtype in LONG else None
 
 
+def _avoid_zero_scales(b: GraphBuilder, node: Node) -> Replacement | None:
+    """(De)quantisation by a constant with scales that are not positive → its parts."""
+    from webnnm.compiler.scales import avoid_zero_scales
+
+    return avoid_zero_scales(b, node) if isinstance(node, OperatorNode) else None
+
+
 def _copy_scale(b: GraphBuilder, node: Node) -> Replacement | None:
     """A dequantisation by constants → one with a copied scale, whose result is a plain tensor.
 
@@ -226,6 +233,13 @@ def _draw_output_with_reader(g: Sketch) -> list[SketchTensor]:
 
 
 TRAPS = (
+    Trap(
+        operators=frozenset({"quantizeLinear", "dequantizeLinear"}),
+        reason="anything may happen with constant scales that are not positive, such as a refusal; "
+        "computed with other operators",
+        evidence=Untried("the specification leaves it to implementations"),
+        rule=_avoid_zero_scales,
+    ),
     Trap(
         operators=frozenset({"quantizeLinear", "dequantizeLinear"}),
         reason="32-bit integers would lose their last digits in float32; computed in int64",

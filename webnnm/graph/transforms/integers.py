@@ -103,6 +103,22 @@ def _first(extremum: str) -> Callable[..., Operand]:
     return rule
 
 
+def _relu(b: GraphBuilder, x: Operand) -> Operand:
+    return b.max(x, 0)
+
+
+def _triangle(b: GraphBuilder, x: Operand, *, upper: bool, diagonal: int) -> Operand:
+    rows, columns = x.shape[-2:]
+    inside = [
+        [
+            (column - row >= diagonal) if upper else (column - row <= diagonal)
+            for column in range(columns)
+        ]
+        for row in range(rows)
+    ]
+    return b.where(b.constant(inside, "uint8"), x, 0)
+
+
 def _sum_of_squares(b: GraphBuilder, x: Operand, **options: Any) -> Operand:
     return b.reduce_sum(x * x, **options)
 
@@ -113,7 +129,9 @@ RULES: Mapping[str, Callable[..., Operand]] = {
     "argMin": _first("reduce_min"),
     "div": _quotient,
     "pow": power,
+    "relu": _relu,
     "reduceSumSquare": _sum_of_squares,
     "reverse": _reverse,
     "sign": _sign,
+    "triangular": _triangle,
 }
