@@ -107,7 +107,7 @@ json.dumps([text, (await probe(trials=False)).sentence])
 }
 
 
-@pytest.mark.projects("webnn-153")
+@in_one_browser
 @pytest.mark.parametrize("allow", [None, "webnn"])
 async def test_a_page_in_a_frame_of_another_origin_says_what_the_frame_needs(
     page: Any, tmp_path: Path, project: Any, allow: str | None
