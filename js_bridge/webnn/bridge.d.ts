@@ -76,12 +76,19 @@ export function load(context: number, model: Bytes): Promise<number>;
 /** Return the devices that a graph runs on as JSON, `[]` if the browser does not report them. */
 export function devices(graph: number): string;
 
-/** Create a tensor that can be written and read, filled with zeros or with data. */
+/** What the host does with a tensor; graphs do both with each. */
+export type Access = "write" | "read" | "both";
+
+/**
+ * Create a tensor, filled with zeros or with data. Those of models can be written and read: all of
+ * them are read if a model moves to another backend.
+ */
 export function tensor(
   context: number,
   dataType: string,
   shapeJson: string,
   data?: Bytes,
+  access?: Access,
 ): Promise<number>;
 
 /** Queue a copy of data to a tensor; the buffer may be reused immediately. */

@@ -113,13 +113,14 @@ export function devices(graph) {
 }
 
 /** @type {Bridge["tensor"]} */
-export async function tensor(handle, dataType, shapeJson, data) {
+export async function tensor(handle, dataType, shapeJson, data, access = "both") {
   const context = alive(handle);
   /** @type {number[]} */
   const shape = JSON.parse(shapeJson);
   let ml;
   try {
-    ml = await context.ml.createTensor({ dataType, shape, readable: true, writable: true });
+    const [readable, writable] = [access !== "write", access !== "read"];
+    ml = await context.ml.createTensor({ dataType, shape, readable, writable });
   } catch (error) {
     throw await failure(context, "DeviceError", error);
   }
@@ -204,7 +205,9 @@ export async function once(context, planJson, constants, data) {
   const { inputs, outputs } = JSON.parse(planJson);
   const graph = await build(context, planJson, constants);
   const attempts = await Promise.allSettled([...inputs, ...outputs].map(
-    ({ dtype, shape }) => tensor(context, dtype, JSON.stringify(shape)),
+    ({ dtype, shape }, index) => tensor(
+      context, dtype, JSON.stringify(shape), undefined, index < inputs.length ? "write" : "read",
+    ),
   ));
   try {
     const tensors = attempts.map((attempt) => {

@@ -359,6 +359,48 @@ result = [result, seen, probed, backend.accelerated]
     assert older is None, "contexts of this browser do not tell"
 
 
+WATCH_TENSORS = """
+import js, json
+
+js.eval('''
+const { createTensor } = MLContext.prototype;
+globalThis.accesses = [];
+MLContext.prototype.createTensor = function (descriptor) {
+  accesses.push([descriptor.readable, descriptor.writable]);
+  return createTensor.call(this, descriptor);
+};
+globalThis.restore = () => { MLContext.prototype.createTensor = createTensor; };
+''')
+"""
+
+
+async def test_the_host_reads_and_writes_what_it_says(pyodide_page: PyodidePage) -> None:
+    program = (
+        WATCH_TENSORS
+        + """
+from webnnm.compiler.plan import lower
+try:
+    another = await WebNNBackend.open()
+    b = GraphBuilder()
+    plan = lower(b.build({"y": b.input("x", "float32", [2]) + 1}))
+    once = await another._bridge.once(another._context, plan, bytes(8))
+    asked = json.loads(js.JSON.stringify(js.accesses))
+    await another.tensor(VECTOR)
+    last = json.loads(js.JSON.stringify(js.accesses))[-1]
+    another.close()
+finally:
+    js.restore()
+    js.eval("delete globalThis.restore; delete globalThis.accesses;")
+result = [asked, last, list(once.cast("f"))]
+"""
+    )
+    asked, last, once = await run(pyodide_page, program)
+    assert [False, True] in asked and [True, False] in asked
+    assert not {(True, True), (False, False)} & set(map(tuple, asked)), "of trials and questions"
+    assert last == [True, True], "a model's tensors may be moved to another backend"
+    assert once == [1.0, 1.0]
+
+
 @pytest.mark.usefixtures("numpy_in_pages")
 async def test_probe_without_webnn(pyodide_page_without_webnn: PyodidePage) -> None:
     program = """

@@ -17,7 +17,7 @@ from importlib import import_module, invalidate_caches
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from webnnm.compiler.plan import Plan
 from webnnm.core.errors import BackendError, ContextLost, DataError
@@ -25,6 +25,8 @@ from webnnm.core.random import register_shuffle
 from webnnm.core.waiting import Answer, to_the_end
 
 Names = Mapping[str, int]
+Access = Literal["write", "read", "both"]
+"""What the host does with a tensor; graphs do both with each."""
 
 
 class JsBuffer(Protocol):
@@ -57,7 +59,7 @@ class BridgeModule(Protocol):
     ) -> Awaitable[int]: ...
     def devices(self, graph: int, /) -> str: ...  # noqa: D102
     def tensor(  # noqa: D102
-        self, context: int, dtype: str, shape: str, data: Any = None, /
+        self, context: int, dtype: str, shape: str, data: Any, access: str, /
     ) -> Awaitable[int]: ...
     def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
     def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
@@ -144,12 +146,17 @@ class Bridge:
             return json.loads(self._module.devices(graph))
 
     async def tensor(
-        self, context: int, dtype: str, shape: Sequence[int], data: memoryview[int] | None = None
+        self,
+        context: int,
+        dtype: str,
+        shape: Sequence[int],
+        data: memoryview[int] | None = None,
+        access: Access = "both",
     ) -> int:
-        """Create a tensor, filled with zeros or with the bytes of `data`."""
-        buffers = () if data is None else (data,)
+        """Create a tensor, filled with zeros or with bytes, that the host accesses as it says."""
+        sizes = json.dumps(list(shape))
         with _translate_errors():
-            return await self._module.tensor(context, dtype, json.dumps(list(shape)), *buffers)
+            return await self._module.tensor(context, dtype, sizes, data, access)
 
     def write(self, tensor: int, data: memoryview[int]) -> None:
         """Queue a copy of bytes to a tensor."""

@@ -170,8 +170,8 @@ class WebNNBackend(Backend):
         bridge, context = self._bridge, self._context
         graph = await bridge.build(context, _TRIAL)
         data = HostArray.of([-1, 2], "float32").data
-        x = await bridge.tensor(context, "float32", [2], data)
-        y = await bridge.tensor(context, "float32", [2])
+        x = await bridge.tensor(context, "float32", [2], data, "write")
+        y = await bridge.tensor(context, "float32", [2], access="read")
         bridge.dispatch(graph, {"x": x}, {"y": y})
         result = HostArray("float32", [2], await bridge.read([y])).tolist()
         devices = bridge.devices(graph)

@@ -126,10 +126,18 @@ class FakeWebNN:
         graph = graph_of(plan, held)
         return self._enter(BuiltGraph(ml, rewrite(graph, self._fault) if self._fault else graph))
 
-    async def tensor(self, context: int, dtype: Any, shape: Sequence[int], data: Any = None) -> int:
+    async def tensor(
+        self,
+        context: int,
+        dtype: Any,
+        shape: Sequence[int],
+        data: Any = None,
+        access: str = "both",
+    ) -> int:
         owner: MLContext = self._things[context]
         type = Type(dtype, tuple(shape))
-        handle = self._enter(owner.create_tensor(type, readable=True, writable=True))
+        readable, writable = access != "write", access != "read"
+        handle = self._enter(owner.create_tensor(type, readable=readable, writable=writable))
         if data is not None:
             self.write(handle, data)
         return handle
@@ -207,10 +215,12 @@ class FakeWebNN:
         except Unsupported as refusal:  # questions about faults do not look at the limits
             raise BackendError("NNM505", str(refusal)) from refusal
         names: list[dict[str, int]] = []
-        for types in (plan.inputs, plan.outputs):
-            names.append({n: await self.tensor(context, *type) for n, type in types.items()})
+        for types, access in ((plan.inputs, "write"), (plan.outputs, "read")):
+            names.append(
+                {n: await self.tensor(context, *type, None, access) for n, type in types.items()}
+            )
         for tensor in names[0].values():
-            size = len(self._read(tensor))
+            size = len(self._things[tensor].data)
             self.write(tensor, data[:size])
             data = data[size:]
         self.dispatch(graph, *names)
