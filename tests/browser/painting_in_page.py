@@ -247,6 +247,27 @@ async def lost_backend(backend: dict[str, str]) -> str:
     return "no error"
 
 
+async def cancellations(backend: dict[str, str]) -> list[Any]:
+    """Cancel a painting, and paint again."""
+    model = await make_model(backend)
+    routes: list[str] = []
+    async with await open_painter(model) as painter:
+        for _ in range(3):
+            task = asyncio.ensure_future(painter.paint(draw(), make_canvas()))
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            canvas = make_canvas()
+            await painter.paint(draw(), canvas)
+            routes.append(painter.route)
+        several = [make_canvas() for _ in range(4)]
+        await asyncio.gather(*(painter.paint(draw(), each) for each in several))
+        routes.append(painter.route)
+        alike = all(pixels(each) == pixels(canvas) for each in several)
+    model.close()
+    return [routes, alike]
+
+
 async def trials(backend: dict[str, str]) -> list[Any]:
     """Return how many contexts two painters open, and that the model's goes on."""
     model = await make_model(backend)

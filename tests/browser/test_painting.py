@@ -96,6 +96,14 @@ async def test_nothing_leaks(sharing_page: PyodidePage, backend: dict[str, str])
     assert [*left[1:]] == [0, True]
 
 
+@both_backends
+async def test_paintings_are_cancelled_and_wait_for_one_another(
+    sharing_page: PyodidePage, backend: dict[str, str]
+) -> None:
+    routes, alike = await sharing_page.call(programs.cancellations, backend)
+    assert routes == ["WebGPU"] * 4 and alike
+
+
 async def test_backends_of_several_models(sharing_page: PyodidePage) -> None:
     results = await sharing_page.call(programs.shared_backends)
     assert results == ["WebGPU", "the model was closed", 0, "WebGPU"]

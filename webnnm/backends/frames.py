@@ -18,6 +18,7 @@ from webnnm.backends.webnn import WebNNBackend
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import BackendError, DataError
+from webnnm.core.waiting import to_the_end
 from webnnm.ops.declare.tensors import TensorType
 
 if TYPE_CHECKING:
@@ -193,7 +194,8 @@ class SharedFrames:
     async def paint(self, picture: Any, canvas: Any) -> None:
         """Run the graph on a picture, and paint the result on a canvas."""
         with _translate_errors():
-            await self._painter.paint(picture, canvas)
+            # WebGPU has the tensors until the end, whether or not somebody still waits for it.
+            await to_the_end(self._painter.paint(picture, canvas))
 
     def close(self) -> None:
         """Free the tensors of the pictures."""
