@@ -29,6 +29,11 @@ test: ## set up, lint, then run every test; types are checked by one of them
 	@$(MAKE) --no-print-directory style
 	@$(VENV)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
+.PHONY: browsers
+browsers: ## journeys through all pages in Firefox, WebKit and Chromium, docs/browsers.md anew; ARGS="firefox iris"
+	@$(SETUP) all
+	@$(VENV)/python -m tools.browsers $(ARGS)
+
 fuzz: ## random graphs, texts, files and tables for five minutes; ARGS="--minutes 60"
 	@$(SETUP) site
 	@$(VENV)/python -m tools.fuzz $(ARGS)

@@ -13,11 +13,14 @@ HASHES = {
 """The hashes of files that are checked."""
 
 
-async def offer_model(name, start, **settings):
-    """Offer to download a model of this site and to load it; `start` is awaited with it."""
+async def offer_model(name, start, *, files=(), **settings):
+    """Offer to download a model of this site and to load it; `start` is awaited with it.
+
+    `files` are those of a folder; consoles show an error for each file that a server lacks.
+    """
 
     async def address():
-        return FOLDER + name
+        return {file: f"{FOLDER}{name}/{file}" for file in files} if files else FOLDER + name
 
     async def make_models(source):
         try:

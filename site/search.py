@@ -127,4 +127,5 @@ def stop(event):
 
 searcher = Searcher()
 element("text").value = Path("facts.txt").read_text().strip()
-await offer_model("all-MiniLM-L6-v2", searcher.use, pooling="mean")
+FILES = ("config.json", "tokenizer.json", "model.safetensors")
+await offer_model("all-MiniLM-L6-v2", searcher.use, files=FILES, pooling="mean")

@@ -146,4 +146,4 @@ async def copy(event):
 
 
 scribe = Scribe()
-await offer_model("whisper-tiny.en", scribe.use)
+await offer_model("whisper-tiny.en", scribe.use, files=FILES)

@@ -17,6 +17,7 @@ from tools import (
     operators,
     optimizers,
 )
+from tools.browsers import document as browsers
 from tools.common import ROOT, say
 
 
@@ -28,6 +29,7 @@ def files() -> dict[Path, str]:
         operator_index.PAGE: operator_index.page(),  # the first: others read it
         api.PAGE: api.page(),
         architecture.PAGE: architecture.page(),
+        browsers.PAGE: browsers.page(),
         chromium_document.PAGE: chromium_document.page(),
         errors.PAGE: errors.page(),
         expert.PAGE: expert.page(),

@@ -32,8 +32,8 @@ export interface BridgeModule {
 export interface Link {
   /** What the result of `passes` depends on besides the browser, "" if it is true anyway. */
   readonly subject: string;
-  /** Return whether contexts of this kind compute with shared tensors of a type: one tries it. */
-  passes(dataType: string): Promise<boolean>;
+  /** Return whether contexts of this kind compute with shared tensors; one of them tries it. */
+  passes(): Promise<boolean>;
   /** Create a tensor for pictures in the context, and return its handle. */
   tensor(dataType: string, shapeJson: string): Promise<number>;
   /**

@@ -11,10 +11,21 @@ from typing import Any
 import pytest
 
 from tests.browser.interop import INTEROP
-from tests.browser.networks import negative
 from tests.browser.site_pages import check_usable, fill, needs, open_site_page
 from tests.browser.taught_pages import FAKE
 from tests.places import SHARED
+from webnnm.formats.onnx.messages import (
+    DimensionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorShapeProto,
+    TensorTypeProto,
+    TypeProto,
+    ValueInfoProto,
+)
+from webnnm.formats.onnx.writer import serialize
 
 in_one_browser = pytest.mark.projects("webnn")
 
@@ -110,10 +121,30 @@ async def paint_film(page: Any, site_url: str, backend: str, device: str) -> tup
     return rate, painted
 
 
+def negative() -> bytes:
+    """Return a network with the inputs and the output of that of the camera page."""
+
+    def value(name: str, *sizes: int | str) -> ValueInfoProto:
+        dimensions = [
+            DimensionProto(dim_param=size) if isinstance(size, str) else DimensionProto(size)
+            for size in sizes
+        ]
+        return ValueInfoProto(name, TypeProto(TensorTypeProto(1, TensorShapeProto(dimensions))))
+
+    graph = GraphProto(
+        name="negative",
+        node=[NodeProto(["style_weights"], ["sum"], op_type="ReduceMax"),
+              NodeProto(["sum", "image"], ["stylized"], op_type="Sub")],
+        input=[value("image", 1, 3, "height", "width"), value("style_weights", 26)],
+        output=[value("stylized", 1, 3, "height", "width")],
+    )  # fmt: skip
+    return serialize(ModelProto(8, graph=graph, opset_import=[OperatorSetIdProto("", 17)]))
+
+
 @pytest.mark.projects("webnn-webgpu")
 @pytest.mark.parametrize(
     ("backend", "device", "model"),
-    [("WebNN", "", None), ("ONNX Runtime Web (WebGPU)", "webgpu", negative("style_weights"))],
+    [("WebNN", "", None), ("ONNX Runtime Web (WebGPU)", "webgpu", negative())],
     ids=["webnn", "onnxruntime"],
 )
 async def test_camera_is_painted_alike_over_webgpu(

@@ -18,11 +18,9 @@ import pytest
 from playwright.async_api import Error
 
 from tests.browser.accessibility import violations
-from tests.browser.networks import negative
 from tests.browser.site_pages import HOLD_QUIET, WATCH_POLICY, leave_alone
-from tests.browser.taught_pages import FAKE
 from tools import release
-from tools.common import ROOT, VENV_PYTHON, inside
+from tools.common import VENV_PYTHON, inside
 from tools.release import Release
 from webnnm import ImageDataset, NNModel, TableDataset, TextDataset
 
@@ -43,12 +41,6 @@ WHITE = """() => {
   context.fillStyle = "white";
   context.fillRect(0, 0, canvas.width, canvas.height);
   return canvas.toDataURL().split(",")[1];
-}"""
-# The canvas shows several colours.
-COLOURS = """() => {
-  const canvas = document.querySelector("canvas");
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  return new Set(new Uint32Array(data.buffer)).size > 1;
 }"""
 TRAINED = re.compile(r"training on WebNN \(cpu\).*test accuracy (\S+)\n.*: setosa 9\d", re.S)
 
@@ -178,27 +170,6 @@ async def test_a_new_page_trains_with_and_then_without_a_network(
     await answer.wait_for()
     assert "accuracy now" in await answer.text_content()
     assert await visitor.evaluate("refused") == []
-
-
-async def test_a_page_of_the_documents_paints_what_its_camera_sees(
-    user: User, released: Release, launch: Any, new_page: Any
-) -> None:
-    user.run("new", "page", "--runtime", str(released.runtime))
-    folder = user.home / "page"
-    section = (ROOT / "docs" / "own-page.md").read_text().partition("### A camera")[2]
-    module, program = re.findall(r"```(?:json|python)\n(.*?)```", section, re.DOTALL)[:2]
-    settings = json.loads((folder / "pyscript.json").read_text())
-    settings["js_modules"]["main"] |= json.loads(f"{{{module}}}")
-    (folder / "pyscript.json").write_text(json.dumps(settings))
-    (folder / "main.py").write_text(program)
-    (folder / "style.onnx").write_bytes(negative())
-    page = await new_page(await launch("webnn", *FAKE))
-    await page.add_init_script(WATCH_POLICY)
-    with user.serving("page") as url:
-        await page.goto(url)
-        await page.locator("canvas[width='256']").wait_for()
-        await page.wait_for_function(COLOURS)
-        assert await page.evaluate("refused") == []
 
 
 async def test_a_saved_model_answers_with_and_then_without_a_network(

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from tools.browsers.driver import Browser, Tab
 from tools.browsers.engines import Engine
-from tools.browsers.record import PICTURES, Record
+from tools.browsers.record import PICTURES, QUIET, Record
 
 WIDE, NARROW = (1280, 800), (360, 740)
 READY = "() => 'ready' in document.documentElement.dataset"
 SHOWS = "(selector, text) => document.querySelector(selector)?.textContent.includes(text)"
 HAS = "(selector) => document.querySelector(selector) !== null"
+VALUE = "(selector) => document.querySelector(selector).value"
 TEXT = "(selector) => document.querySelector(selector).textContent"
 # What stands out of the page at its right, although nothing scrolls it.
 SIDEWAYS = """() => {
@@ -89,21 +90,31 @@ class Journey:
         await self.tab.click(selector)
         return await self.browser.find_download(name)
 
+    async def value(self, selector: str) -> str:
+        """Return what a field says."""
+        return await self.tab.evaluate(VALUE, selector)
+
     async def cover(self) -> Tab:
         """Open another tab in front, so that the page of the journey is hidden."""
         self.tabs.append(await self.browser.new_tab())
         return self.tabs[-1]
 
+    async def uncover(self) -> None:
+        """Close the tabs in front of the page."""
+        while self.tabs:
+            await self.tabs.pop().close()
+
     async def end(self) -> None:
         """Look at the page once more, wide and narrow; check what its console says."""
-        for tab in self.tabs:
-            await tab.close()
+        await self.uncover()
         sideways = await self.look()
         errors = self.tab.errors()
         await self.tab.close()
+        if sideways or errors:
+            self.record.fail(self.page, QUIET)
         assert not sideways, f"{self.page} is wider than a telephone: {sideways}"
         assert not errors, f"{self.page} has errors in the console: {errors}"
-        self.earn("fits a telephone, with a quiet console")
+        self.earn(QUIET)
 
     async def look(self) -> list[str]:
         """Take pictures if somebody wants them; return what stands out of a narrow page."""

@@ -7,10 +7,23 @@ import pytest
 from tests.journeys.journey import Journey
 
 ACCURACY = "() => document.querySelector('#result').dataset.accuracy"
+EPOCH = "() => document.querySelector('#progress').value"
+LATER = "(epoch) => document.querySelector('#progress').value > epoch"
+LATER_AND_HIDDEN = """(epoch) => document.visibilityState === "hidden"
+  && document.querySelector("#progress").value > epoch"""
+IS_HIDDEN = "() => document.visibilityState === 'hidden'"
+# A page that somebody comes back to offers to go on, or has never stopped.
+IS_WHOLE = """() => {
+  const shown = (selector) => document.querySelector(selector)?.checkVisibility();
+  return "ready" in document.documentElement.dataset
+    && (shown("#continue") || shown("#stop:enabled"));
+}"""
+LONG = {"epochs": "100000", "lr": "0.0002"}
+"""A training that neither ends nor loses its patience meanwhile."""
 
 
 @pytest.mark.usual("firefox", "webkit")
-async def test_iris(journey: Journey) -> None:
+async def test_iris_is_trained_asked_saved_and_opened(journey: Journey) -> None:
     await journey.open("iris.html")
     await journey.train(epochs="60")
     assert float(await journey.tab.evaluate(ACCURACY)) > 0.8
@@ -26,3 +39,133 @@ async def test_iris(journey: Journey) -> None:
     await journey.tab.click("#classify")
     await journey.shows("#species", "%")
     journey.earn("saves and opens")
+
+
+@pytest.mark.usual()
+async def test_iris_trains_in_a_worker(journey: Journey) -> None:
+    await journey.open("iris.html?worker")
+    await journey.train(epochs="60")
+    assert "in a worker" in await journey.text("#backend")
+    journey.earn("trains in a worker")
+
+
+async def begin(journey: Journey, address: str) -> int:
+    """Begin a training that lasts, and return the epoch it has come to when it is kept."""
+    await journey.open(address)
+    await journey.fill(**LONG)
+    await journey.tab.click("#train")
+    await journey.tab.wait_until(LATER, 0)
+    return await journey.tab.evaluate(EPOCH)
+
+
+async def stop(journey: Journey) -> None:
+    """Stop the training, and forget what is kept of it."""
+    await journey.tab.click("#stop")
+    await journey.shows("#progress-text", "stopped")
+    await journey.tab.click("#discard")
+    await journey.shows("#status", "discarded")
+
+
+@pytest.mark.usual()
+@pytest.mark.parametrize("address", ["iris.html", "iris.html?worker"], ids=["page", "worker"])
+async def test_a_training_goes_on_in_a_hidden_tab(journey: Journey, address: str) -> None:
+    epoch = await begin(journey, address)
+    step = "trains in a hidden tab" + (" (worker)" if "worker" in address else "")
+    await journey.cover()
+    if await journey.tab.evaluate(IS_HIDDEN):
+        await journey.tab.wait_until(LATER_AND_HIDDEN, epoch + 1)
+        journey.earn(step)
+    else:
+        journey.lack(step, "without a window, this browser hides no tab")
+    await journey.uncover()
+    await stop(journey)
+
+
+@pytest.mark.usual()
+async def test_a_training_goes_on_after_a_reload(journey: Journey) -> None:
+    await begin(journey, "iris.html")
+    await journey.shows("#kept", "Kept by the browser")
+    await journey.tab.reload()
+    await journey.is_ready()
+    await journey.tab.click("#continue")
+    await journey.tab.wait_until(LATER, 1)
+    journey.earn("goes on after a reload")
+    await stop(journey)
+
+
+@pytest.mark.usual()
+async def test_back_and_forward_find_the_page_whole(journey: Journey) -> None:
+    await begin(journey, "iris.html")
+    await journey.shows("#kept", "Kept by the browser")
+    await journey.tab.goto(f"{journey.site_url}/notation.html")
+    await journey.tab.go(-1)
+    await journey.tab.wait_until(IS_WHOLE)
+    await journey.tab.go(1)
+    await journey.shows("h1", "")
+    await journey.tab.go(-1)
+    await journey.tab.wait_until(IS_WHOLE)
+    journey.earn("is whole after back and forward")
+    await journey.tab.click("#continue, #stop:enabled")
+    await journey.tab.reload()
+    await journey.is_ready()
+    await journey.tab.click("#discard")
+
+
+@pytest.mark.usual()
+async def test_digits(journey: Journey) -> None:
+    await journey.open("digits.html")
+    await journey.train(epochs="3")
+    assert float(await journey.tab.evaluate(ACCURACY)) > 0.8
+    journey.earn("trains")
+    await journey.tab.click("#examples button")
+    await journey.shows("#answer", "%")
+    journey.earn("answers")
+    await journey.download("#save", "digits.webnnm.safetensors")
+    journey.earn("saves")
+
+
+@pytest.mark.usual()
+async def test_playground(journey: Journey) -> None:
+    await journey.open("playground.html")
+    await journey.has("#plane canvas")
+    await journey.tab.click("#step")
+    await journey.shows("#progress-text", "Epoch 1 of")
+    await journey.fill(epochs="30")
+    await journey.train()
+    journey.earn("trains")
+
+
+@pytest.mark.usual()
+async def test_table(journey: Journey) -> None:
+    await journey.open("table.html")
+    await journey.tab.click("#example")
+    await journey.shows("#about", "344 rows")
+    await journey.train(epochs="40")
+    journey.earn("trains")
+    await journey.has("#what-if input[type=range]")
+    assert await journey.text("#answer")
+    journey.earn("answers")
+    for button, ending in (("#save", "webnnm.safetensors"), ("#onnx", "onnx"), ("#page", "zip")):
+        await journey.download(button, f"penguins.{ending}")
+    journey.earn("saves")
+
+
+@pytest.mark.usual()
+async def test_worker(journey: Journey) -> None:
+    await journey.open("worker.html")
+    await journey.train()
+    assert "in a worker" in await journey.text("#answer")
+    journey.earn("trains in a worker")
+
+
+@pytest.mark.usual()
+async def test_gpt(journey: Journey) -> None:
+    await journey.open("gpt.html")
+    text = "the cat sat on the mat. " * 60
+    await journey.fill(text=text, width="64", layers="1", epochs="2", prompt="the")
+    await journey.tab.click("#learn")
+    await journey.has("#written[data-done]")
+    journey.earn("trains")
+    await journey.tab.click("#write")
+    await journey.shows("#speed", "letters written per second")
+    journey.earn("writes")

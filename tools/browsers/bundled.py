@@ -98,5 +98,7 @@ async def start(folder: Path, project: str) -> Chromium:
     context = await playwright.chromium.launch_persistent_context(
         folder / "profile", viewport=config.VIEWPORT, **options
     )
+    # With a window, a click would do.
+    await context.grant_permissions(["clipboard-read", "clipboard-write"])
     version = context.browser.version if context.browser else ""
     return Chromium(version, downloads, playwright, context)

@@ -28,6 +28,8 @@ PREFERENCES = {
     # A camera and a microphone that are made up, without asking.
     "media.navigator.permission.disabled": True,
     "media.navigator.streams.fake": True,
+    "media.autoplay.default": 0,
+    "media.cubeb.backend": "null",
     # No other host is asked for anything.
     "network.captive-portal-service.enabled": False,
     "network.connectivity-service.enabled": False,

@@ -16,6 +16,9 @@ FOLDER = "WEBNNM_RECORD_BROWSERS"
 PICTURES = "WEBNNM_PICTURES"
 """A variable of the environment: the folder in which journeys leave pictures of pages."""
 
+QUIET = "fits a telephone, with a quiet console"
+"""What each journey ends with."""
+
 
 @dataclass
 class Record:
@@ -25,13 +28,17 @@ class Record:
     title: str
     version: str
     pages: dict[str, dict[str, bool | str]] = field(default_factory=dict)
-    """Page → step → whether it went well, or why it cannot be tried."""
+    """Page → step → whether it always went well, or why it cannot be tried."""
     facilities: dict[str, str] = field(default_factory=dict)
     """What the browser has → in words."""
 
     def earn(self, page: str, step: str) -> None:
         """Record that a step went well."""
-        self.pages.setdefault(page, {})[step] = True
+        self.pages.setdefault(page, {}).setdefault(step, True)
+
+    def fail(self, page: str, step: str) -> None:
+        """Record that a step went wrong, whatever other journeys say."""
+        self.pages.setdefault(page, {})[step] = False
 
     def lack(self, page: str, step: str, reason: str) -> None:
         """Record why a step cannot be tried."""

@@ -52,6 +52,8 @@ class Session:
     """A session of WebDriver: commands about one tab at a time."""
 
     address: str
+    first: str = ""
+    """The tab that was there first, which stays."""
     tab: str = ""
 
     async def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
@@ -132,7 +134,9 @@ class WebKitTab(Tab):
 
     async def close(self) -> None:
         await self.send("DELETE", "/window")
-        self.session.tab = ""
+        # The driver opens no tab while the current one is a closed one.
+        self.session.tab = self.session.first
+        await self.session.send("POST", "/window", {"handle": self.session.first})
 
 
 @dataclass
@@ -178,6 +182,7 @@ async def start(folder: Path) -> WebKit:
     session.address += f"/session/{answer['sessionId']}"
     limits = {"script": 2000 * TIMEOUT_SECONDS, "pageLoad": 1000 * TIMEOUT_SECONDS}
     await session.send("POST", "/timeouts", limits)
+    session.first = await session.send("GET", "/window")
     version = answer["capabilities"]["browserVersion"]
     return WebKit(version, folder / "downloads", session, log, [screen, driver])
 

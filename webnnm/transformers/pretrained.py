@@ -28,7 +28,11 @@ TEMPLATE, SPECIAL_TOKENS = "chat_template.jinja", "special_tokens_map.json"
 SPECIAL = tuple(f"{word}_token" for word in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 
 Folder = str | Path | Mapping[str, Any]
-"""Where the files of a model are: a folder, a URL, or their bytes by name."""
+"""Where the files of a model are: a folder, a URL, or their bytes, paths or URLs by name.
+
+Browsers report a file that a server lacks as an error: what files by name do not list is not asked
+for.
+"""
 
 
 async def config_of(folder: Folder) -> dict[str, Any]:
@@ -222,7 +226,7 @@ async def _shards(
     for number, name in enumerate(names, 1):
         try:
             if isinstance(folder, Mapping):
-                shards[name] = read(_get_file(folder, name))
+                shards[name] = read(await _data_of(folder, name, how))
                 continue
             location, guarded = refer(join_path(folder, index), name, references)
             shards[name] = read(await how.bytes(location, guarded=guarded))
@@ -234,7 +238,8 @@ async def _shards(
 
 async def _text_of(folder: Folder, name: str) -> str:
     if isinstance(folder, Mapping):
-        return _decode(_get_file(folder, name), name)
+        data = _get_file(folder, name)
+        return await text_at(data) if isinstance(data, str | Path) else _decode(data, name)
     return await text_at(join_path(folder, name))
 
 
@@ -247,7 +252,8 @@ def _decode(data: Any, name: str | Path) -> str:
 
 async def _data_of(folder: Folder, name: str, how: Downloads) -> Any:
     if isinstance(folder, Mapping):
-        return _get_file(folder, name)
+        data = _get_file(folder, name)
+        return await how.bytes(data) if isinstance(data, str | Path) else data
     return await how.bytes(join_path(folder, name))
 
 

@@ -100,9 +100,10 @@ async def from_pretrained(
     The folder has a `config.json`, from which the text of the model is generated, and
     `model.safetensors`, or shards and their index; a GGUF file contains all of it. Whisper can also
     be loaded from a CTranslate2 folder with a `model.bin`, and the parts of Stable Diffusion from
-    diffusers folders. Instead of a folder, a dict from file names to bytes can be passed. Weights
-    are float32 on the device, whatever they are in the files, unless `weights` says otherwise. See
-    `docs/transformers.md` for the architectures.
+    diffusers folders. Instead of a folder, a dict from file names to bytes, paths or URLs can be
+    passed, so that no server is asked for files that it lacks. Weights are float32 on the device,
+    whatever they are in the files, unless `weights` says otherwise. See `docs/transformers.md` for
+    the architectures.
 
     - `backend`, `device`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", instead of the config's.

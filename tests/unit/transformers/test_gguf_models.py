@@ -119,6 +119,16 @@ async def test_scores_are_those_of_the_folder(tmp_path: Path) -> None:
     )
 
 
+async def test_files_are_read_from_where_a_dict_says(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path)
+    files = {path.name: str(path) for path in folder.iterdir()}
+    listed = await webnnm.from_pretrained(files, backend="numpy", log=lambda _: None)
+    whole = await load(folder)
+    found = [await model.predict(input_ids=[[5, 8, 2]]) for model in (listed, whole)]
+    first, second = (np.asarray(scores["logits"]) for scores in found)
+    assert (first == second).all()
+
+
 async def test_a_text_comes_whole_or_in_pieces(tmp_path: Path) -> None:
     model = await load(write(tmp_path))
     whole = await model.generate("the cat", max_new_tokens=30)

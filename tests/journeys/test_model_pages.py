@@ -1,0 +1,102 @@
+"""Pages with trained models, which `make models` fetches; where it did not, they open at least."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.site_pages import SMOLLM2
+from tests.browser.test_model_pages import SPEECH
+from tests.journeys.journey import Journey
+from tests.journeys.test_taught_pages import COUNT, sense, write_png
+from tools.common import SITE
+
+UNFETCHED = "its models were not on the machine of the journey: `make models` fetches them"
+
+
+async def fetch(journey: Journey, step: str, *models: str) -> bool:
+    """Download the models of a page; return whether they are in the site."""
+    if not all((SITE / "models" / model).exists() for model in models):
+        journey.lack(step, UNFETCHED)
+        return False
+    await journey.tab.click("#download")
+    await journey.has("#work:enabled")
+    return True
+
+
+@pytest.mark.usual()
+async def test_camera(journey: Journey) -> None:
+    await journey.open("camera.html")
+    if await fetch(journey, "paints", "multistyle26.onnx"):
+        await journey.fill(side="128")
+        file = write_png(journey.folder / "red.png", (200, 30, 30))
+        await journey.tab.upload("#file", [file])
+        await journey.tab.wait_until(COUNT, 1)
+        journey.earn("paints")
+        await sense(journey, "sees by the camera")
+
+
+@pytest.mark.usual()
+async def test_speech(journey: Journey) -> None:
+    await journey.open("speech.html")
+    if await fetch(journey, "hears", "silero_vad_16k_op15.onnx"):
+        if SPEECH.exists():
+            await journey.tab.upload("#file", [SPEECH])
+            await journey.tab.wait_until(COUNT, 344)
+            journey.earn("hears")
+        await sense(journey, "hears by the microphone")
+
+
+@pytest.mark.usual()
+async def test_text_in_pictures(journey: Journey) -> None:
+    await journey.open("ocr.html")
+    models = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
+    if await fetch(journey, "reads", *models):
+        await journey.tab.click("#example")
+        await journey.has("#result[data-done]")
+        assert "Networks" in await journey.text("#lines")
+        journey.earn("reads")
+
+
+@pytest.mark.usual()
+async def test_transcribe(journey: Journey) -> None:
+    await journey.open("transcribe.html")
+    if await fetch(journey, "transcribes", "whisper-tiny.en/model.bin") and SPEECH.exists():
+        await journey.tab.upload("#file", [SPEECH])
+        await journey.has("#rate[data-done]")
+        assert "ask" in await journey.text("#segments")
+        journey.earn("transcribes")
+
+
+@pytest.mark.usual()
+async def test_search(journey: Journey) -> None:
+    await journey.open("search.html")
+    if await fetch(journey, "finds", "all-MiniLM-L6-v2/model.safetensors"):
+        await journey.tab.click("#find")
+        await journey.has("#found li")
+        journey.earn("finds")
+
+
+@pytest.mark.usual()
+async def test_chat_with_a_model_of_a_file(journey: Journey) -> None:
+    pytest.importorskip("numpy")
+    from tests.unit.transformers.test_gguf_models import write
+
+    await journey.open("chat.html")
+    file = write(journey.folder, **{"llama.context_length": 2000})
+    await journey.tab.upload("#file", [file])
+    await journey.has("#work:enabled")
+    await journey.fill(most="12", role="", message="ab")
+    await journey.tab.click("#send")
+    await journey.has('#rate[data-count="2"]')
+    journey.earn("answers with a model of a file")
+
+
+@pytest.mark.usual()
+async def test_style(journey: Journey) -> None:
+    await journey.open("teach.html")
+    if await fetch(journey, "learns a style", SMOLLM2):
+        sentences = "\n".join((await journey.value("#sentences")).splitlines()[:2])
+        await journey.fill(sentences=sentences, epochs="1", rank="2")
+        await journey.tab.click("#teach")
+        await journey.has("#ask:enabled")
+        journey.earn("learns a style")

@@ -1,0 +1,117 @@
+"""Pages that compute without a training, documents, visits without a network."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.test_arrays_page import COLOURS
+from tests.journeys.journey import Journey
+from tools.common import SITE
+from webnnm.cli.serve import SiteServer
+
+OUTPUT = "(output) => document.querySelector('#result').dataset.output === output"
+RUNS_ON = """() =>
+  document.querySelector("#runs").textContent.match(/odels run on ([^.,:;(]*)/)?.[1].trim()"""
+ENDED = """(number) => [...document.querySelectorAll(".example-bar")][number - 1]
+  .textContent.includes("Done")"""
+FACILITIES = """async () => {
+  const refusal = (error) => `refused: ${error.message}`;
+  const webnn = navigator.ml
+    ? await navigator.ml.createContext().then(() => "yes", refusal) : "no";
+  const adapter = await navigator.gpu?.requestAdapter().catch(() => null);
+  const folder = await navigator.storage?.getDirectory?.().catch(() => null);
+  const file = await folder?.getFileHandle("probe", { create: true });
+  const writable = file && "createWritable" in file;
+  await folder?.removeEntry("probe");
+  return {
+    "WebNN": webnn,
+    "WebGPU": adapter ? "yes" : navigator.gpu ? "no adapter" : "no",
+    "JSPI (Python waits inside WebAssembly)": "Suspending" in WebAssembly ? "yes" : "no",
+    "Files of the origin (OPFS)": folder ? writable ? "yes" : "only in workers" : "no",
+    "Service worker (visits without a network)": navigator.serviceWorker ? "yes" : "no",
+  };
+}"""
+
+
+@pytest.mark.usual()
+async def test_what_the_browser_has(journey: Journey) -> None:
+    await journey.open("index.html")
+    journey.record.facilities.update(await journey.tab.evaluate(FACILITIES))
+    where = await journey.tab.wait_until(RUNS_ON)
+    journey.record.facilities["What runs small models"] = where
+    journey.earn("says what models run on")
+    await journey.tab.click("#copy")
+    await journey.shows("#copy", "Copied")
+    journey.earn("copies the lines for one's own page")
+
+
+@pytest.mark.usual()
+async def test_hello(journey: Journey) -> None:
+    await journey.open("hello.html")
+    await journey.tab.wait_until(OUTPUT, "4, 9, 16, 25, 36")
+    await journey.fill(numbers="0 1 2 3 4")
+    await journey.tab.click("#run")
+    await journey.tab.wait_until(OUTPUT, "1, 4, 9, 16, 25")
+    journey.earn("computes")
+
+
+@pytest.mark.usual()
+async def test_arrays(journey: Journey) -> None:
+    await journey.open("arrays.html")
+    for program in ("descent", "life"):
+        await journey.fill(program=program)
+        await journey.tab.click("#run")
+        if program == "life":
+            await journey.shows("#figures", "alive")
+            await journey.tab.click("#stop")
+            await journey.shows("#figures", "was stopped")
+        else:
+            await journey.shows("#figures", "has ended")
+            assert await journey.tab.evaluate(COLOURS) > 2
+    journey.earn("runs programs and stops them")
+
+
+@pytest.mark.usual()
+async def test_notation(journey: Journey) -> None:
+    await journey.open("notation.html", python=False)
+    await journey.has("main h2")
+
+
+@pytest.mark.usual()
+async def test_a_document_runs_its_examples(journey: Journey) -> None:
+    await journey.open("docs/tutorial.html", page="docs/tutorial.html", python=False)
+    for number in (1, 2):
+        await journey.tab.wait_until(MARK, number)
+        await journey.tab.click("#run-now")
+        await journey.tab.wait_until(ENDED, number)
+    journey.earn("runs its examples")
+    await journey.tab.goto(f"{journey.site_url}/docs/operators.html")
+    await journey.tab.go(-1)
+    await journey.shows("h1", "")
+
+
+# Gives the button of an example a name, by which it is clicked.
+MARK = """(number) => {
+  document.querySelector("#run-now")?.removeAttribute("id");
+  const bar = document.querySelectorAll(".example-bar")[number - 1];
+  const button = [...bar?.querySelectorAll("button") ?? []]
+    .find(({ textContent }) => textContent.includes("Run"));
+  if (button) button.id = "run-now";
+  return Boolean(button);
+}"""
+
+
+@pytest.mark.usual()
+async def test_a_visit_without_a_network(journey: Journey) -> None:
+    with SiteServer(SITE) as server:
+        journey.site_url = server.url
+        await journey.open("iris.html")
+        await journey.train(epochs="20")
+        await journey.has("html[data-offline]")
+    # The server is gone.
+    await journey.tab.reload()
+    await journey.is_ready()
+    await journey.train(epochs="20")
+    await journey.tab.click("#classify")
+    await journey.shows("#species", "%")
+    journey.earn("trains without a network")
