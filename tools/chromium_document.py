@@ -84,7 +84,8 @@ def _faults(known: dict[str, dict[str, Any]]) -> Iterable[str]:
     for versions, traps in owners.items():
         only = "Only in " if len(versions) < len(known) else "In "
         title = f"{only}Chromium {' and '.join(versions)}"
-        yield _section(f"{title}: {len(traps)}", traps)
+        if traps:
+            yield _section(f"{title}: {len(traps)}", traps)
     untried = [trap for trap in ALL_TRAPS if isinstance(trap.evidence, Untried)]
     yield _section(f"Expected without a try, which could end the page: {len(untried)}", untried)
 
