@@ -52,10 +52,11 @@ In the table and below:
 
 
 def main() -> None:
-    """Run the tests that record: those of the reference, and those of each bundled Chromium."""
+    """Run the tests that record: of the reference, and of the named or each bundled Chromium."""
     _record(REFERENCE_TESTS)
-    for version in chromium.BUNDLES:
-        _record(BROWSER_TESTS, WEBNNM_CHROMIUM=version)
+    named = os.environ.get("WEBNNM_CHROMIUM")
+    for browser in [named] if named else chromium.BUNDLES:
+        _record(BROWSER_TESTS, WEBNNM_CHROMIUM=browser)
 
 
 def _record(tests: Sequence[str], **variables: str) -> None:
