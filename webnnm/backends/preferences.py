@@ -20,7 +20,7 @@ def check_preferences(accelerated: bool | None, power_preference: str | None) ->
         raise BackendError("NNM709", f"accelerated is {accelerated!r}, not True or False")
 
 
-def check_wishes(
+def check_request(
     device: str | None, accelerated: bool | None, power_preference: str | None
 ) -> None:
     """Raise the same for unknown devices, and for a device that contradicts `accelerated`."""

@@ -124,13 +124,13 @@ class WebNNBackend(Backend):
 
         Raises `BackendError` NNM709 outside a browser, or if WebNN is missing or does not work.
         """
-        wishes = device, accelerated, power_preference
-        if device not in (None, *DEVICES) or wishes[1:] != (None, None):
-            from webnnm.backends.preferences import check_wishes
+        request = device, accelerated, power_preference
+        if device not in (None, *DEVICES) or request[1:] != (None, None):
+            from webnnm.backends.preferences import check_request
 
-            check_wishes(*wishes)
+            check_request(*request)
         bridge = bridge or await pyodide_host.load_bridge()
-        options = make_options(*wishes)
+        options = make_options(*request)
         told = TOLD[None if device else accelerated]
         requested = " ".join(filter(None, (device, told, power_preference)))
         try:

@@ -10,7 +10,7 @@ from webnnm import BackendError, backend
 from webnnm.backends import pyodide_host, unpacking
 from webnnm.backends.automatic import AutomaticBackend
 from webnnm.backends.context_options import make_options
-from webnnm.backends.preferences import check_wishes
+from webnnm.backends.preferences import check_request
 from webnnm.backends.reference import ReferenceBackend
 from webnnm.backends.shared import SharedBackend
 from webnnm.backends.webnn import WebNNBackend
@@ -18,12 +18,16 @@ from webnnm.backends.webnn import WebNNBackend
 LOW, HIGH = "low-power", "high-performance"
 
 
-def in_order(wish: dict[str, Any]) -> tuple[Any, Any, Any]:
-    return wish.get("device"), wish.get("accelerated"), wish.get("power_preference")
+def in_order(preferences: dict[str, Any]) -> tuple[Any, Any, Any]:
+    return (
+        preferences.get("device"),
+        preferences.get("accelerated"),
+        preferences.get("power_preference"),
+    )
 
 
 @pytest.mark.parametrize(
-    ("wish", "today", "older"),
+    ("preferences", "today", "older"),
     [
         ({}, {}, {}),
         (
@@ -52,15 +56,15 @@ def in_order(wish: dict[str, Any]) -> tuple[Any, Any, Any]:
         ({"power_preference": LOW}, {"powerPreference": LOW}, {"powerPreference": LOW}),
     ],
 )
-def test_wishes_in_both_words(
-    wish: dict[str, Any], today: dict[str, Any], older: dict[str, Any]
+def test_requests_in_both_words(
+    preferences: dict[str, Any], today: dict[str, Any], older: dict[str, Any]
 ) -> None:
-    assert make_options(*in_order(wish)) == (today, older)
-    check_wishes(*in_order(wish))
+    assert make_options(*in_order(preferences)) == (today, older)
+    check_request(*in_order(preferences))
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("preferences", "message"),
     [
         ({"device": "tpu"}, 'there is no device "tpu"'),
         ({"power_preference": "fast"}, 'there is no power preference "fast"'),
@@ -69,9 +73,9 @@ def test_wishes_in_both_words(
         ({"device": "npu", "accelerated": False}, 'accelerated=False contradicts device="npu"'),
     ],
 )
-def test_wishes_that_nobody_can_fulfil(wish: dict[str, Any], message: str) -> None:
+def test_requests_that_nobody_can_fulfil(preferences: dict[str, Any], message: str) -> None:
     with pytest.raises(BackendError, match=message) as caught:
-        check_wishes(*in_order(wish))
+        check_request(*in_order(preferences))
     assert caught.value.code == "NNM709"
 
 
@@ -87,9 +91,9 @@ async def test_without_an_accelerator_runs_what_there_is(monkeypatch: pytest.Mon
     requests: list[dict[str, Any]] = []
     lines: list[str] = []
 
-    async def open_on(**wish: Any) -> Any:
-        requests.append(wish)
-        if wish["accelerated"]:
+    async def open_on(**preferences: Any) -> Any:
+        requests.append(preferences)
+        if preferences["accelerated"]:
             raise BackendError("NNM709", "no accelerator here")
         return numpy
 
