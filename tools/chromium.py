@@ -34,6 +34,9 @@ def bundles(package_file: Path = ROOT / "package.json") -> dict[str, Bundle]:
     """Return the bundled Chromiums by major version, first the one that is driven by default."""
     packages = json.loads(package_file.read_text())["devDependencies"]
     versions = {packages[name].rpartition("@")[2].partition(".")[0]: name for name in PACKAGES}
+    if len(versions) < len(PACKAGES):
+        named = " and ".join(f"{name} {packages[name]}" for name in PACKAGES)
+        fail(f"package.json needs Chromiums of different major versions, not {named}.")
     return {
         version: Bundle(package=NODE_MODULES / name, folder=CACHE / f"chromium-{version}")
         for version, name in versions.items()

@@ -38,7 +38,8 @@ def count_onnx_cases() -> Counts:
 
 def sum_up(counts: Counts) -> dict[str, int]:
     """Return the sums of all columns."""
-    return dict(sum(map(Counter, counts.values()), Counter()))
+    columns = dict.fromkeys(title for row in counts.values() for title in row)
+    return {title: sum(row[title] for row in counts.values()) for title in columns}
 
 
 def _count(file: Path, failing: Mapping[str, Collection[str]]) -> Counts:
