@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.journey import Journey
+from tests.journeys.journey import Journey, start
 from tools.browsers.driver import Browser
 from tools.browsers.engines import ENGINES, Engine
 from tools.browsers.record import Record
@@ -47,7 +47,7 @@ async def browser(
 ) -> AsyncIterator[Browser]:
     """The engine's browser, with the profile of somebody who visits page after page."""
     folder = tmp_path_factory.mktemp(engine.name)
-    browser = await engine.start(folder)
+    browser = await start(engine, folder)
     yield browser
     await browser.close()
     shutil.rmtree(folder, ignore_errors=True)

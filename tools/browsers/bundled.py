@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,9 @@ class Chromium(Browser):
 
     version: str
     downloads: Path
-    playwright: Any
     context: Any
+    running: AsyncExitStack
+    """What ends with the browser."""
 
     async def new_tab(self) -> Tab:
         page = await self.context.new_page()
@@ -81,8 +83,7 @@ class Chromium(Browser):
         return ChromiumTab(page, self.downloads)
 
     async def close(self) -> None:
-        await self.context.close()
-        await self.playwright.stop()
+        await self.running.aclose()
 
 
 async def start(folder: Path, project: str) -> Chromium:
@@ -94,11 +95,13 @@ async def start(folder: Path, project: str) -> Chromium:
     options["args"] = [*options["args"], *FAKE_DEVICES]
     downloads = folder / "downloads"
     downloads.mkdir(parents=True)
-    playwright = await async_playwright().start()
-    context = await playwright.chromium.launch_persistent_context(
-        folder / "profile", viewport=config.VIEWPORT, **options
-    )
-    # With a window, a click would do.
-    await context.grant_permissions(["clipboard-read", "clipboard-write"])
-    version = context.browser.version if context.browser else ""
-    return Chromium(version, downloads, playwright, context)
+    async with AsyncExitStack() as running:
+        playwright = await running.enter_async_context(async_playwright())
+        context = await playwright.chromium.launch_persistent_context(
+            folder / "profile", viewport=config.VIEWPORT, **options
+        )
+        running.push_async_callback(context.close)
+        # With a window, a click would do.
+        await context.grant_permissions(["clipboard-read", "clipboard-write"])
+        version = context.browser.version if context.browser else ""
+        return Chromium(version, downloads, context, running.pop_all())

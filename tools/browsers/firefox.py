@@ -9,12 +9,13 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tools.browsers.driver import TIMEOUT_SECONDS, Browser, Message, Tab
-from tools.browsers.processes import Process, start_process
+from tools.browsers.processes import start_process
 
 PROGRAMS = ("firefox-esr", "firefox")
 ADDRESS = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
@@ -64,7 +65,10 @@ class Connection:
         async for text in self.socket:
             message = json.loads(text)
             if "id" in message:
-                self.answers.pop(message["id"]).set_result(message)
+                answer = self.answers.pop(message["id"])
+                # Nobody waits any more for one that comes late.
+                if not answer.done():
+                    answer.set_result(message)
             elif message["method"] == "log.entryAdded":
                 entry = message["params"]
                 if tab := self.tabs.get(entry["source"].get("context")):
@@ -81,6 +85,11 @@ class Connection:
         if answer["type"] == "error":
             raise RuntimeError(f"{method}: {answer['error']}: {answer['message']}")
         return answer["result"]
+
+    async def close(self) -> None:
+        """Close the socket."""
+        await self.socket.close()
+        await self.reader
 
 
 @dataclass
@@ -157,8 +166,9 @@ class Firefox(Browser):
 
     version: str
     downloads: Path
-    process: Process
     connection: Connection
+    running: AsyncExitStack
+    """What ends with the browser."""
 
     async def new_tab(self) -> Tab:
         context = (await self.connection.send("browsingContext.create", type="tab"))["context"]
@@ -169,9 +179,7 @@ class Firefox(Browser):
         return tab
 
     async def close(self) -> None:
-        await self.connection.socket.close()
-        await self.connection.reader
-        await self.process.end()
+        await self.running.aclose()
 
 
 def _preference(name: str, value: Any) -> str:
@@ -190,11 +198,14 @@ async def start(folder: Path) -> Firefox:
     (profile / "user.js").write_text("".join(lines))
     command = [program() or PROGRAMS[0], "--headless", "--no-remote", "--profile", str(profile)]
     log = folder / "firefox.log"
-    process = await start_process([*command, "--remote-debugging-port", "0"], log)
-    address = await process.find_in_log(ADDRESS)
-    socket = await connect(f"{address[1]}/session", max_size=None, ping_interval=None)
-    connection = Connection(socket)
-    session = await connection.send("session.new", capabilities={"alwaysMatch": {}})
-    await connection.send("session.subscribe", events=["log.entryAdded"])
-    version = session["capabilities"]["browserVersion"]
-    return Firefox(version, downloads, process, connection)
+    async with AsyncExitStack() as running:
+        process = await start_process([*command, "--remote-debugging-port", "0"], log)
+        running.push_async_callback(process.end)
+        address = await process.find_in_log(ADDRESS)
+        socket = await connect(f"{address[1]}/session", max_size=None, ping_interval=None)
+        connection = Connection(socket)
+        running.push_async_callback(connection.close)
+        session = await connection.send("session.new", capabilities={"alwaysMatch": {}})
+        await connection.send("session.subscribe", events=["log.entryAdded"])
+        version = session["capabilities"]["browserVersion"]
+        return Firefox(version, downloads, connection, running.pop_all())

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +24,16 @@ class Process:
 
     async def find_in_log(self, pattern: re.Pattern[str]) -> re.Match[str]:
         """Wait until the program writes a line, and return what matched."""
-        async with asyncio.timeout(START_SECONDS):
-            while not (match := pattern.search(self.log.read_text(errors="replace"))):
-                if self.process.returncode is not None:
-                    raise RuntimeError(f"it has ended: {self.log.read_text(errors='replace')}")
-                await asyncio.sleep(0.05)
+        limit = time.monotonic() + START_SECONDS
+        while not (match := pattern.search(text := self.log.read_text(errors="replace"))):
+            if self.process.returncode is not None:
+                raise RuntimeError(f"it ended at once, and wrote: {text.strip()[-300:]}")
+            if time.monotonic() > limit:
+                raise TimeoutError(
+                    f"it did not write {pattern.pattern!r} in {START_SECONDS} seconds, "
+                    f"but: {text.strip()[-300:]}"
+                )
+            await asyncio.sleep(0.05)
         return match
 
     async def end(self) -> None:

@@ -12,12 +12,13 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tools.browsers.driver import TIMEOUT_SECONDS, Browser, Message, Tab
-from tools.browsers.processes import START_SECONDS, Process, start_process
+from tools.browsers.processes import START_SECONDS, start_process
 
 DRIVER = "WebKitWebDriver"
 PYTHON = "/usr/bin/python3"
@@ -147,15 +148,15 @@ class WebKit(Browser):
     downloads: Path
     session: Session
     log: Path
-    processes: list[Process]
+    running: AsyncExitStack
+    """What ends with the browser."""
 
     async def new_tab(self) -> Tab:
         handle = (await self.session.send("POST", "/window/new", {"type": "tab"}))["handle"]
         return WebKitTab(self.session, handle, self.log, self.log.stat().st_size)
 
     async def close(self) -> None:
-        for process in reversed(self.processes):
-            await process.end()
+        await self.running.aclose()
 
 
 async def start(folder: Path) -> WebKit:
@@ -167,24 +168,27 @@ async def start(folder: Path) -> WebKit:
     program.chmod(0o755)
     log.touch()
     size = ("-screen", "0", "1400x1200x24", "-nolisten", "tcp", "-displayfd", "1")
-    screen = await start_process(["Xvfb", *size], folder / "screen.log")
-    display = await screen.find_in_log(re.compile(r"^\d+$", re.MULTILINE))
-    variables = {"DISPLAY": f":{display[0]}", "GDK_BACKEND": "x11"}
-    port = _free_port()
-    driver = await start_process([DRIVER, f"--port={port}"], folder / "driver.log", variables)
-    session = Session(f"http://127.0.0.1:{port}")
-    async with asyncio.timeout(START_SECONDS):
-        while not await asyncio.to_thread(_answers, port):
-            await asyncio.sleep(0.05)
-    options = {"binary": str(program), "args": []}
-    wanted = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
-    answer = await session.send("POST", "/session", {"capabilities": wanted})
-    session.address += f"/session/{answer['sessionId']}"
-    limits = {"script": 2000 * TIMEOUT_SECONDS, "pageLoad": 1000 * TIMEOUT_SECONDS}
-    await session.send("POST", "/timeouts", limits)
-    session.first = await session.send("GET", "/window")
-    version = answer["capabilities"]["browserVersion"]
-    return WebKit(version, folder / "downloads", session, log, [screen, driver])
+    async with AsyncExitStack() as running:
+        screen = await start_process(["Xvfb", *size], folder / "screen.log")
+        running.push_async_callback(screen.end)
+        display = await screen.find_in_log(re.compile(r"^\d+$", re.MULTILINE))
+        variables = {"DISPLAY": f":{display[0]}", "GDK_BACKEND": "x11"}
+        port = _free_port()
+        driver = await start_process([DRIVER, f"--port={port}"], folder / "driver.log", variables)
+        running.push_async_callback(driver.end)
+        session = Session(f"http://127.0.0.1:{port}")
+        async with asyncio.timeout(START_SECONDS):
+            while not await asyncio.to_thread(_answers, port):
+                await asyncio.sleep(0.05)
+        options = {"binary": str(program), "args": []}
+        wanted = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
+        answer = await session.send("POST", "/session", {"capabilities": wanted})
+        session.address += f"/session/{answer['sessionId']}"
+        limits = {"script": 2000 * TIMEOUT_SECONDS, "pageLoad": 1000 * TIMEOUT_SECONDS}
+        await session.send("POST", "/timeouts", limits)
+        session.first = await session.send("GET", "/window")
+        version = answer["capabilities"]["browserVersion"]
+        return WebKit(version, folder / "downloads", session, log, running.pop_all())
 
 
 def _answers(port: int) -> bool:
