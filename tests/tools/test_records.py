@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests import records
-from tools import conformance
+from tools import chromium, conformance
+
+PROCESS = records.read(chromium.DEFAULT)["process"]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of records for this test only."""
-    monkeypatch.setattr(records, "CHROMIUM", tmp_path)
+@pytest.fixture(autouse=True)
+def not_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare also where tests record."""
     monkeypatch.delenv(records.RECORD, raising=False)
-    return tmp_path
 
 
-@pytest.mark.parametrize("recorded", ["{}", '{"process": "gpu"}'])
-def test_a_fact_that_is_missing_or_differs_names_what_records_it(
-    folder: Path, recorded: str
-) -> None:
-    (folder / "153.json").write_text(recorded)
-    with pytest.raises(AssertionError, match="process of Chromium 153: `make"):
-        records.compare("153", process="renderer")
+@pytest.mark.parametrize("facts", [{"unheard-of": 1}, {"process": f"not {PROCESS}"}])
+def test_a_fact_that_is_missing_or_differs_names_what_records_it(facts: dict[str, object]) -> None:
+    with pytest.raises(AssertionError, match=f"{next(iter(facts))} of Chromium .*make operators"):
+        records.compare(chromium.DEFAULT, **facts)
 
 
-def test_a_recorded_fact_is_compared(folder: Path) -> None:
-    (folder / "153.json").write_text('{"process": "gpu"}')
-    records.compare("153", process="gpu")
+def test_a_recorded_fact_is_compared() -> None:
+    records.compare(chromium.DEFAULT, process=PROCESS)
 
 
 def test_a_column_without_any_pass_is_summed_up() -> None:
