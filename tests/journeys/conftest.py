@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from tests.journeys.journey import Journey, start
 from tools.browsers.driver import Browser
 from tools.browsers.engines import ENGINES, Engine
-from tools.browsers.record import Record
+from tools.browsers.record import FOLDER, Record
 from tools.common import SITE, playwright_config
 from webnnm.cli.serve import SiteServer
 
@@ -58,7 +59,8 @@ def record(engine: Engine, browser: Browser) -> Iterator[Record]:
     """What journeys showed in the engine's browser."""
     record = Record(engine.name, engine.title, browser.version)
     yield record
-    record.write()
+    if folder := os.environ.get(FOLDER):
+        record.write(Path(folder))
 
 
 @pytest.fixture

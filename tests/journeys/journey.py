@@ -10,7 +10,7 @@ import pytest
 
 from tools.browsers.driver import Browser, Tab
 from tools.browsers.engines import Engine
-from tools.browsers.record import FOLDER, PICTURES, QUIET, Record
+from tools.browsers.record import FOLDER, OPENS, PICTURES, QUIET, Record
 
 WIDE, NARROW = (1280, 800), (360, 740)
 READY = "() => 'ready' in document.documentElement.dataset"
@@ -58,10 +58,11 @@ class Journey:
     async def open(self, address: str, *, page: str = "", python: bool = True) -> None:
         """Open a page of the site, and wait until its program runs."""
         self.page = page or address.partition("?")[0]
+        self.record.begin(self.page)
         await self.tab.goto(f"{self.site_url}/{address}")
         if python:
             await self.is_ready()
-        self.earn("opens")
+        self.earn(OPENS)
 
     async def is_ready(self) -> None:
         """Wait until the program of the page runs."""

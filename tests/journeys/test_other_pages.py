@@ -102,7 +102,7 @@ MARK = """(number) => {
 
 
 @pytest.mark.usual()
-async def test_a_visit_without_a_network(journey: Journey) -> None:
+async def test_iris_without_a_network(journey: Journey) -> None:
     with SiteServer(SITE) as server:
         journey.site_url = server.url
         await journey.open("iris.html")

@@ -68,7 +68,7 @@ async def stop(journey: Journey) -> None:
 
 @pytest.mark.usual()
 @pytest.mark.parametrize("address", ["iris.html", "iris.html?worker"], ids=["page", "worker"])
-async def test_a_training_goes_on_in_a_hidden_tab(journey: Journey, address: str) -> None:
+async def test_iris_goes_on_in_a_hidden_tab(journey: Journey, address: str) -> None:
     epoch = await begin(journey, address)
     step = "trains in a hidden tab" + (" (worker)" if "worker" in address else "")
     await journey.cover()
@@ -82,7 +82,7 @@ async def test_a_training_goes_on_in_a_hidden_tab(journey: Journey, address: str
 
 
 @pytest.mark.usual()
-async def test_a_training_goes_on_after_a_reload(journey: Journey) -> None:
+async def test_iris_goes_on_after_a_reload(journey: Journey) -> None:
     await begin(journey, "iris.html")
     await journey.shows("#kept", "Kept by the browser")
     await journey.tab.reload()
@@ -94,7 +94,7 @@ async def test_a_training_goes_on_after_a_reload(journey: Journey) -> None:
 
 
 @pytest.mark.usual()
-async def test_back_and_forward_find_the_page_whole(journey: Journey) -> None:
+async def test_back_and_forward_find_iris_whole(journey: Journey) -> None:
     await begin(journey, "iris.html")
     await journey.shows("#kept", "Kept by the browser")
     await journey.tab.goto(f"{journey.site_url}/notation.html")

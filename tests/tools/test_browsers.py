@@ -1,4 +1,4 @@
-"""Browsers of journeys: what is left of a failed start, late answers, who leaves a browser out."""
+"""Browsers of journeys start or leave nothing behind; the document tells what was recorded."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.journey import start
-from tools.browsers import firefox, webkit
+from tools.browsers import document, firefox, webkit
 from tools.browsers.driver import Browser
 from tools.browsers.engines import Engine
-from tools.browsers.record import FOLDER
+from tools.browsers.record import FOLDER, OPENS, QUIET, Record, merge
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs here are shell scripts")
 
@@ -107,3 +107,53 @@ async def test_a_bundled_browser_that_does_not_start_fails(
     monkeypatch.delenv(FOLDER, raising=False)
     with pytest.raises(RuntimeError):
         await start(engine(), tmp_path)
+
+
+def write_record(folder: Path, version: str, **pages: dict[str, bool | str]) -> None:
+    """Merge what journeys showed in a version of Firefox into a record."""
+    run = folder / version
+    run.mkdir()
+    names = {f"{name}.html": steps for name, steps in pages.items()}
+    Record("firefox", "Firefox", version, names).write(run)
+    merge(run, folder / "browsers.json")
+
+
+def cells(folder: Path) -> dict[str, str]:
+    """Return what the document says of each page in the browser that was recorded last."""
+    text = document.write(json.loads((folder / "browsers.json").read_text()))
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {row[0]: row[-1] for row in rows if len(row) == 3}
+
+
+def test_a_page_of_an_earlier_version_says_so(tmp_path: Path) -> None:
+    went_well: dict[str, bool | str] = {OPENS: True, QUIET: True}
+    write_record(tmp_path, "152.0.1", iris=went_well, hello=went_well)
+    write_record(tmp_path, "153.8.0", iris=went_well)
+    assert cells(tmp_path) == {
+        "Page": "Firefox 153.8",
+        "Iris": "✓",
+        "Hello": "✓; seen in 152.0",
+    }
+
+
+def test_what_failed_and_what_cannot_be_tried_are_named(tmp_path: Path) -> None:
+    write_record(
+        tmp_path,
+        "153.8.0",
+        iris={OPENS: True, "trains": "no electricity", QUIET: False},
+        hello={},
+    )
+    assert cells(tmp_path) == {
+        "Page": "Firefox 153.8",
+        "Iris": f"✓ but for: trains (1), {QUIET}",
+        "Hello": "✗",
+    }
+
+
+def test_a_page_that_no_journey_went_through_is_no_failure(tmp_path: Path) -> None:
+    write_record(tmp_path, "153.8.0", iris={OPENS: True})
+    recorded = json.loads((tmp_path / "browsers.json").read_text())
+    recorded["webkit"] = {**recorded["firefox"], "title": "WebKit", "pages": {}}
+    text = document.write(recorded)
+    assert "| Iris | opens | ✓ | – (1) |" in text
+    assert f"1. {document.UNTRIED}" in text

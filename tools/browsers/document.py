@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.browsers.engines import ENGINES
-from tools.browsers.record import QUIET, RECORD
+from tools.browsers.record import OPENS, QUIET, RECORD
 from tools.common import ROOT
 from tools.operators import table
 from tools.page_parts import LINKS
@@ -18,11 +18,11 @@ INTRODUCTION = """\
 
 <!-- Written by `make browsers` from docs/browsers.json, which it records: change neither. -->
 
-Every page of the site, and what somebody does there, was gone through in these browsers by
-`make browsers`: a tick is a journey that went well, with no error in the console, on a page that is
-no wider than a telephone. WebKitGTK has the engine of Safari, and Chromium that of Chrome and Edge.
-Cameras and microphones are made up by the browsers; all computed without a graphics card, and none
-had a window that somebody sees.
+`make browsers` goes through the pages of the site in these browsers, and does what somebody does
+there. A tick is a page that opens and does all that its row names, but for what is named behind the
+tick; a cross is a page that does not open. A quiet console has no error. WebKitGTK has the engine
+of Safari, and Chromium that of Chrome and Edge. Cameras and microphones are made up by the
+browsers; all computed without a graphics card, and none had a window that somebody sees.
 
 ## Pages
 
@@ -36,25 +36,30 @@ Pages find out themselves what a browser has, and say what models run on.
 """
 STAYED = """\
 
-A training goes on in a hidden tab, in the page and in a worker, slower where the browser slows
-hidden tabs down. A reload, or leaving the page, ends it; the page then offers to go on where it was
-kept ([Keeping models](keeping-models.md)).
+A reload, or leaving the page, ends a training; the page then offers to go on where it was kept
+([Keeping models](keeping-models.md)).
 """
 
-Pages = Mapping[str, Mapping[str, bool | str]]
+UNTRIED = "journeys have not gone through this page in this browser"
+FRONT = "index.html"
+"""The page whose journey records what a browser has."""
 
 
 def page() -> str:
     """Return the text of docs/browsers.md."""
-    recorded = json.loads(RECORD.read_text(encoding="utf-8"))
+    return write(json.loads(RECORD.read_text(encoding="utf-8")))
+
+
+def write(recorded: Mapping[str, Any]) -> str:
+    """Return the text about a record."""
     engines = [recorded[name] for name in ENGINES if name in recorded]
-    titles = [_title(engine) for engine in engines]
+    titles = [_title(engine, engine["version"]) for engine in engines]
     reasons: list[str] = []
     rows = [
         [
             _link(name),
             ", ".join(steps),
-            *(_cell(e["pages"].get(name), steps, reasons) for e in engines),
+            *(_cell(engine, name, steps, reasons) for engine in engines),
         ]
         for name, steps in _steps(engines).items()
     ]
@@ -63,6 +68,7 @@ def page() -> str:
         [name, *(engine["facilities"].get(name, "–") for engine in engines)]
         for name in dict.fromkeys(name for engine in engines for name in engine["facilities"])
     ]
+    versions = [engine["versions"].get(FRONT, engine["version"]) for engine in engines]
     return "".join(
         [
             INTRODUCTION,
@@ -70,17 +76,20 @@ def page() -> str:
             f"\n{notes}\n" if notes else "\n",
             STAYED,
             FACILITIES,
-            table(["", *titles], facilities),
+            table(["", *map(_title, engines, versions)], facilities),
             "\n",
         ]
     )
 
 
-def _title(engine: Mapping[str, str]) -> str:
-    """Return the name of a browser with the first numbers of its version."""
+def _title(engine: Mapping[str, str], version: str) -> str:
+    """Return the name of a browser with the first numbers of a version."""
     name, _, rest = engine["title"].partition(" ")
-    version = ".".join(engine["version"].split(".")[:2])
-    return " ".join(filter(None, [name, version, rest]))
+    return " ".join(filter(None, [name, _shorten(version), rest]))
+
+
+def _shorten(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def _link(name: str) -> str:
@@ -91,30 +100,38 @@ def _link(name: str) -> str:
 
 def _steps(engines: list[dict[str, Any]]) -> dict[str, list[str]]:
     """Return the steps on each page, pages and steps in the order of the site and of the record."""
-    names = [*LINKS, *(name for engine in engines for name in engine["pages"])]
-    steps = {
+    recorded = dict.fromkeys(name for engine in engines for name in engine["pages"])
+    pages = [*(name for name in LINKS if name in recorded), *recorded]
+    return {
         name: sorted(
-            dict.fromkeys(step for engine in engines for step in engine["pages"].get(name, {})),
+            dict.fromkeys(
+                [OPENS, *(step for engine in engines for step in engine["pages"].get(name, {}))]
+            ),
             key=lambda step: step == QUIET,
         )
-        for name in dict.fromkeys(names)
+        for name in dict.fromkeys(pages)
     }
-    return {name: found for name, found in steps.items() if found}
 
 
-def _cell(shown: Mapping[str, bool | str] | None, steps: list[str], reasons: list[str]) -> str:
+def _cell(engine: Mapping[str, Any], name: str, steps: list[str], reasons: list[str]) -> str:
     """Return the tick of a page in a browser, with what it lacks; its reasons join the others."""
-    if shown is None or shown.get(steps[0]) is not True:
-        return "✗"
+    if name not in engine["pages"]:
+        return f"–{_note(UNTRIED, reasons)}"
+    states = engine["pages"][name]
     lacking = []
     for step in steps:
-        state = shown.get(step, False)
-        if state is True:
-            continue
-        note = ""
-        if isinstance(state, str):
-            if state not in reasons:
-                reasons.append(state)
-            note = f" ({reasons.index(state) + 1})"
-        lacking.append(f"{step}{note}")
-    return "✓" + (f" but for: {', '.join(lacking)}" if lacking else "")
+        state = states.get(step, False)
+        if state is not True:
+            lacking.append(f"{step}{_note(state, reasons) if state else ''}")
+    cell = "✗"
+    if OPENS not in lacking:
+        cell = "✓" + (f" but for: {', '.join(lacking)}" if lacking else "")
+    version = engine["versions"][name]
+    return cell if version == engine["version"] else f"{cell}; seen in {_shorten(version)}"
+
+
+def _note(reason: str, reasons: list[str]) -> str:
+    """Return the number of a reason's note, which it joins."""
+    if reason not in reasons:
+        reasons.append(reason)
+    return f" ({reasons.index(reason) + 1})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ FOLDER = "WEBNNM_RECORD_BROWSERS"
 PICTURES = "WEBNNM_PICTURES"
 """A variable of the environment: the folder in which journeys leave pictures of pages."""
 
+OPENS = "opens"
+"""What each journey begins with."""
 QUIET = "fits a telephone, with a quiet console"
 """What each journey ends with."""
 
@@ -32,6 +33,10 @@ class Record:
     facilities: dict[str, str] = field(default_factory=dict)
     """What the browser has → in words."""
 
+    def begin(self, page: str) -> None:
+        """Record that somebody goes to a page, whatever comes of it."""
+        self.pages.setdefault(page, {})
+
     def earn(self, page: str, step: str) -> None:
         """Record that a step went well."""
         self.pages.setdefault(page, {}).setdefault(step, True)
@@ -44,25 +49,26 @@ class Record:
         """Record why a step cannot be tried."""
         self.pages.setdefault(page, {})[step] = reason
 
-    def write(self) -> None:
-        """Write the record if somebody wants it."""
-        if folder := os.environ.get(FOLDER):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            content = {name: getattr(self, name) for name in ("title", "version", "facilities")}
-            text = json.dumps({**content, "pages": self.pages}, ensure_ascii=False)
-            Path(folder, f"{self.engine}.json").write_text(text, encoding="utf-8")
+    def write(self, folder: Path) -> None:
+        """Write the record to a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {name: getattr(self, name) for name in ("title", "version", "facilities")}
+        text = json.dumps({**content, "pages": self.pages}, ensure_ascii=False)
+        (folder / f"{self.engine}.json").write_text(text, encoding="utf-8")
 
 
-def merge(folder: Path) -> None:
+def merge(folder: Path, target: Path = RECORD) -> None:
     """Take over what journeys recorded in a folder, in place of what they recorded before."""
     recorded: dict[str, Any] = {}
-    if RECORD.exists():
-        recorded = json.loads(RECORD.read_text(encoding="utf-8"))
+    if target.exists():
+        recorded = json.loads(target.read_text(encoding="utf-8"))
     for path in sorted(folder.glob("*.json")):
         new = json.loads(path.read_text(encoding="utf-8"))
         old = recorded.get(path.stem, {})
-        for name in ("pages", "facilities"):
+        # The pages that journeys did not go through are still those of an earlier version.
+        new["versions"] = dict.fromkeys(new["pages"], new["version"])
+        for name in ("pages", "versions", "facilities"):
             new[name] = old.get(name, {}) | new[name]
         recorded[path.stem] = new
     text = json.dumps(recorded, ensure_ascii=False, indent=1)
-    RECORD.write_text(f"{text}\n", encoding="utf-8")
+    target.write_text(f"{text}\n", encoding="utf-8")
