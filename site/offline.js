@@ -36,9 +36,9 @@ async function script(workers) {
   const { connection } = navigator;
   const free = connection && !connection.saveData && connection.type !== "cellular";
   // A connection that changes between visits replaces no service worker that has all.
+  const whole = new URL("./service-worker.js", document.baseURI).href;
   const earlier = (await workers.getRegistration())?.active?.scriptURL;
-  const whole = free || (earlier && !earlier.endsWith("?visited"));
-  return whole ? "./service-worker.js" : "./service-worker.js?visited";
+  return free || earlier === whole ? whole : `${whole}?visited`;
 }
 
 /** Wait until the page has not been used for a while. */

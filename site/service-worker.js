@@ -52,10 +52,22 @@ addEventListener("fetch", (event) => {
   if (request.method === "GET" && addressOf(request)) event.respondWith(answer(event));
 });
 
-/** Keep the files of this build: all, or those whose earlier versions are kept. */
+/** Keep the files of this build: all, or those that are kept already and have not changed. */
 async function install() {
-  await keep(VISITED ? await keptEarlier() : [...HASHES.keys()]);
+  await (VISITED ? takeOver() : keep([...HASHES.keys()], ["no-cache"]));
   await skipWaiting();
+}
+
+/** Keep what caches of earlier builds have of this one. */
+async function takeOver() {
+  const cache = await caches.open(NAME);
+  for (const name of (await caches.keys()).filter((other) => other.startsWith(PREFIX))) {
+    const earlier = await caches.open(name);
+    for (const { url } of await earlier.keys()) {
+      const whole = HASHES.has(url) && await acceptable(url, await earlier.match(url));
+      if (whole) await cache.put(url, whole);
+    }
+  }
 }
 
 async function activate() {
@@ -64,29 +76,30 @@ async function activate() {
   if (VISITED) await clients.claim();
 }
 
-/** Return the addresses of files of this build that are kept in any version. */
-async function keptEarlier() {
-  const names = (await caches.keys()).filter((name) => name.startsWith(PREFIX));
-  const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
-  return [...new Set(requests.flat().map(({ url }) => url))].filter((url) => HASHES.has(url));
-}
-
 /** Keep those files of the build that a page has loaded and that are not kept. */
 async function keepLoaded(urls) {
-  const addresses = new Set(urls.map((url) => addressOf({ url, mode: "navigate" })));
-  const copies = await Promise.all([...addresses].map(async (address) => [address, await kept(address)]));
-  await keep(copies.filter(([address, copy]) => address && !copy).map(([address]) => address));
+  const addresses = [...new Set(urls.map((url) => addressOf({ url, mode: "navigate" })))];
+  const copies = await Promise.all(addresses.map((address) => address && kept(address)));
+  const missing = addresses.filter((address, index) => address && !copies[index]);
+  // The browser has just loaded them: what it has of them costs nothing.
+  await keep(missing, ["force-cache", "no-cache"]);
 }
 
-/** Keep files of this build; one that has changed on its way is an error. */
-async function keep(addresses) {
+/**
+ * Keep files of this build, fetched in one of these modes of the browser's own cache; one that has
+ * changed on its way is an error.
+ */
+async function keep(addresses, modes) {
   const cache = await caches.open(NAME);
   await Promise.all(addresses.map(async (address) => {
-    // The browser asks the server, whatever a host says of how long its files last.
-    const found = await fetch(address, { cache: "no-cache" });
-    const whole = await acceptable(address, found);
-    if (!whole) throw new Error(`${address} is not the file of this build: ${found.status}`);
-    await cache.put(address, whole);
+    let status;
+    for (const mode of modes) {
+      const found = await fetch(address, { cache: mode });
+      const whole = await acceptable(address, found);
+      if (whole) return cache.put(address, whole);
+      status = found.status;
+    }
+    throw new Error(`${address} is not the file of this build: ${status}`);
   }));
 }
 
@@ -114,10 +127,12 @@ async function answer(event) {
     if (copy) return copy;
   }
   try {
-    const found = await inTime(request);
+    const found = await ask(request, address);
     if (found.status >= 500) return (await kept(address)) ?? found;
     // Only the bare address: what a server makes of a query is another thing.
-    if ((SITE.edited || VISITED) && request.url === address) event.waitUntil(renew(address, found.clone()));
+    if (request.url === address && (SITE.edited || (VISITED && !(await kept(address))))) {
+      event.waitUntil(renew(address, found.clone()));
+    }
     return found;
   } catch (error) {
     const copy = await kept(address);
@@ -126,16 +141,19 @@ async function answer(event) {
   }
 }
 
-/** Fetch from the network; a server that does not begin to answer in time is an error. */
-async function inTime(request) {
+/** Fetch from the network; if a copy is kept, a server that begins too late is an error. */
+async function ask(request, address) {
   const waiting = new AbortController();
-  const timer = setTimeout(() => {
+  let begun = false;
+  const timer = setTimeout(async () => {
+    if (!await kept(address) || begun) return;
     awayUntil = Date.now() + AWAY;
     waiting.abort();
   }, PATIENCE);
   try {
     // The server is asked whether a file has changed, however long a host says that it lasts.
     const found = await fetch(request, { cache: "no-cache", signal: waiting.signal });
+    begun = true;
     awayUntil = 0;
     return found.status === 200 && request.mode !== "navigate" ? lasting(found) : found;
   } finally {
@@ -155,9 +173,7 @@ async function kept(address) {
   return cache.match(address);
 }
 
-/** Keep an answer, of a file that somebody may have edited also if it is kept. */
 async function renew(address, found) {
-  if (!SITE.edited && await kept(address)) return;
   const whole = await acceptable(address, found);
   if (!whole) return;
   const cache = await caches.open(NAME);

@@ -46,6 +46,24 @@ export async function prepare(rate) {
   if (!prepared.has(rate)) prepared.set(rate, await openContext(rate));
 }
 
+/** Milliseconds in which sound starts: without a device that plays it, Firefox waits for ever. */
+const START = 8000;
+
+/** Start a context; one that does not start in time is an error. */
+async function start(/** @type {AudioContext} */ context) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const late = new Promise((_, reject) => {
+    const error = new Error("the browser does not start sound; is there a device that plays it?");
+    timer = setTimeout(reject, START, error);
+  });
+  try {
+    await Promise.race([context.resume(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function openContext(/** @type {number} */ rate) {
   const context = new AudioContext({ sampleRate: rate });
   try {
@@ -88,9 +106,10 @@ export async function open(rate, size, tell) {
     node.port.onmessage = ({ data }) => tell(data);
     source = context.createMediaStreamSource(stream);
     source.connect(node);
-    await context.resume();
+    await start(context);
   } catch (error) {
-    await close();
+    // Nobody waits: sound that does not start does not end either.
+    close().catch(() => {});
     throw error;
   }
   return { close };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from typing import Any
 
 import pytest
@@ -89,6 +90,37 @@ async def test_what_a_visit_loads_is_kept_where_more_would_cost(
     await open_site_page(visitor, server.url, "iris.html")
     result = await train_on(visitor, epochs=100)
     assert float(await result.get_attribute("data-accuracy")) >= 0.8
+
+
+async def test_what_visits_load_outlasts_a_build_and_needs_no_patience(
+    visitor: Any, tmp_path: Path
+) -> None:
+    await visitor.add_init_script("delete Navigator.prototype.connection")
+    await visitor.add_init_script(HOLD_QUIET)
+    seldom = ignore_patterns("models", "docs")
+    site = copytree(SITE, tmp_path / "site", ignore=seldom)
+    with SiteServer(site) as server:
+        await open_site_page(visitor, server.url, "worker.html")
+        await leave_alone(visitor)
+        # The files of the worker pass by the service worker from now on.
+        await open_site_page(visitor, server.url, "worker.html")
+        await visitor.locator("#runs", has_text="WebNN").wait_for()
+        await be_kept(visitor)
+        before = await visitor.evaluate(CONTENTS)
+        (site / "notation.html").write_text("<!doctype html><title>new</title>")
+        write_service_worker(site)
+        # A service worker that fetched anything now would not be installed.
+        for path in site.rglob("*"):
+            if path.is_file() and path.name != "service-worker.js":
+                path.unlink()
+        assert await visitor.evaluate(INSTALLED) != "redundant"
+        async with asyncio.timeout(20):
+            while len(await visitor.evaluate(KEPT)) > 1:
+                await asyncio.sleep(0.05)
+        assert {*await visitor.evaluate(CONTENTS)} == {*before}
+    await open_site_page(visitor, server.url, "worker.html")
+    await visitor.locator("#train").click()
+    await visitor.locator("#result[data-done]").wait_for()
 
 
 async def test_a_site_that_was_built_anew_shows_at_once_and_the_old_one_is_forgotten(

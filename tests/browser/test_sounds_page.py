@@ -182,3 +182,24 @@ async def test_sounds_are_learnt_from_the_microphone(
     await page.locator("#start:enabled").wait_for()
     assert await answer(page, record(hum, 1, 50)[0]) == "Hum"
     assert [each for each in requests if not each.startswith("blob:")] == []
+
+
+# Firefox waits for ever where no device plays sound; here the wait of the page ends at once.
+NO_SOUND_DEVICE = """() => {
+  AudioContext.prototype.resume = () => new Promise(() => {});
+  const later = globalThis.setTimeout;
+  globalThis.setTimeout = (work, wait, ...rest) => later(work, wait === 8000 ? 0 : wait, ...rest);
+}"""
+
+
+@in_one_browser
+async def test_sound_that_does_not_start_is_told(
+    launch: Any, new_page: Any, site_url: str, project: Any
+) -> None:
+    page = await new_page(await launch(project.name, *FAKE))
+    await begin(page, site_url, "sounds.html", "#without")
+    await page.evaluate(NO_SOUND_DEVICE)
+    await class_of(page, 1).get_by_role("button", name="Record a sound").first.press("Space")
+    alert = page.locator("#alert pre")
+    await alert.wait_for()
+    assert "is there a device that plays it?" in await alert.text_content()

@@ -51,16 +51,10 @@ async def learn_and_ask(journey: Journey, file: Path, kind: str) -> None:
 async def sense(journey: Journey, step: str) -> None:
     """Start the camera or the microphone, and wait for what the model says of it."""
     await journey.tab.click("#start")
-    try:
-        await journey.tab.wait_until(HAS, "#stop:enabled, #alert pre", seconds=30)
-    except TimeoutError:
-        # Some browsers wait for a sound device before they take any sound in.
-        if "microphone" not in step or await journey.tab.takes_sound():
-            raise
-        journey.lack(step, "without a sound device, this browser hears nothing")
-        return
-    if alert := await journey.text("#alert"):
-        journey.lack(step, alert)
+    await journey.tab.wait_until(HAS, "#stop:enabled, #alert pre")
+    if await journey.text("#alert"):
+        reason, _, _ = (await journey.text("#alert pre")).partition("\n")
+        journey.lack(step, reason)
         return
     await journey.tab.wait_until(COUNT, 3)
     await journey.tab.click("#stop")

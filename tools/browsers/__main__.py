@@ -32,8 +32,11 @@ def install(engine: Engine) -> bool:
     may = hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get")
     if may and engine.packages:
         say(f"installing {engine.title} ...")
-        command = ["apt-get", "install", "--yes", "--no-install-recommends", *engine.packages]
-        subprocess.run(command, check=False, capture_output=True)
+        # A machine that has installed nothing yet has no list of packages.
+        for command in (["update"], ["install", "--no-install-recommends", *engine.packages]):
+            ended = subprocess.run(["apt-get", "--yes", *command], capture_output=True, text=True)
+            if ended.returncode:
+                say(f"apt-get {command[0]} failed: {ended.stderr.strip()[-300:]}")
     if not engine.is_installed():
         say(f"left out: {engine.reason}")
         return False

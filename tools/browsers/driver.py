@@ -47,14 +47,6 @@ FILL = """(selector, value) => {
   field.dispatchEvent(new Event("change", { bubbles: true }));
   field.blur();
 }"""
-# Whether a clock of sound starts here: in some browsers a sound device drives it.
-TAKES_SOUND = """async () => {
-  const context = new AudioContext();
-  const late = new Promise((resolve) => { setTimeout(() => resolve(false), 5000); });
-  const starts = await Promise.race([context.resume().then(() => true), late]);
-  await context.close();
-  return starts;
-}"""
 # Lets a page that has another size draw itself, and what follows the size as well.
 SETTLE = """() => new Promise((resolve) => {
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 300)));
@@ -148,10 +140,6 @@ class Tab(ABC):
     async def settle(self) -> None:
         """Let the page draw itself anew."""
         await self.evaluate(SETTLE)
-
-    async def takes_sound(self) -> bool:
-        """Return whether the browser gives pages sound on this machine."""
-        return await self.evaluate(TAKES_SOUND)
 
     def errors(self) -> list[str]:
         """Return the texts of the console's errors since the tab was opened."""

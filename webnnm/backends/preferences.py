@@ -10,22 +10,19 @@ from webnnm.core.errors import BackendError, suggestion
 POWER_PREFERENCES = ("default", "high-performance", "low-power")
 
 
-def check_preferences(accelerated: bool | None, power_preference: str | None) -> None:
-    """Raise `BackendError` NNM709 for preferences that do not exist.
-
-    >>> check_preferences(True, "low-power")
-    """
-    _check("power preference", power_preference, POWER_PREFERENCES)
-    if accelerated not in (None, True, False):
-        raise BackendError("NNM709", f"accelerated is {accelerated!r}, not True or False")
-
-
 def check_request(
     device: str | None, accelerated: bool | None, power_preference: str | None
 ) -> None:
-    """Raise the same for unknown devices, and for a device that contradicts `accelerated`."""
+    """Raise `BackendError` NNM709 for what cannot be asked of a context, or contradicts itself.
+
+    >>> check_request("npu", True, "low-power")
+    """
     _check("device", device, DEVICES)
-    check_preferences(accelerated, power_preference)
+    _check("power preference", power_preference, POWER_PREFERENCES)
+    if accelerated is None:
+        return
+    if not isinstance(accelerated, bool):
+        raise BackendError("NNM709", f"accelerated is {accelerated!r}, not True or False")
     if device and accelerated is (device == "cpu"):
         message = f'accelerated={accelerated} contradicts device="{device}"'
         raise BackendError("NNM709", message, hint="leave one of them out")

@@ -70,9 +70,9 @@ async def backend(
     """
     _check_device(name, device)
     if accelerated is not None or power_preference is not None:
-        from webnnm.backends.preferences import check_preferences
+        from webnnm.backends.preferences import check_request
 
-        check_preferences(accelerated, power_preference)
+        check_request(device if device in DEVICES else None, accelerated, power_preference)
     preferences = {"accelerated": accelerated, "power_preference": power_preference}
     if name == "auto":
         return await _automatic(device, preferences, log, work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import ipaddress
 import json
@@ -233,7 +234,25 @@ class QuietServer(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], handler: Any) -> None:
         addresses = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
         self.address_family = addresses[0][0]  # by which the address is written
+        self._connections: set[Any] = set()
         super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own."""
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """Close the server, and the connections that browsers keep open."""
+        super().server_close()
+        for connection in tuple(self._connections):
+            with contextlib.suppress(OSError):  # the browser may close it at the same time
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore broken connections, report everything else."""

@@ -79,11 +79,13 @@ def test_requests_that_nobody_can_fulfil(preferences: dict[str, Any], message: s
     assert caught.value.code == "NNM709"
 
 
-@pytest.mark.parametrize("name", ["numpy", "auto"])
+@pytest.mark.parametrize("name", ["numpy", "auto", "webnn"])
 async def test_preferences_are_checked_whatever_runs(name: str) -> None:
-    wrong: Any = "yes"
-    with pytest.raises(BackendError, match="accelerated is 'yes'"):
+    wrong: Any = 1
+    with pytest.raises(BackendError, match="accelerated is 1, not True or False"):
         await backend(name, accelerated=wrong)
+    with pytest.raises(BackendError, match='accelerated=False contradicts device="npu"'):
+        await backend(name, device="npu", accelerated=False)
 
 
 async def test_without_an_accelerator_runs_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
