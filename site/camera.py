@@ -1,5 +1,6 @@
 """The camera page: a network paints what the camera sees, picture by picture."""
 
+import asyncio
 import time
 
 from fetched import download, networks, offer_download
@@ -24,6 +25,7 @@ class Studio:
         self.running = False
         self.seconds = 0.0
         self.count = 0
+        self.turn = asyncio.Lock()
 
     async def use(self, net):
         """Take the network, and compile it for the usual size before anybody waits for it."""
@@ -40,6 +42,11 @@ class Studio:
         return self.painter
 
     async def paint(self):
+        """Paint the current picture after those that are being painted, and return its size."""
+        async with self.turn:
+            return await self.paint_now()
+
+    async def paint_now(self):
         """Paint the current picture, and return its size."""
         width, height = pictures.size()
         side = int(element("side").value)
@@ -60,10 +67,10 @@ class Studio:
         last = time.perf_counter()
         while self.running:
             wide, high = await self.paint()
-            await pictures.drawn()
             now = time.perf_counter()
             self.tell(f"{1 / (now - last):.1f} pictures per second of {wide} × {high} pixels")
             last = now
+            await pictures.drawn()
 
     def tell(self, text):
         """Say how fast it is, by which way, and where."""

@@ -14,7 +14,12 @@ let picture = new OffscreenCanvas(1, 1);
 /** Open the camera with a width as close as possible to this one. */
 export async function open(/** @type {number} */ width) {
   video.srcObject = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: width } } });
-  await video.play();
+  try {
+    await video.play();
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 /** Close the camera. */
@@ -89,9 +94,14 @@ function copy(source, width, height) {
   return made;
 }
 
+/** Return whether the camera shows pictures; while it opens, and after it, there are none. */
+function films() {
+  return video.videoWidth > 0;
+}
+
 /** Return the size of the picture, or of the camera's while it is open, width first. */
 export function size() {
-  return video.srcObject ? [video.videoWidth, video.videoHeight] : [picture.width, picture.height];
+  return films() ? [video.videoWidth, video.videoHeight] : [picture.width, picture.height];
 }
 
 /** Wait for the browser's next frame. */
@@ -107,7 +117,7 @@ export function show(canvas, width, height) {
   [canvas.width, canvas.height] = [width, height];
   const context = canvas.getContext("2d");
   context.imageSmoothingQuality = "high";
-  context.drawImage(video.srcObject ? video : picture, 0, 0, width, height);
+  context.drawImage(films() ? video : picture, 0, 0, width, height);
 }
 
 /** Frame four corners on a canvas. @param {HTMLCanvasElement} canvas @param {number[]} corners */
@@ -158,7 +168,7 @@ export function part([left, top], [right, upper], [low, lower], width, height, u
  * shape [3, size, size] in planes of red, green and blue.
  */
 export function square(/** @type {number} */ size) {
-  if (video.srcObject) take();
+  if (films()) take();
   return pixels(picture, size);
 }
 

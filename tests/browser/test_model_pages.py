@@ -49,6 +49,21 @@ MEAN = """
   return sums.map((sum) => sum / (data.length / 4));
 }
 """
+# Count the graphs that are alive.
+COUNT_GRAPHS = """
+globalThis.graphs = 0;
+const { build } = MLGraphBuilder.prototype;
+MLGraphBuilder.prototype.build = async function counted(...args) {
+  const graph = await build.apply(this, args);
+  globalThis.graphs += 1;
+  return graph;
+};
+const { destroy } = MLGraph.prototype;
+MLGraph.prototype.destroy = function counted() {
+  globalThis.graphs -= 1;
+  return destroy.call(this);
+};
+"""
 
 
 def needs_speech() -> None:
@@ -72,6 +87,18 @@ def film(path: Path, *, width: int = 320, height: int = 240, pictures: int = 4) 
     colour = bytes([128]) * (width * height // 4)
     head = f"YUV4MPEG2 W{width} H{height} F10:1 Ip A1:1 C420jpeg\n".encode()
     path.write_bytes(head + pictures * (b"FRAME\n" + light + colour + colour))
+
+
+async def make_square(page: Any) -> dict[str, Any]:
+    """Return the file of a picture for the page to choose."""
+    picture = await page.evaluate("""
+    async () => {
+      const canvas = new OffscreenCanvas(64, 64);
+      canvas.getContext("2d").fillRect(16, 16, 32, 32);
+      const blob = await canvas.convertToBlob();
+      return Array.from(new Uint8Array(await blob.arrayBuffer()));
+    }""")
+    return {"name": "square.png", "mimeType": "image/png", "buffer": bytes(map(int, picture))}
 
 
 @in_one_browser
@@ -275,15 +302,7 @@ async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
     page = await new_page(await launch(project.name))
     await ready(page, site_url, "camera.html", "ONNX Runtime Web (WebAssembly)")
     await page.locator("#side").select_option("128")
-    picture = await page.evaluate("""
-    async () => {
-      const canvas = new OffscreenCanvas(64, 64);
-      canvas.getContext("2d").fillRect(16, 16, 32, 32);
-      const blob = await canvas.convertToBlob();
-      return Array.from(new Uint8Array(await blob.arrayBuffer()));
-    }""")
-    file = {"name": "square.png", "mimeType": "image/png", "buffer": bytes(map(int, picture))}
-    await page.locator("#file").set_input_files([file])
+    await page.locator("#file").set_input_files([await make_square(page)])
     rate = page.locator("#rate[data-count='1']")
     await rate.wait_for()
     assert "A picture of 128 × 128 pixels" in await rate.text_content()
@@ -302,3 +321,46 @@ async def test_a_camera_that_is_refused_is_told(
     assert "The camera cannot be opened" in await alert.text_content()
     assert "choose a picture" in await alert.text_content()
     assert await page.locator("#start").is_enabled()
+
+
+@in_one_browser
+async def test_a_camera_that_does_not_play_is_closed(
+    launch: Any, new_page: Any, site_url: str, project: Any
+) -> None:
+    needs("multistyle26.onnx")
+    page = await new_page(await launch(project.name, *FAKE))
+    await page.add_init_script("""
+      HTMLMediaElement.prototype.play = async () => { throw new DOMException("no", "AbortError") };
+    """)
+    await ready(page, site_url, "camera.html")
+    await page.locator("#side").select_option("128")
+    await page.locator("#start").click()
+    await page.locator("#alert", has_text="The camera cannot be opened").wait_for()
+    await page.locator("#file").set_input_files([await make_square(page)])
+    rate = page.locator("#rate[data-count='1']")
+    await rate.wait_for()
+    assert "A picture of 128 × 128 pixels" in await rate.text_content()
+
+
+@in_one_browser
+async def test_quick_changes_leave_one_painter(
+    launch: Any, new_page: Any, site_url: str, project: Any
+) -> None:
+    needs("multistyle26.onnx")
+    page = await new_page(await launch(project.name))
+    await page.add_init_script(COUNT_GRAPHS)
+    await ready(page, site_url, "camera.html")
+    await page.locator("#side").select_option("128")
+    await page.locator("#file").set_input_files([await make_square(page)])
+    await page.locator("#rate[data-count='1']").wait_for()
+    graphs = await page.evaluate("graphs")
+    await page.evaluate("""
+    () => {
+      const side = document.querySelector("#side");
+      for (const value of [...side.options].slice(0, 2).map((option) => option.value)) {
+        side.value = value;
+        side.dispatchEvent(new Event("change", { bubbles: true }));
+      }
+    }""")
+    await page.locator("#rate[data-count='3']").wait_for()
+    assert await page.evaluate("graphs") == graphs
