@@ -28,19 +28,25 @@ export interface BridgeModule {
   dispatch(graph: number, bindingJson: string): void;
 }
 
+/** A context and a device that try once whether they share tensors. */
+export interface Trial {
+  /** Return whether they compute right numbers with shared tensors, and close both. */
+  passes(): Promise<boolean>;
+}
+
 /** A context and a device of WebGPU that share tensors. */
 export interface Link {
-  /** What the result of `passes` depends on besides the browser, "" if it is true anyway. */
+  /** What the result of a trial depends on besides the browser, "" if none is needed. */
   readonly subject: string;
-  /** Return whether contexts of this kind compute with shared tensors; one of them tries it. */
-  passes(): Promise<boolean>;
+  /** Open a trial of contexts of this kind. */
+  openTrial(): Promise<Trial>;
   /** Create a tensor for pictures in the context, and return its handle. */
   tensor(dataType: string, shapeJson: string): Promise<number>;
   /**
-   * Return what runs a graph on pictures: `bindingJson` as in `dispatch`, `endsJson` the tensors of
-   * the picture and of the result, each as `{ tensor, format }`.
+   * Return what runs a graph on pictures: `bindingJson` as in `dispatch`, `picturesJson` the
+   * tensors of the picture and of the result, each as `{ tensor, format }`.
    */
-  painter(graph: number, bindingJson: string, endsJson: string): Promise<Painter>;
+  painter(graph: number, bindingJson: string, picturesJson: string): Promise<Painter>;
 }
 
 /** A graph with a picture before it and one after it. */

@@ -6,7 +6,7 @@
  * @typedef {typeof import("./frames.js")} Frames
  * @typedef {import("./frames.js").Format} Format
  * @typedef {import("./frames.js").BridgeModule} BridgeModule
- * @typedef {{ tensor: number, format: Format }} End the tensor of a picture
+ * @typedef {{ tensor: number, format: Format }} PictureTensor
  * @typedef {any} GpuDevice
  */
 
@@ -70,14 +70,11 @@ function openDevice() {
 }
 
 /**
- * Return whether a context with these options computes with tensors that it shares with a device.
- * The context and the device are made for this: where browsers cannot share, they may lose them.
+ * Return whether a context computes with tensors that it shares with a device.
  *
- * @param {object} options
+ * @param {any} ml @param {GpuDevice} device
  */
-async function shares(options) {
-  const device = await (await findAdapter()).requestDevice();
-  const ml = /** @type {any} */ (await navigator.ml?.createContext(options));
+async function shares(ml, device) {
   try {
     const type = { dataType: "float32", shape: [4] };
     const builder = /** @type {any} */ (new MLGraphBuilder(ml));
@@ -119,8 +116,20 @@ class Link {
     device.lost.then((/** @type {any} */ info) => { this.lost = info.message || "lost"; });
   }
 
-  async passes() {
-    return this.options === null || shares(this.options).catch(() => false);
+  /**
+   * Open a context and a device for a trial: where browsers cannot share, they may lose them.
+   *
+   * @returns {Promise<import("./frames.js").Trial>}
+   */
+  async openTrial() {
+    const device = await (await findAdapter()).requestDevice();
+    try {
+      const ml = await /** @type {any} */ (navigator).ml.createContext(this.options);
+      return { passes: () => shares(ml, device).catch(() => false) };
+    } catch (error) {
+      device.destroy();
+      throw error;
+    }
   }
 
   /** Create a tensor that both have. @param {string} dataType @param {string} shapeJson */
@@ -137,22 +146,37 @@ class Link {
   /**
    * Return what runs a graph on pictures.
    *
-   * @param {number} graph @param {string} bindingJson @param {string} endsJson
+   * @param {number} graph @param {string} bindingJson @param {string} picturesJson
    */
-  async painter(graph, bindingJson, endsJson) {
-    /** @type {[End, End]} */
-    const [input, output] = JSON.parse(endsJson);
+  async painter(graph, bindingJson, picturesJson) {
+    /** @type {[PictureTensor, PictureTensor]} */
+    const [input, output] = JSON.parse(picturesJson);
     const painter = new Painter(this, graph, bindingJson, input, output);
-    await painter.compile();
+    try {
+      await painter.compile();
+    } catch (error) {
+      painter.close();
+      throw error;
+    }
     return painter;
   }
+}
+
+/**
+ * Return the context of a canvas in the size of a tensor, on which graphics cards draw where
+ * browsers let them.
+ *
+ * @param {Format} format
+ */
+function newInputContext({ width, height }) {
+  return contextOf(new OffscreenCanvas(width, height), { alpha: false });
 }
 
 /** A graph with a picture before and one after it. */
 class Painter {
   /**
    * @param {Link} link @param {number} graph @param {string} binding
-   * @param {End} input @param {End} output
+   * @param {PictureTensor} input @param {PictureTensor} output
    */
   constructor(link, graph, binding, input, output) {
     this.link = link;
@@ -161,13 +185,12 @@ class Painter {
     this.input = input;
     this.output = output;
     const { width, height } = input.format;
-    // Graphics cards draw on this canvas where browsers let them; its size is the tensor's.
-    this.seen = contextOf(new OffscreenCanvas(width, height), { alpha: false });
+    this.inputContext = newInputContext(input.format);
     this.texture = link.device.createTexture({
       size: [width, height], format: "rgba8unorm", usage: PICTURE,
     });
-    this.screen = new OffscreenCanvas(output.format.width, output.format.height);
-    this.surface = /** @type {any} */ (this.screen.getContext("webgpu"));
+    this.outputCanvas = new OffscreenCanvas(output.format.width, output.format.height);
+    this.surface = /** @type {any} */ (this.outputCanvas.getContext("webgpu"));
     /** @type {any} */
     this.toTensor = null;
     /** @type {any} */
@@ -195,14 +218,14 @@ class Painter {
     const { bridge, context, device } = this.link;
     const { ml } = bridge.lookup(context, "context");
     const target = contextOf(canvas);
-    draw(this.seen, picture);
-    const faults = [await this.#exchange(ml, this.input.tensor, (buffer) => this.#fill(buffer))];
+    draw(this.inputContext, picture);
+    const checks = [await this.#exchange(ml, this.input.tensor, (buffer) => this.#fill(buffer))];
     bridge.dispatch(this.graph, this.binding);
-    faults.push(await this.#exchange(ml, this.output.tensor, (buffer) => this.#render(buffer)));
-    const result = this.screen.transferToImageBitmap();
+    checks.push(await this.#exchange(ml, this.output.tensor, (buffer) => this.#render(buffer)));
+    const result = this.outputCanvas.transferToImageBitmap();
     // Work that a lost device was given has no result, and no error of its own.
     await device.queue.onSubmittedWorkDone();
-    const messages = await Promise.all(faults.map(({ message }) => message));
+    const messages = await Promise.all(checks.map(({ message }) => message));
     const fault = this.link.lost ?? messages.find((message) => message !== null);
     if (fault !== undefined) {
       result.close();
@@ -222,13 +245,15 @@ class Painter {
   async #exchange(ml, handle, work) {
     const { bridge, device } = this.link;
     const buffer = await ml.exportToGPU(bridge.lookup(handle, "tensor").ml);
+    /** @type {Promise<string | null>} */
+    let message;
     device.pushErrorScope("validation");
     try {
       work(buffer);
     } finally {
+      message = device.popErrorScope().then((/** @type {any} */ e) => e?.message ?? null, text);
       buffer.destroy();
     }
-    const message = device.popErrorScope().then((/** @type {any} */ e) => e?.message ?? null, text);
     return { message };
   }
 
@@ -236,9 +261,16 @@ class Painter {
   #fill(buffer) {
     const { width, height } = this.input.format;
     const { texture } = this;
-    this.link.device.queue.copyExternalImageToTexture(
-      { source: this.seen.canvas }, { texture }, [width, height],
-    );
+    try {
+      this.link.device.queue.copyExternalImageToTexture(
+        { source: this.inputContext.canvas }, { texture }, [width, height],
+      );
+    } catch (error) {
+      if (/** @type {any} */ (error).name !== "SecurityError") throw error;
+      // A canvas with a picture of another origin is never read again.
+      this.inputContext = newInputContext(this.input.format);
+      throw new BridgeError("PictureError", text(error));
+    }
     this.#submit((encoder) => {
       const groups = Math.ceil(countWords(this.input.format) / GROUP);
       const pass = encoder.beginComputePass();

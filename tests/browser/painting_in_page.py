@@ -268,6 +268,83 @@ async def cancellations(backend: dict[str, str]) -> list[Any]:
     return [routes, alike]
 
 
+async def closings(backend: dict[str, str]) -> list[Any]:
+    """Close a painter while it paints a picture, and while another one waits for its turn."""
+    model = await make_model(backend)
+    await painted(model, draw())  # what is kept for later painters is made with the first one
+    before = count("textures"), model.memory()
+    painter = await open_painter(model)
+    canvas = make_canvas()
+    tasks = [asyncio.ensure_future(painter.paint(draw(), each)) for each in (canvas, make_canvas())]
+    await asyncio.sleep(0)
+    painter.close()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    left = count("textures") - before[0], model.memory() == before[1]
+    right = pixels(canvas) == (await painted(model, draw()))[2]
+    model.close()
+    return [painter.route, [str(result) for result in results], left, right]
+
+
+async def origins(backend: dict[str, str], url: str) -> list[Any]:
+    """Paint an image of another origin, then one of the page."""
+    image = await script_value("""async (url) => {
+      const image = document.createElement("img");
+      image.src = url;
+      await image.decode();
+      return image;
+    }""")(url)
+    model = await make_model(backend)
+    results: list[Any] = []
+    for webgpu in (True, False):
+        async with await open_painter(model, webgpu=webgpu) as painter:
+            try:
+                await painter.paint(image, make_canvas())
+            except webnnm.DataError as error:
+                results.append(f"{error.code} {error.message}")
+            await painter.paint(draw(), make_canvas())
+            results.append(painter.route)
+    model.close()
+    return results
+
+
+async def refused_shaders(backend: dict[str, str]) -> list[Any]:
+    """Open a painter whose shaders the browser refuses; return what it leaves."""
+    model = await make_model(backend)
+    script_value("""() => {
+      const { prototype } = GPUDevice;
+      const { createRenderPipelineAsync } = prototype;
+      prototype.createRenderPipelineAsync = async function refuse() {
+        prototype.createRenderPipelineAsync = createRenderPipelineAsync;
+        throw new TypeError("no such shaders");
+      };
+    }""")()
+    before = count("textures")
+    async with await open_painter(model) as painter:
+        result = [painter.route, painter.reason, count("textures") - before]
+    model.close()
+    return result
+
+
+async def interrupted_trials(backend: dict[str, str]) -> list[Any]:
+    """Open painters while the browser opens no context, until the trial, and after it."""
+    model = await make_model(backend)
+    results: list[Any] = []
+    script_value("() => { interop.refuses = true }")()
+    results.append((await painted(model, draw()))[:2])
+    script_value("() => { interop.refuses = false }")()
+    before = count("contexts")
+    opening = asyncio.ensure_future(open_painter(model))
+    while count("contexts") == before and not opening.done():
+        await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    results.append(opening.cancelled())
+    route, _, _ = await painted(model, draw())
+    results.append([route, count("contexts") - before])
+    model.close()
+    return results
+
+
 async def trials(backend: dict[str, str]) -> list[Any]:
     """Return how many contexts two painters open, and that the model's goes on."""
     model = await make_model(backend)

@@ -105,6 +105,38 @@ async def test_paintings_are_cancelled_and_wait_for_one_another(
     assert routes == ["WebGPU"] * 4 and alike
 
 
+@both_backends
+async def test_a_painter_is_closed_after_its_picture(
+    sharing_page: PyodidePage, backend: dict[str, str]
+) -> None:
+    route, (first, second), left, right = await sharing_page.call(programs.closings, backend)
+    assert (route, first, right) == ("WebGPU", "None", True)
+    assert "NNM709: the painter is closed" in second
+    assert [*left] == [0, True]
+
+
+@both_backends
+async def test_images_of_other_origins_are_refused(
+    sharing_page: PyodidePage, backend: dict[str, str]
+) -> None:
+    url = "http://elsewhere.test/picture.svg"
+    picture = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+    kind = {"content-type": "image/svg+xml", "cross-origin-resource-policy": "cross-origin"}
+    await sharing_page.page.route(url, lambda route: route.fulfill(body=picture, headers=kind))
+    refused, route, refused_by_host, host = await sharing_page.call(programs.origins, backend, url)
+    assert (route, host) == ("WebGPU", "host")
+    for message in (refused, refused_by_host):
+        assert message.startswith("NNM702") and "SecurityError" in message
+
+
+@both_backends
+async def test_refused_shaders_leave_nothing(
+    sharing_page: PyodidePage, backend: dict[str, str]
+) -> None:
+    results = await sharing_page.call(programs.refused_shaders, backend)
+    assert results == ["host", "no such shaders", 0]
+
+
 async def test_backends_of_several_models(sharing_page: PyodidePage) -> None:
     results = await sharing_page.call(programs.shared_backends)
     assert results == ["WebGPU", "the model was closed", 0, "WebGPU"]
@@ -167,6 +199,25 @@ None""")
     opened, _, right = await page.call(programs.trials, WEBNN)
     assert opened == [["host", 0], ["host", 0]] and right <= 1
     await page.page.context.close()
+
+
+async def test_an_interrupted_trial_is_no_verdict(
+    launch: Any, site_url: str, page_log: PageLog
+) -> None:
+    refuses = """
+      const { createContext } = ML.prototype;
+      ML.prototype.createContext = function refuse(...args) {
+        if (interop.refuses) return Promise.reject(new DOMException("no more", "QuotaExceeded"));
+        return createContext.apply(this, args);
+      };
+    """
+    scripts = INTEROP, "shareTensors()", refuses
+    page = await open_page(launch, "webnn-webgpu", page_log, site_url, *scripts)
+    refused, cancelled, after = await page.call(programs.interrupted_trials, WEBNN)
+    await page.page.context.close()
+    assert [*refused] == ["host", "no more"]
+    assert cancelled
+    assert after == ["WebGPU", 1]
 
 
 async def test_browsers_that_cannot_share_are_not_tried(

@@ -30,10 +30,14 @@ WORD = 4
 """The size of what shaders write, in bytes."""
 
 
+class _Trial(Protocol):
+    def passes(self) -> Awaitable[bool]: ...
+
+
 class _Link(Protocol):
     subject: str
 
-    def passes(self) -> Awaitable[bool]: ...
+    def openTrial(self) -> Awaitable[_Trial]: ...
     def tensor(self, dtype: str, shape: str, /) -> Awaitable[int]: ...
     def painter(self, graph: int, binding: str, ends: str, /) -> Awaitable[_Painter]: ...
 
@@ -233,14 +237,22 @@ async def _check_trial(link: _Link) -> None:
         return
     async with _trials:
         verdicts = await Verdicts.of(await pyodide_host.load_bridge())
-        words = "frames", link.subject
-        verdict = verdicts.recall(*words)
+        verdict = verdicts.recall("frames", link.subject)
         if verdict is None:
-            verdicts.keep("0", *words)  # so that a browser that does not survive it tries it once
-            verdict = "01"[await link.passes()]
-            verdicts.keep(verdict, *words)
+            # A cancellation is no verdict.
+            verdict = await to_the_end(_try_sharing(link, verdicts))
     if verdict == "0":
-        raise BackendError("NNM709", "tensors shared with WebGPU had wrong numbers in a trial")
+        raise BackendError("NNM709", "a trial of tensors shared with WebGPU failed")
+
+
+async def _try_sharing(link: _Link, verdicts: Verdicts) -> str:
+    """Make a trial, and return its verdict; there is none if the browser opens no context."""
+    words = "frames", link.subject
+    trial = await link.openTrial()
+    verdicts.keep("0", *words)  # so that a browser that does not survive it tries it once
+    verdict = "01"[await trial.passes()]
+    verdicts.keep(verdict, *words)
+    return verdict
 
 
 _trials = asyncio.Lock()

@@ -139,6 +139,7 @@ class Painter:
         self._frames: HostFrames | SharedFrames | None = None
         self._prepared_for: tuple[int, Backend] | None = None
         self._turn = asyncio.Lock()
+        self._is_closed = False
 
     async def paint(
         self, picture: Any, canvas: Any, inputs: Mapping[str, Any] | None = None
@@ -151,7 +152,7 @@ class Painter:
         are kept for further pictures.
 
         Raises `DataError` NNM702 for a picture or a canvas that cannot be used, NNM710 for unknown
-        inputs and those without data.
+        inputs and those without data, and `BackendError` NNM709 after `close`.
         """
         if find_picture_class(picture) is None:
             raise DataError(
@@ -160,23 +161,37 @@ class Painter:
                 hint="pass a video, a canvas, an image, an ImageBitmap or ImageData",
             )
         async with self._turn:
-            graph, frames = await self.prepare()
-            self._write(inputs or {}, graph.executable.unused)
-            if isinstance(frames, SharedFrames):
-                try:
-                    return await frames.paint(picture, canvas)
-                except BackendError as error:
-                    frames = await self._leave_webgpu(graph, frames, error.message)
-            await frames.paint(picture, canvas)
+            try:
+                await self._paint(picture, canvas, inputs or {})
+            finally:
+                if self._is_closed:
+                    self._free()
+
+    async def _paint(self, picture: Any, canvas: Any, inputs: Mapping[str, Any]) -> None:
+        """Paint a picture; only one is painted at a time."""
+        graph, frames = await self.prepare()
+        self._write(inputs, graph.executable.unused)
+        if isinstance(frames, SharedFrames):
+            try:
+                return await frames.paint(picture, canvas)
+            except BackendError as error:
+                if self._is_closed:
+                    raise
+                frames = await self._leave_webgpu(graph, frames, error.message)
+        await frames.paint(picture, canvas)
 
     async def prepare(self) -> tuple[PictureGraph, HostFrames | SharedFrames]:
         """Compile the model, unless this was done for its backend and its parameters."""
+        if self._is_closed:
+            raise BackendError(
+                "NNM709", "the painter is closed", hint="open another one with `open_painter`"
+            )
         state = getattr(self._model, "state", None)
         version = 0 if state is None else state.parameters.version
         device = find_device(self._backend)
         if self._graph and self._frames and self._prepared_for == (version, device):
             return self._graph, self._frames
-        self.close()
+        self._free()
         graph = await self._compile()
         self._frames = frames = await self._open(graph)
         self._graph, self.size = graph, (graph.picture.width, graph.picture.height)
@@ -275,7 +290,12 @@ class Painter:
         self._is_fresh = False
 
     def close(self) -> None:
-        """Free the memory of the painter; the model stays open."""
+        """Free the memory of the painter, after its current picture; the model stays open."""
+        self._is_closed = True
+        if not self._turn.locked():
+            self._free()
+
+    def _free(self) -> None:
         if self._frames is not None:
             self._frames.close()
         self._backend.release(*self._owned)
