@@ -58,34 +58,34 @@ class Journey:
     async def open(self, address: str, *, page: str = "", python: bool = True) -> None:
         """Open a page of the site, and wait until its program runs."""
         self.page = page or address.partition("?")[0]
-        self.record.begin(self.page)
+        self.record.add_page(self.page)
         await self.tab.goto(f"{self.site_url}/{address}")
         if python:
-            await self.is_ready()
-        self.earn(OPENS)
+            await self.wait_until_ready()
+        self.record_success(OPENS)
 
-    async def is_ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Wait until the program of the page runs."""
         await self.tab.wait_until(READY)
 
-    def earn(self, step: str) -> None:
+    def record_success(self, step: str) -> None:
         """Record that a step went well."""
-        self.record.earn(self.page, step)
+        self.record.add_success(self.page, step)
 
-    def lack(self, step: str, reason: str) -> None:
+    def record_skip(self, step: str, reason: str) -> None:
         """Record why a step cannot be tried."""
-        self.record.lack(self.page, step, reason)
+        self.record.add_skip(self.page, step, reason)
 
     async def fill(self, **fields: str | bool) -> None:
         """Fill in fields by their ids."""
         for name, value in fields.items():
             await self.tab.fill(f"#{name}", value)
 
-    async def shows(self, selector: str, text: str) -> None:
+    async def wait_for_text(self, selector: str, text: str) -> None:
         """Wait until an element shows a text."""
         await self.tab.wait_until(SHOWS, selector, text)
 
-    async def has(self, selector: str) -> None:
+    async def wait_for(self, selector: str) -> None:
         """Wait until an element exists."""
         await self.tab.wait_until(HAS, selector)
 
@@ -98,7 +98,7 @@ class Journey:
         await self.fill(**fields)
         await self.tab.evaluate("() => { delete document.querySelector('#result').dataset.done; }")
         await self.tab.click("#train")
-        await self.has("#result[data-done]")
+        await self.wait_for("#result[data-done]")
 
     async def download(self, selector: str, name: str) -> Path:
         """Click a button that saves a file of a name, and return the file."""
@@ -110,27 +110,27 @@ class Journey:
         """Return what a field says."""
         return await self.tab.evaluate(VALUE, selector)
 
-    async def cover(self) -> Tab:
+    async def open_tab_in_front(self) -> Tab:
         """Open another tab in front, so that the page of the journey is hidden."""
         self.tabs.append(await self.browser.new_tab())
         return self.tabs[-1]
 
-    async def uncover(self) -> None:
+    async def close_tabs_in_front(self) -> None:
         """Close the tabs in front of the page."""
         while self.tabs:
             await self.tabs.pop().close()
 
     async def end(self) -> None:
         """Look at the page once more, wide and narrow; check what its console says."""
-        await self.uncover()
+        await self.close_tabs_in_front()
         sideways = await self.look()
         errors = self.tab.errors()
         await self.tab.close()
         if sideways or errors:
-            self.record.fail(self.page, QUIET)
+            self.record.add_failure(self.page, QUIET)
         assert not sideways, f"{self.page} is wider than a telephone: {sideways}"
         assert not errors, f"{self.page} has errors in the console: {errors}"
-        self.earn(QUIET)
+        self.record_success(QUIET)
 
     async def look(self) -> list[str]:
         """Take pictures if somebody wants them; return what stands out of a narrow page."""

@@ -16,10 +16,10 @@ UNFETCHED = "its models were not on the machine of the journey: `make models` fe
 async def fetch(journey: Journey, step: str, *models: str) -> bool:
     """Download the models of a page; return whether they are in the site."""
     if not all((SITE / "models" / model).exists() for model in models):
-        journey.lack(step, UNFETCHED)
+        journey.record_skip(step, UNFETCHED)
         return False
     await journey.tab.click("#download")
-    await journey.has("#work:enabled")
+    await journey.wait_for("#work:enabled")
     return True
 
 
@@ -31,7 +31,7 @@ async def test_camera(journey: Journey) -> None:
         file = write_png(journey.folder / "red.png", (200, 30, 30))
         await journey.tab.upload("#file", [file])
         await journey.tab.wait_until(COUNT, 1)
-        journey.earn("paints")
+        journey.record_success("paints")
         await sense(journey, "sees by the camera")
 
 
@@ -42,7 +42,7 @@ async def test_speech(journey: Journey) -> None:
         if SPEECH.exists():
             await journey.tab.upload("#file", [SPEECH])
             await journey.tab.wait_until(COUNT, 344)
-            journey.earn("hears")
+            journey.record_success("hears")
         await sense(journey, "hears by the microphone")
 
 
@@ -52,9 +52,9 @@ async def test_text_in_pictures(journey: Journey) -> None:
     models = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
     if await fetch(journey, "reads", *models):
         await journey.tab.click("#example")
-        await journey.has("#result[data-done]")
+        await journey.wait_for("#result[data-done]")
         assert "Networks" in await journey.text("#lines")
-        journey.earn("reads")
+        journey.record_success("reads")
 
 
 @pytest.mark.usual()
@@ -62,9 +62,9 @@ async def test_transcribe(journey: Journey) -> None:
     await journey.open("transcribe.html")
     if await fetch(journey, "transcribes", "whisper-tiny.en/model.bin") and SPEECH.exists():
         await journey.tab.upload("#file", [SPEECH])
-        await journey.has("#rate[data-done]")
+        await journey.wait_for("#rate[data-done]")
         assert "ask" in await journey.text("#segments")
-        journey.earn("transcribes")
+        journey.record_success("transcribes")
 
 
 @pytest.mark.usual()
@@ -72,8 +72,8 @@ async def test_search(journey: Journey) -> None:
     await journey.open("search.html")
     if await fetch(journey, "finds", "all-MiniLM-L6-v2/model.safetensors"):
         await journey.tab.click("#find")
-        await journey.has("#found li")
-        journey.earn("finds")
+        await journey.wait_for("#found li")
+        journey.record_success("finds")
 
 
 @pytest.mark.usual()
@@ -84,11 +84,11 @@ async def test_chat_with_a_model_of_a_file(journey: Journey) -> None:
     await journey.open("chat.html")
     file = write(journey.folder, **{"llama.context_length": 2000})
     await journey.tab.upload("#file", [file])
-    await journey.has("#work:enabled")
+    await journey.wait_for("#work:enabled")
     await journey.fill(most="12", role="", message="ab")
     await journey.tab.click("#send")
-    await journey.has('#rate[data-count="2"]')
-    journey.earn("answers with a model of a file")
+    await journey.wait_for('#rate[data-count="2"]')
+    journey.record_success("answers with a model of a file")
 
 
 @pytest.mark.usual()
@@ -98,5 +98,5 @@ async def test_style(journey: Journey) -> None:
         sentences = "\n".join((await journey.value("#sentences")).splitlines()[:2])
         await journey.fill(sentences=sentences, epochs="1", rank="2")
         await journey.tab.click("#teach")
-        await journey.has("#ask:enabled")
-        journey.earn("learns a style")
+        await journey.wait_for("#ask:enabled")
+        journey.record_success("learns a style")

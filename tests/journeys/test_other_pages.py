@@ -39,10 +39,10 @@ async def test_what_the_browser_has(journey: Journey) -> None:
     journey.record.facilities.update(await journey.tab.evaluate(FACILITIES))
     where = await journey.tab.wait_until(RUNS_ON)
     journey.record.facilities["What runs small models"] = where
-    journey.earn("says what models run on")
+    journey.record_success("says what models run on")
     await journey.tab.click("#copy")
-    await journey.shows("#copy", "Copied")
-    journey.earn("copies the lines for one's own page")
+    await journey.wait_for_text("#copy", "Copied")
+    journey.record_success("copies the lines for one's own page")
 
 
 @pytest.mark.usual()
@@ -52,7 +52,7 @@ async def test_hello(journey: Journey) -> None:
     await journey.fill(numbers="0 1 2 3 4")
     await journey.tab.click("#run")
     await journey.tab.wait_until(OUTPUT, "1, 4, 9, 16, 25")
-    journey.earn("computes")
+    journey.record_success("computes")
 
 
 @pytest.mark.usual()
@@ -62,19 +62,19 @@ async def test_arrays(journey: Journey) -> None:
         await journey.fill(program=program)
         await journey.tab.click("#run")
         if program == "life":
-            await journey.shows("#figures", "alive")
+            await journey.wait_for_text("#figures", "alive")
             await journey.tab.click("#stop")
-            await journey.shows("#figures", "was stopped")
+            await journey.wait_for_text("#figures", "was stopped")
         else:
-            await journey.shows("#figures", "has ended")
+            await journey.wait_for_text("#figures", "has ended")
             assert await journey.tab.evaluate(COLOURS) > 2
-    journey.earn("runs programs and stops them")
+    journey.record_success("runs programs and stops them")
 
 
 @pytest.mark.usual()
 async def test_notation(journey: Journey) -> None:
     await journey.open("notation.html", python=False)
-    await journey.has("main h2")
+    await journey.wait_for("main h2")
 
 
 @pytest.mark.usual()
@@ -84,10 +84,10 @@ async def test_a_document_runs_its_examples(journey: Journey) -> None:
         await journey.tab.wait_until(MARK, number)
         await journey.tab.click("#run-now")
         await journey.tab.wait_until(ENDED, number)
-    journey.earn("runs its examples")
+    journey.record_success("runs its examples")
     await journey.tab.goto(f"{journey.site_url}/docs/operators.html")
     await journey.tab.go(-1)
-    await journey.shows("h1", "")
+    await journey.wait_for_text("h1", "")
 
 
 # Gives the button of an example a name, by which it is clicked.
@@ -107,11 +107,11 @@ async def test_iris_without_a_network(journey: Journey) -> None:
         journey.site_url = server.url
         await journey.open("iris.html")
         await journey.train(epochs="20")
-        await journey.has("html[data-offline]")
+        await journey.wait_for("html[data-offline]")
     # The server is gone.
     await journey.tab.reload()
-    await journey.is_ready()
+    await journey.wait_until_ready()
     await journey.train(epochs="20")
     await journey.tab.click("#classify")
-    await journey.shows("#species", "%")
-    journey.earn("trains without a network")
+    await journey.wait_for_text("#species", "%")
+    journey.record_success("trains without a network")

@@ -41,11 +41,11 @@ async def teach(journey: Journey, place: int, files: list[Path]) -> None:
 async def learn_and_ask(journey: Journey, file: Path, kind: str) -> None:
     """Train on the examples, and let the page say of which class a file is."""
     await journey.tab.click("#learn")
-    await journey.has(LEARNT)
-    journey.earn("trains")
+    await journey.wait_for(LEARNT)
+    journey.record_success("trains")
     await journey.tab.upload("#file", [file])
-    await journey.shows("#answer", kind)
-    journey.earn("answers")
+    await journey.wait_for_text("#answer", kind)
+    journey.record_success("answers")
 
 
 async def sense(journey: Journey, step: str) -> None:
@@ -54,18 +54,18 @@ async def sense(journey: Journey, step: str) -> None:
     await journey.tab.wait_until(HAS, "#stop:enabled, #alert pre")
     if await journey.text("#alert"):
         reason, _, _ = (await journey.text("#alert pre")).partition("\n")
-        journey.lack(step, reason)
+        journey.record_skip(step, reason)
         return
     await journey.tab.wait_until(COUNT, 3)
     await journey.tab.click("#stop")
-    journey.earn(step)
+    journey.record_success(step)
 
 
 @pytest.mark.usual()
 async def test_examples(journey: Journey) -> None:
     await journey.open("examples.html")
     await journey.tab.click("#without")
-    await journey.has("#work:enabled")
+    await journey.wait_for("#work:enabled")
     for place, colour in enumerate([(240, 60, 30), (30, 60, 240)]):
         files = []
         for number in range(5):
@@ -75,14 +75,14 @@ async def test_examples(journey: Journey) -> None:
     await learn_and_ask(journey, files[0], "Class 2")
     await sense(journey, "sees by the camera")
     await journey.download("#save", "examples.webnnm.safetensors")
-    journey.earn("saves")
+    journey.record_success("saves")
 
 
 @pytest.mark.usual()
 async def test_sounds(journey: Journey) -> None:
     await journey.open("sounds.html")
     await journey.tab.click("#without")
-    await journey.has("#work:enabled")
+    await journey.wait_for("#work:enabled")
     for place, kind in enumerate((whistle, clap)):
         files = []
         for number, sound in enumerate(record(kind, 5)):
@@ -92,4 +92,4 @@ async def test_sounds(journey: Journey) -> None:
     await learn_and_ask(journey, files[0], "Class 2")
     await sense(journey, "hears by the microphone")
     await journey.download("#save", "sounds.webnnm.safetensors")
-    journey.earn("saves")
+    journey.record_success("saves")

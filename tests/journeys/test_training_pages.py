@@ -27,18 +27,18 @@ async def test_iris_is_trained_asked_saved_and_opened(journey: Journey) -> None:
     await journey.open("iris.html")
     await journey.train(epochs="60")
     assert float(await journey.tab.evaluate(ACCURACY)) > 0.8
-    journey.earn("trains")
+    journey.record_success("trains")
     await journey.tab.click("#classify")
-    await journey.shows("#species", "%")
-    journey.earn("answers")
+    await journey.wait_for_text("#species", "%")
+    journey.record_success("answers")
     file = await journey.download("#save", "iris.webnnm.safetensors")
     await journey.tab.reload()
-    await journey.is_ready()
+    await journey.wait_until_ready()
     await journey.tab.upload("#open", [file])
-    await journey.shows("#progress-text", "is opened")
+    await journey.wait_for_text("#progress-text", "is opened")
     await journey.tab.click("#classify")
-    await journey.shows("#species", "%")
-    journey.earn("saves and opens")
+    await journey.wait_for_text("#species", "%")
+    journey.record_success("saves and opens")
 
 
 @pytest.mark.usual()
@@ -46,7 +46,7 @@ async def test_iris_trains_in_a_worker(journey: Journey) -> None:
     await journey.open("iris.html?worker")
     await journey.train(epochs="60")
     assert "in a worker" in await journey.text("#backend")
-    journey.earn("trains in a worker")
+    journey.record_success("trains in a worker")
 
 
 async def begin(journey: Journey, address: str) -> int:
@@ -61,9 +61,9 @@ async def begin(journey: Journey, address: str) -> int:
 async def stop(journey: Journey) -> None:
     """Stop the training, and forget what is kept of it."""
     await journey.tab.click("#stop")
-    await journey.shows("#progress-text", "stopped")
+    await journey.wait_for_text("#progress-text", "stopped")
     await journey.tab.click("#discard")
-    await journey.shows("#status", "discarded")
+    await journey.wait_for_text("#status", "discarded")
 
 
 @pytest.mark.usual()
@@ -71,40 +71,40 @@ async def stop(journey: Journey) -> None:
 async def test_iris_goes_on_in_a_hidden_tab(journey: Journey, address: str) -> None:
     epoch = await begin(journey, address)
     step = "trains in a hidden tab" + (" (worker)" if "worker" in address else "")
-    await journey.cover()
+    await journey.open_tab_in_front()
     if await journey.tab.evaluate(IS_HIDDEN):
         await journey.tab.wait_until(LATER_AND_HIDDEN, epoch + 1)
-        journey.earn(step)
+        journey.record_success(step)
     else:
-        journey.lack(step, "without a window, this browser hides no tab")
-    await journey.uncover()
+        journey.record_skip(step, "without a window, this browser hides no tab")
+    await journey.close_tabs_in_front()
     await stop(journey)
 
 
 @pytest.mark.usual()
 async def test_iris_goes_on_after_a_reload(journey: Journey) -> None:
     await begin(journey, "iris.html")
-    await journey.shows("#kept", "Kept by the browser")
+    await journey.wait_for_text("#kept", "Kept by the browser")
     await journey.tab.reload()
-    await journey.is_ready()
+    await journey.wait_until_ready()
     await journey.tab.click("#continue")
     await journey.tab.wait_until(LATER, 1)
-    journey.earn("goes on after a reload")
+    journey.record_success("goes on after a reload")
     await stop(journey)
 
 
 @pytest.mark.usual()
 async def test_back_and_forward_find_iris_whole(journey: Journey) -> None:
     await begin(journey, "iris.html")
-    await journey.shows("#kept", "Kept by the browser")
+    await journey.wait_for_text("#kept", "Kept by the browser")
     await journey.tab.goto(f"{journey.site_url}/notation.html")
     await journey.tab.go(-1)
     await journey.tab.wait_until(IS_WHOLE)
     await journey.tab.go(1)
-    await journey.shows("h1", "")
+    await journey.wait_for_text("h1", "")
     await journey.tab.go(-1)
     await journey.tab.wait_until(IS_WHOLE)
-    journey.earn("is whole after back and forward")
+    journey.record_success("is whole after back and forward")
 
 
 @pytest.mark.usual()
@@ -112,38 +112,38 @@ async def test_digits(journey: Journey) -> None:
     await journey.open("digits.html")
     await journey.train(epochs="3")
     assert float(await journey.tab.evaluate(ACCURACY)) > 0.8
-    journey.earn("trains")
+    journey.record_success("trains")
     await journey.tab.click("#examples button")
-    await journey.shows("#answer", "%")
-    journey.earn("answers")
+    await journey.wait_for_text("#answer", "%")
+    journey.record_success("answers")
     await journey.download("#save", "digits.webnnm.safetensors")
-    journey.earn("saves")
+    journey.record_success("saves")
 
 
 @pytest.mark.usual()
 async def test_playground(journey: Journey) -> None:
     await journey.open("playground.html")
-    await journey.has("#plane canvas")
+    await journey.wait_for("#plane canvas")
     await journey.tab.click("#step")
-    await journey.shows("#progress-text", "Epoch 1 of")
+    await journey.wait_for_text("#progress-text", "Epoch 1 of")
     await journey.fill(epochs="30")
     await journey.train()
-    journey.earn("trains")
+    journey.record_success("trains")
 
 
 @pytest.mark.usual()
 async def test_table(journey: Journey) -> None:
     await journey.open("table.html")
     await journey.tab.click("#example")
-    await journey.shows("#about", "344 rows")
+    await journey.wait_for_text("#about", "344 rows")
     await journey.train(epochs="40")
-    journey.earn("trains")
-    await journey.has("#what-if input[type=range]")
+    journey.record_success("trains")
+    await journey.wait_for("#what-if input[type=range]")
     assert await journey.text("#answer")
-    journey.earn("answers")
+    journey.record_success("answers")
     for button, ending in (("#save", "webnnm.safetensors"), ("#onnx", "onnx"), ("#page", "zip")):
         await journey.download(button, f"penguins.{ending}")
-    journey.earn("saves")
+    journey.record_success("saves")
 
 
 @pytest.mark.usual()
@@ -151,7 +151,7 @@ async def test_worker(journey: Journey) -> None:
     await journey.open("worker.html")
     await journey.train()
     assert "in a worker" in await journey.text("#answer")
-    journey.earn("trains in a worker")
+    journey.record_success("trains in a worker")
 
 
 @pytest.mark.usual()
@@ -160,8 +160,8 @@ async def test_gpt(journey: Journey) -> None:
     text = "the cat sat on the mat. " * 60
     await journey.fill(text=text, width="64", layers="1", epochs="2", prompt="the")
     await journey.tab.click("#learn")
-    await journey.has("#written[data-done]")
-    journey.earn("trains")
+    await journey.wait_for("#written[data-done]")
+    journey.record_success("trains")
     await journey.tab.click("#write")
-    await journey.shows("#speed", "letters written per second")
-    journey.earn("writes")
+    await journey.wait_for_text("#speed", "letters written per second")
+    journey.record_success("writes")

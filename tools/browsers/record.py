@@ -33,19 +33,19 @@ class Record:
     facilities: dict[str, str] = field(default_factory=dict)
     """What the browser has → in words."""
 
-    def begin(self, page: str) -> None:
+    def add_page(self, page: str) -> None:
         """Record that somebody goes to a page, whatever comes of it."""
         self.pages.setdefault(page, {})
 
-    def earn(self, page: str, step: str) -> None:
+    def add_success(self, page: str, step: str) -> None:
         """Record that a step went well."""
         self.pages.setdefault(page, {}).setdefault(step, True)
 
-    def fail(self, page: str, step: str) -> None:
+    def add_failure(self, page: str, step: str) -> None:
         """Record that a step went wrong, whatever other journeys say."""
         self.pages.setdefault(page, {})[step] = False
 
-    def lack(self, page: str, step: str, reason: str) -> None:
+    def add_skip(self, page: str, step: str, reason: str) -> None:
         """Record why a step cannot be tried."""
         self.pages.setdefault(page, {})[step] = reason
 
