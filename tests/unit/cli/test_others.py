@@ -8,9 +8,11 @@ import socket
 import subprocess
 import sys
 import threading
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
@@ -321,9 +323,7 @@ def test_a_folder_is_served_until_ctrl_c(site: Path) -> None:
 
 def answer(url: str, path: str, host: str | None = "localhost") -> tuple[int, str]:
     """Ask a server for a path as it is written, in the name of a host."""
-    import http.client
-
-    connection = http.client.HTTPConnection(url.partition("://")[2], timeout=30)
+    connection = HTTPConnection(url.partition("://")[2], timeout=30)
     connection.putrequest("GET", path, skip_host=True)
     if host is not None:
         connection.putheader("Host", host)
@@ -349,6 +349,17 @@ def test_a_page_elsewhere_reads_nothing(site: Path) -> None:
                 assert code == 421 and "webnnm serve --host NAME" in text and "mine" not in text
     with cli.serve.SiteServer(site, host="127.0.0.1") as server:
         assert answer(server.url, "/a.nnm")[0] == 200
+
+
+def test_a_server_that_ends_answers_no_connection_that_is_kept_open(site: Path) -> None:
+    with cli.serve.SiteServer(site) as server:
+        connection = HTTPConnection(urlsplit(server.url).netloc)
+        connection.request("GET", "/a.nnm")
+        assert connection.getresponse().read() == b"a.nnm"
+    with pytest.raises((ConnectionError, HTTPException)):
+        connection.request("GET", "/a.nnm")
+        connection.getresponse()
+    connection.close()
 
 
 def test_a_server_for_others_has_the_names_that_it_is_given(site: Path) -> None:
