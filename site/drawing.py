@@ -76,8 +76,11 @@ async def frame(**figures):
     """Show what was drawn, and `figures` below it, and let the page live."""
     waiting = [*_waiting]
     _waiting.clear()
-    for draw, arrays, more in waiting:
-        flat = [ffi.to_js(memoryview(await array.numpy()).cast("B").cast("f")) for array in arrays]
+    # A program that is stopped while it waits for arrays leaves the last drawing whole.
+    computed = [
+        (draw, [await _flat(array) for array in arrays], more) for draw, arrays, more in waiting
+    ]
+    for draw, flat, more in computed:
         draw(*flat, *more)
     shown = {}
     for name, value in figures.items():
@@ -87,6 +90,11 @@ async def frame(**figures):
     for listener in _listeners:
         listener(shown)
     await canvas.drawn()
+
+
+async def _flat(array):
+    """Return the values of an array of float32, in the order of memory."""
+    return ffi.to_js(memoryview(await array.numpy()).cast("B").cast("f"))
 
 
 def _numbers(values):

@@ -128,7 +128,7 @@ class Journey:
         await self.tab.close()
         if sideways or errors:
             self.record.add_failure(self.page, QUIET)
-        assert not sideways, f"{self.page} is wider than a telephone: {sideways}"
+        assert not sideways, f"{self.page} is wider than a phone: {sideways}"
         assert not errors, f"{self.page} has errors in the console: {errors}"
         self.record_success(QUIET)
 

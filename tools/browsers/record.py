@@ -17,7 +17,7 @@ PICTURES = "WEBNNM_PICTURES"
 
 OPENS = "opens"
 """What each journey begins with."""
-QUIET = "fits a telephone, with a quiet console"
+QUIET = "fits a phone, with a quiet console"
 """What each journey ends with."""
 
 

@@ -1,7 +1,7 @@
 """A window with WebKit that WebKitWebDriver drives; the system's Python runs it.
 
 WebKit's own MiniBrowser forgets all at its end when it is driven, and so has neither files nor a
-console there; and its tools make it wider than a telephone.
+console there; and its tools make it wider than a phone.
 """
 
 from __future__ import annotations
