@@ -41,7 +41,7 @@ export interface Link {
   /** Open a trial of contexts of this kind. */
   openTrial(): Promise<Trial>;
   /** Create a tensor for pictures in the context, and return its handle. */
-  tensor(dataType: string, shapeJson: string): Promise<number>;
+  tensor(dataType: string, shapeJson: string, bytes: number): Promise<number>;
   /**
    * Return what runs a graph on pictures: `bindingJson` as in `dispatch`, `picturesJson` the
    * tensors of the picture and of the result, each as `{ tensor, format }`.

@@ -132,14 +132,16 @@ class Link {
     }
   }
 
-  /** Create a tensor that both have. @param {string} dataType @param {string} shapeJson */
-  async tensor(dataType, shapeJson) {
+  /**
+   * Create a tensor that both have.
+   *
+   * @param {string} dataType @param {string} shapeJson @param {number} bytes
+   */
+  async tensor(dataType, shapeJson, bytes) {
     const { ml } = this.bridge.lookup(this.context, "context");
     /** @type {number[]} */
     const shape = JSON.parse(shapeJson);
     const tensor = await ml.createExportableTensor({ dataType, shape }, this.device);
-    const size = { float32: 4, float16: 2, uint8: 1 }[dataType] ?? 0;
-    const bytes = size * shape.reduce((a, b) => a * b, 1);
     return this.bridge.registerMember({ kind: "tensor", ml: tensor, context: this.context, bytes });
   }
 

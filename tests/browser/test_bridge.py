@@ -427,11 +427,11 @@ async def test_a_bridge_registered_by_the_page_is_preferred(pyodide_page: Pyodid
 import js, sys
 packed = list(pyodide_host.BRIDGES)
 pyodide_host.BRIDGES.clear()
-js.pyodide.registerJsModule("webnnm_bridge", packed[0]._module)
+js.pyodide.registerJsModule("webnnm_bridge", packed[0].module)
 try:
     registered = await WebNNBackend.open()
     bridge = pyodide_host.BRIDGES[0]
-    own = bridge._module is sys.modules["webnnm_bridge"]
+    own = bridge.module is sys.modules["webnnm_bridge"]
     result = [own, bridge is not packed[0], registered.device]
     registered.close()
 finally:

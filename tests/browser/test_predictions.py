@@ -31,7 +31,7 @@ async def failure(call):
 """
 COUNT = """
 calls = []
-module = (await pyodide_host.load_bridge())._module
+module = (await pyodide_host.load_bridge()).module
 
 class Counted:
     def __getattr__(self, name):
@@ -41,7 +41,7 @@ class Counted:
             return found(*given)
         return call
 
-pyodide_host.BRIDGES[0]._module = Counted()
+pyodide_host.BRIDGES[0].module = Counted()
 """
 
 
@@ -55,7 +55,7 @@ await model.predict(rows[0])
 result = [calls[:]]
 await model.predict(rows)
 model.close()
-pyodide_host.BRIDGES[0]._module = module
+pyodide_host.BRIDGES[0].module = module
 [*result, calls]
 """
     found = await pyodide_page.run_python(START + COUNT + program)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -38,8 +38,8 @@ class _Link(Protocol):
     subject: str
 
     def openTrial(self) -> Awaitable[_Trial]: ...
-    def tensor(self, dtype: str, shape: str, /) -> Awaitable[int]: ...
-    def painter(self, graph: int, binding: str, ends: str, /) -> Awaitable[_Painter]: ...
+    def tensor(self, dtype: str, shape: str, bytes: int, /) -> Awaitable[int]: ...
+    def painter(self, graph: int, binding: str, pictures: str, /) -> Awaitable[_Painter]: ...
 
 
 class _Painter(Protocol):
@@ -107,16 +107,20 @@ class HostFrames:
     """Pictures pass through the memory of the page, on every backend."""
 
     def __init__(
-        self, module: _Module, backend: Backend, graph: PictureGraph, ends: Sequence[DeviceTensor]
+        self,
+        module: _Module,
+        backend: Backend,
+        graph: PictureGraph,
+        tensors: Sequence[DeviceTensor],
     ) -> None:
-        self._module, self._backend, self._ends = module, backend, ends
+        self._module, self._backend, self._tensors = module, backend, tensors
         # Not all browsers have arrays of float16.
         of_page = {dtype: dtype for dtype in DTYPES} | {"float16": "float32"}
-        self._dtypes = [of_page[tensor.type.dtype] for tensor in ends]
+        self._dtypes = [of_page[tensor.type.dtype] for tensor in tensors]
         pictures = zip((graph.picture, graph.result), self._dtypes, strict=True)
         self._formats = [json.dumps(picture.format(dtype)) for picture, dtype in pictures]
         names = graph.picture.name, graph.result.name
-        bound = {names[0]: ends[0]}, {names[1]: ends[1]}
+        bound = {names[0]: tensors[0]}, {names[1]: tensors[1]}
         self._runner: Runner = backend.runner(
             graph.executable,
             {**graph.inputs, **bound[0]},
@@ -127,13 +131,13 @@ class HostFrames:
     @classmethod
     async def open(cls, backend: Backend, graph: PictureGraph) -> HostFrames:
         """Bind a graph to tensors of its own."""
-        ends = [await backend.tensor(type) for type in graph.types]
-        backend.claim("inference", *ends)
-        return cls(await _load_module(), backend, graph, ends)
+        tensors = [await backend.tensor(type) for type in graph.types]
+        backend.claim("inference", *tensors)
+        return cls(await _load_module(), backend, graph, tensors)
 
     async def paint(self, picture: Any, canvas: Any) -> None:
         """Run the graph on a picture, and paint the result on a canvas."""
-        type = self._ends[0].type
+        type = self._tensors[0].type
         with _translate_errors():
             data = self._module.readPicture(picture, self._formats[0]).to_py()
         array = HostArray(self._dtypes[0], type.shape, data)
@@ -145,16 +149,16 @@ class HostFrames:
     def close(self) -> None:
         """Free the tensors of the pictures."""
         self._runner.close()
-        self._backend.release(*self._ends)
+        self._backend.release(*self._tensors)
 
 
 class SharedFrames:
     """Pictures stay on the graphics card: WebGPU shares tensors with the backend."""
 
     def __init__(
-        self, painter: _Painter, backend: WebNNBackend, ends: Sequence[DeviceTensor]
+        self, painter: _Painter, backend: WebNNBackend, tensors: Sequence[DeviceTensor]
     ) -> None:
-        self._painter, self._backend, self._ends = painter, backend, ends
+        self._painter, self._backend, self._tensors = painter, backend, tensors
 
     @classmethod
     async def open(cls, backend: Backend, graph: PictureGraph) -> SharedFrames:
@@ -167,32 +171,32 @@ class SharedFrames:
             raise BackendError("NNM709", f"{device.description} shares no tensors with WebGPU")
         if any(type.nbytes % WORD for type in graph.types):
             raise BackendError("NNM709", f"the sizes of tensors are not multiples of {WORD} bytes")
-        ends: list[DeviceTensor] = []
+        tensors: list[DeviceTensor] = []
         with _translate_errors():
             link: _Link = await device.connect(await _load_module())
             await _check_trial(link)
             try:
                 for type in graph.types:
-                    handle = await link.tensor(type.dtype, json.dumps(type.shape))
-                    ends.append(DeviceTensor(type, handle))
-                executable, *binding = _find_binding(backend, graph, *ends)
+                    handle = await link.tensor(type.dtype, json.dumps(type.shape), type.nbytes)
+                    tensors.append(DeviceTensor(type, handle))
+                executable, *binding = _find_binding(backend, graph, *tensors)
                 names = device.get_handles(executable, *binding)
-                pictures = zip(ends, (graph.picture, graph.result), strict=True)
+                pictures = zip(tensors, (graph.picture, graph.result), strict=True)
                 painter = await link.painter(
                     executable.handle.built.graph,
                     json.dumps(names),
                     json.dumps(
                         [
-                            {"tensor": tensor.handle, "format": end.format(tensor.type.dtype)}
-                            for tensor, end in pictures
+                            {"tensor": tensor.handle, "format": picture.format(tensor.type.dtype)}
+                            for tensor, picture in pictures
                         ]
                     ),
                 )
             except BaseException:
-                device.release(*ends)
+                device.release(*tensors)
                 raise
-        device.claim("inference", *ends)
-        return cls(painter, device, ends)
+        device.claim("inference", *tensors)
+        return cls(painter, device, tensors)
 
     async def paint(self, picture: Any, canvas: Any) -> None:
         """Run the graph on a picture, and paint the result on a canvas."""
@@ -203,14 +207,21 @@ class SharedFrames:
     def close(self) -> None:
         """Free the tensors of the pictures."""
         self._painter.close()
-        self._backend.release(*self._ends)
+        self._backend.release(*self._tensors)
 
 
 def find_device(backend: Backend) -> Backend:
     """Return the backend that runs the graphs of another one at the moment."""
+    *_, device = _list_layers(backend)
+    return device
+
+
+def _list_layers(backend: Backend) -> Iterator[Backend]:
+    """Return a backend, the one to which it passes graphs on, and so on to the device."""
+    yield backend
     while isinstance(backend, (SharedBackend, AutomaticBackend)):
         backend = backend.given if isinstance(backend, SharedBackend) else backend.inner
-    return backend
+        yield backend
 
 
 def _find_binding(
@@ -222,12 +233,9 @@ def _find_binding(
         {**graph.inputs, graph.picture.name: picture},
         {**graph.outputs, graph.result.name: result},
     )
-    while isinstance(backend, (SharedBackend, AutomaticBackend)):
-        if isinstance(backend, AutomaticBackend):
-            bound = backend.translate_binding(*bound)
-            backend = backend.inner
-        else:
-            backend = backend.given
+    for layer in _list_layers(backend):
+        if isinstance(layer, AutomaticBackend):
+            bound = layer.translate_binding(*bound)
     return bound
 
 
@@ -247,11 +255,11 @@ async def _check_trial(link: _Link) -> None:
 
 async def _try_sharing(link: _Link, verdicts: Verdicts) -> str:
     """Make a trial, and return its verdict; there is none if the browser opens no context."""
-    words = "frames", link.subject
+    topic = "frames", link.subject
     trial = await link.openTrial()
-    verdicts.keep("0", *words)  # so that a browser that does not survive it tries it once
-    verdict = "01"[await trial.passes()]
-    verdicts.keep(verdict, *words)
+    verdicts.keep("0", *topic)  # so that a browser that does not survive it tries it once
+    verdict = "1" if await trial.passes() else "0"
+    verdicts.keep(verdict, *topic)
     return verdict
 
 

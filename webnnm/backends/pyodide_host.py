@@ -92,7 +92,7 @@ class Bridge:
     """Whether somebody waits without `await`: tasks then resume where Python can be suspended."""
 
     def __init__(self, module: BridgeModule) -> None:
-        self.module = self._module = module
+        self.module = module
         self._tickets = count(1)
         self._asking: dict[int, Answer] = {}
         self._proxy: Any = None
@@ -101,7 +101,7 @@ class Bridge:
     async def browser(self) -> str:
         """Return name and version of the browser and its system, as precisely as it reports."""
         with _translate_errors():
-            return await self._module.browser()
+            return await self.module.browser()
 
     async def open(self, today: Mapping[str, Any], older: Mapping[str, Any]) -> int:
         """Create a context with the options of today's specification, or those of an older one.
@@ -109,12 +109,12 @@ class Bridge:
         Raises `BackendError` NNM709 if the browser cannot.
         """
         with _translate_errors():
-            return await self._module.open(json.dumps([today, older]))
+            return await self.module.open(json.dumps([today, older]))
 
     async def adopt(self, opening: Awaitable[Any]) -> int:
         """Adopt a context that another module opens; raises `BackendError` NNM709 if it cannot."""
         try:
-            return self._module.adopt(await opening)
+            return self.module.adopt(await opening)
         except js_error() as error:
             message = str(getattr(error, "message", error))
             hint = "docs/deploying.md says which files a page needs"
@@ -123,27 +123,27 @@ class Bridge:
     async def load(self, context: int, model: bytes) -> int:
         """Build the graph of a model in a format that the adopted context reads."""
         with _translate_errors():
-            return await self._module.load(context, model)
+            return await self.module.load(context, model)
 
     def limits(self, context: int) -> dict[str, Any]:
         """Return WebNN's `opSupportLimits()`."""
         with _translate_errors():
-            return json.loads(self._module.limits(context))
+            return json.loads(self.module.limits(context))
 
     def accelerated(self, context: int) -> bool | None:
         """Return whether a context is accelerated, None if the browser does not tell."""
         with _translate_errors():
-            return json.loads(self._module.accelerated(context))
+            return json.loads(self.module.accelerated(context))
 
     async def build(self, context: int, plan: Plan) -> int:
         """Build the graph of a plan; an error names the operator and its label."""
         with _translate_errors(plan):
-            return await self._module.build(context, plan.json, plan.constants, *plan.beside)
+            return await self.module.build(context, plan.json, plan.constants, *plan.beside)
 
     def devices(self, graph: int) -> list[str]:
         """Return the devices that a graph runs on, an empty list if the browser does not say."""
         with _translate_errors():
-            return json.loads(self._module.devices(graph))
+            return json.loads(self.module.devices(graph))
 
     async def tensor(
         self,
@@ -156,27 +156,27 @@ class Bridge:
         """Create a tensor, filled with zeros or with bytes, that the host accesses as it says."""
         sizes = json.dumps(list(shape))
         with _translate_errors():
-            return await self._module.tensor(context, dtype, sizes, data, access)
+            return await self.module.tensor(context, dtype, sizes, data, access)
 
     def write(self, tensor: int, data: memoryview[int]) -> None:
         """Queue a copy of bytes to a tensor."""
         with _translate_errors():
-            self._module.write(tensor, data)
+            self.module.write(tensor, data)
 
     async def read(self, tensors: Sequence[int]) -> memoryview[int]:
         """Return the bytes of several tensors, one after the other."""
         with _translate_errors():
-            return (await self._module.read(*tensors)).to_py()
+            return (await self.module.read(*tensors)).to_py()
 
     def read_now(self, tensors: Sequence[int]) -> memoryview[int]:
         """Return the same without `await` or a turn of the event loop; only if `can_wait()`."""
         with _translate_errors():
-            return wait(self._module.read(*tensors)).to_py()
+            return wait(self.module.read(*tensors)).to_py()
 
     def dispatch(self, graph: int, inputs: Names, outputs: Names) -> None:
         """Queue one run."""
         with _translate_errors():
-            self._module.dispatch(graph, json.dumps([inputs, outputs]))
+            self.module.dispatch(graph, json.dumps([inputs, outputs]))
 
     def runner(
         self, graph: int, inputs: Names, outputs: Names, written: Sequence[int], read: Sequence[int]
@@ -188,10 +188,10 @@ class Bridge:
         texts = json.dumps([inputs, outputs]), json.dumps([written, read])
         if self._proxy is None:
             self._proxy = import_module("pyodide.ffi").create_proxy(self._settle_answer)
-        self._run = self._module.run  # looking it up takes longer than calling it
+        self._run = self.module.run  # looking it up takes longer than calling it
         with _translate_errors():
-            runner = self._module.runner(graph, *texts, self._proxy)
-            return runner, [*self._module.buffers(runner)]
+            runner = self.module.runner(graph, *texts, self._proxy)
+            return runner, [*self.module.buffers(runner)]
 
     def run(self, runner: int, prepare: Callable[[], Callable[[], Any]]) -> Answer:
         """Write, run and read once; return an awaitable of what a function makes of the results.
@@ -221,7 +221,7 @@ class Bridge:
     async def once(self, context: int, plan: Plan, data: bytes) -> memoryview[int]:
         """Build the graph of a plan, run it once on the bytes of all inputs; return all outputs."""
         with _translate_errors(plan):
-            return (await self._module.once(context, plan.json, plan.constants, data)).to_py()
+            return (await self.module.once(context, plan.json, plan.constants, data)).to_py()
 
     async def steps(
         self,
@@ -238,29 +238,29 @@ class Bridge:
         ticket = next(self._tickets)
         texts = json.dumps(buffers), json.dumps(reads)
         with _translate_errors():
-            work = self._module.steps(graph, texts[0], first, steps, texts[1], ticket)
-            result = await to_the_end(work, stop=lambda: self._module.halt(ticket))
+            work = self.module.steps(graph, texts[0], first, steps, texts[1], ticket)
+            result = await to_the_end(work, stop=lambda: self.module.halt(ticket))
             return result.to_py()
 
     def permutations(self, words: array[int], size: int) -> array[int]:
         """Return permutations of 0 … size − 1 from random words, as `random.permutations` does."""
         with _translate_errors():
-            return array("i", self._module.permutations(words, size).to_py().tobytes())
+            return array("i", self.module.permutations(words, size).to_py().tobytes())
 
     def release(self, handles: Sequence[int]) -> None:
         """Destroy tensors and graphs."""
         with _translate_errors():
-            self._module.release(*handles)
+            self.module.release(*handles)
 
     def memory(self, context: int) -> dict[str, int]:
         """Return the number of graphs, tensors and bytes that a context holds."""
         with _translate_errors():
-            return json.loads(self._module.memory(context))
+            return json.loads(self.module.memory(context))
 
     def close(self, context: int) -> None:
         """Destroy a context with everything that was made in it."""
         with _translate_errors():
-            self._module.close(context)
+            self.module.close(context)
 
 
 def in_browser() -> bool:
