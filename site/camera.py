@@ -53,10 +53,10 @@ class Studio:
         wide = max(1, round(side / MULTIPLE)) * MULTIPLE
         high = max(1, round(side * height / width / MULTIPLE)) * MULTIPLE
         painter = await self.fit(wide, high)
-        seen = element("camera")
+        source = element("camera")
         started = time.perf_counter()
-        pictures.show(seen, wide, high)
-        await painter.paint(seen, element("painted"), {"style_weights": weights()})
+        pictures.show(source, wide, high)
+        await painter.paint(source, element("painted"), {"style_weights": weights()})
         seconds = time.perf_counter() - started
         self.count += 1
         self.seconds = seconds + SMOOTHING * (self.seconds - seconds) * (self.count > 1)

@@ -75,7 +75,7 @@ FONTS = """<?xml version="1.0"?>
 """
 
 
-def own() -> Path | None:
+def custom_path() -> Path | None:
     """Return the path in WEBNNM_CHROMIUM, None if it names a bundled version or nothing."""
     name = os.environ.get("WEBNNM_CHROMIUM")
     return Path(name) if name and name not in BUNDLES else None
@@ -88,17 +88,17 @@ def bundle(version: str | None = None) -> Bundle:
 
 def executable(version: str | None = None) -> Path:
     """Return the Chromium to drive: the user's own, else a bundled one."""
-    return own() or bundle(version).folder / "chromium"
+    return custom_path() or bundle(version).folder / "chromium"
 
 
 def arguments() -> tuple[str, ...]:
     """Return the arguments that a Chromium needs to start at all."""
-    return () if own() else ARGUMENTS
+    return () if custom_path() else ARGUMENTS
 
 
 def environment(version: str | None = None) -> dict[str, str]:
     """Return environment variables for the Chromium process only."""
-    if own():
+    if custom_path():
         return dict(os.environ)
     folder = bundle(version).folder
     paths = [str(folder / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
@@ -111,7 +111,7 @@ def environment(version: str | None = None) -> dict[str, str]:
 
 def unpack(version: str) -> None:
     """Unpack a Chromium, its libraries, software renderer and fonts into the cache."""
-    if path := own():
+    if path := custom_path():
         if not path.exists():
             fail(f"WEBNNM_CHROMIUM names {path}, which does not exist.")
         return

@@ -57,7 +57,9 @@ async def fonts_of_paragraphs(page: Any, name: str) -> list[str]:
     return [font[name].strip() for each in found for font in each["fonts"]]
 
 
-@pytest.mark.skipif(chromium.own() is not None, reason="another browser has the machine's fonts")
+@pytest.mark.skipif(
+    chromium.custom_path() is not None, reason="another browser has the machine's fonts"
+)
 @pytest.mark.parametrize("name", ["webnn", playwright_config().SECOND])
 async def test_semibold_text_has_the_bundled_font_whatever_the_machine_has(
     tmp_path: Path, name: str

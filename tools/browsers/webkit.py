@@ -95,8 +95,8 @@ class WebKitTab(Tab):
         text = self.log.read_bytes()[self.start :].decode(errors="replace")
         for line in text.splitlines():
             if match := LINE.match(line):
-                told = f"{line[match.end() :]} ({match['where'].rstrip(': ')})"
-                lines.append(Message(match["level"].lower(), told))
+                where = match["where"].rstrip(": ")
+                lines.append(Message(match["level"].lower(), f"{line[match.end() :]} ({where})"))
         return lines
 
     async def goto(self, url: str) -> None:
@@ -181,8 +181,8 @@ async def start(folder: Path) -> WebKit:
             while not await asyncio.to_thread(_answers, port):
                 await asyncio.sleep(0.05)
         options = {"binary": str(program), "args": []}
-        wanted = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
-        answer = await session.send("POST", "/session", {"capabilities": wanted})
+        capabilities = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
+        answer = await session.send("POST", "/session", {"capabilities": capabilities})
         session.address += f"/session/{answer['sessionId']}"
         limits = {"script": 2000 * TIMEOUT_SECONDS, "pageLoad": 1000 * TIMEOUT_SECONDS}
         await session.send("POST", "/timeouts", limits)

@@ -108,22 +108,22 @@ class AutomaticBackend(Backend):
 
         Raises `refusal`, and leaves everything as it is, if there is none.
         """
-        from webnnm.backends.moving import Held, move
+        from webnnm.backends.moving import Source, move
 
-        held = Held(self.tensors_held, self.recipes, self.read, lambda: self.uses)
-        moved = await move(held, self.others, recipe, refusal)
+        source = Source(self.tensors_held, self.recipes, self.read, lambda: self.uses)
+        target = await move(source, self.others, recipe, refusal)
         for handle, (kind, _) in self._owners.items():
-            moved.backend.claim(kind, moved.tensors[handle])
+            target.backend.claim(kind, target.tensors[handle])
         refused = self.inner.description
         self.inner.close()
-        self.moved_tensors, self.moved_graphs = moved.tensors, moved.graphs
+        self.moved_tensors, self.moved_graphs = target.tensors, target.graphs
         if not self.others:
             self.recipes.clear()
-        runs = f"{moved.backend.description} runs the model"
-        self.follow(moved.backend, f"{refused} refused a graph: {refusal.message}; {runs}")
+        runs = f"{target.backend.description} runs the model"
+        self.follow(target.backend, f"{refused} refused a graph: {refusal.message}; {runs}")
         if self.log is not None:
             self.log(self.reason)
-        return moved.executable
+        return target.executable
 
     def tensor_of(self, tensor: DeviceTensor) -> DeviceTensor:
         """Return the tensor of the inner backend."""

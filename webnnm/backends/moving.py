@@ -25,8 +25,8 @@ def is_refusal(error: WebNNMError) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What is moved, by the handles that the outside has.
+class Source:
+    """What is moved from a backend, by the handles that the outside has.
 
     `read` reads a tensor, and `count_uses` returns how often tensors have been written.
     """
@@ -38,8 +38,8 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A backend with the copies of what was held, and the graph that was refused."""
+class Target:
+    """A backend with the copies of what was moved, and the graph that was refused."""
 
     backend: Backend
     executable: Executable
@@ -48,11 +48,11 @@ class Moved:
 
 
 async def move(
-    held: Held,
+    source: Source,
     others: list[Callable[[], Awaitable[Backend]]],
     recipe: Recipe,
     refusal: WebNNMError,
-) -> Moved:
+) -> Target:
     """Move to the first of other backends that builds a graph; those tried leave the list.
 
     Raises `refusal` if there is none.
@@ -64,7 +64,7 @@ async def move(
         except BackendError:
             continue  # it is not installed, or the page does not serve it
         try:
-            return await _copy_all(backend, held, recipe)
+            return await _copy_all(backend, source, recipe)
         except WebNNMError as error:
             backend.close()
             if not is_refusal(error):
@@ -72,24 +72,25 @@ async def move(
     raise refusal
 
 
-async def _copy_all(backend: Backend, held: Held, recipe: Recipe) -> Moved:
+async def _copy_all(backend: Backend, source: Source, recipe: Recipe) -> Target:
     """Copy all tensors, and build all graphs and the one that was refused."""
     copies: dict[Any, DeviceTensor] = {}
-    uses = held.count_uses()
-    await _copy_tensors(backend, held, copies)
+    uses = source.count_uses()
+    await _copy_tensors(backend, source, copies)
     graphs = {
-        handle: await rebuild(backend, recipe, copies) for handle, recipe in [*held.recipes.items()]
+        handle: await rebuild(backend, recipe, copies)
+        for handle, recipe in [*source.recipes.items()]
     }
     executable = await recipe.build(backend, copies)
-    while uses != held.count_uses():  # other tasks have written tensors meanwhile
-        uses = held.count_uses()
-        await _copy_tensors(backend, held, copies)
-    return Moved(backend, executable, copies, graphs)
+    while uses != source.count_uses():  # other tasks have written tensors meanwhile
+        uses = source.count_uses()
+        await _copy_tensors(backend, source, copies)
+    return Target(backend, executable, copies, graphs)
 
 
-async def _copy_tensors(backend: Backend, held: Held, copies: dict[Any, DeviceTensor]) -> None:
-    for handle, tensor in [*held.tensors.items()]:
-        (data,) = await held.read(tensor)
+async def _copy_tensors(backend: Backend, source: Source, copies: dict[Any, DeviceTensor]) -> None:
+    for handle, tensor in [*source.tensors.items()]:
+        (data,) = await source.read(tensor)
         if handle in copies:
             backend.write(copies[handle], data)
         else:

@@ -158,17 +158,17 @@ async def _webnn(
     if device is None and accelerated:
         requests.append((None, None))
     refusal: BackendError | None = None
-    for requested, fast in requests:
+    for requested, is_accelerated in requests:
         try:
             context = await WebNNBackend.open(
-                device=requested, accelerated=fast, power_preference=power
+                device=requested, accelerated=is_accelerated, power_preference=power
             )
         except BackendError as error:
             refusal = refusal or error
             continue
         if refusal is not None and log is not None:
-            wish = device or "an accelerator"
-            log(f"{refusal.message}; requested {requested or 'any device'} in place of {wish}")
+            first = device or "an accelerator"
+            log(f"{refusal.message}; requested {requested or 'any device'} in place of {first}")
         return context
     assert refusal is not None
     raise refusal

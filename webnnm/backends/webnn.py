@@ -40,7 +40,8 @@ from webnnm.graph.node import Graph
 from webnnm.graph.scan import Scan
 from webnnm.ops.declare.tensors import TensorType
 
-TOLD = {None: "", True: "accelerated", False: "not accelerated"}
+ACCELERATION = {None: "", True: "accelerated", False: "not accelerated"}
+"""The words for whether a context is accelerated."""
 
 # A context that the browser has created may still be unable to run anything.
 _TYPE = {"dtype": "float32", "shape": [2]}
@@ -131,8 +132,8 @@ class WebNNBackend(Backend):
             check_request(*request)
         bridge = bridge or await pyodide_host.load_bridge()
         options = make_options(*request)
-        told = TOLD[None if device else accelerated]
-        requested = " ".join(filter(None, (device, told, power_preference)))
+        acceleration = ACCELERATION[None if device else accelerated]
+        requested = " ".join(filter(None, (device, acceleration, power_preference)))
         try:
             return await cls._try_open(bridge, options, requested, examine=True)
         except ContextLost:
@@ -182,11 +183,11 @@ class WebNNBackend(Backend):
                 f"WebNN computes wrong numbers here: relu of [-1, 2] gave {result}, not [0, 2]",
                 hint='use backend("numpy")',
             )
-        told = TOLD[self.accelerated]
-        actual = ", ".join(filter(None, ("+".join(devices), told))) or "an unknown device"
+        device, acceleration = "+".join(devices), ACCELERATION[self.accelerated]
+        actual = ", ".join(filter(None, (device, acceleration))) or "an unknown device"
         self.device = (
             f"{actual} ({self._requested} requested)"
-            if self._requested not in ("", "+".join(devices), told)
+            if self._requested not in ("", device, acceleration)
             else actual
         )
 
