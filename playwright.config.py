@@ -24,6 +24,9 @@ EXTRA_ROOTS = {
     "pyodide-for-tests": ROOT / ".cache" / "pyodide",
 }
 
+FAKE_DEVICES = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+"""A camera and a microphone that are made up, without asking."""
+
 VIEWPORT = {"width": 1280, "height": 800}
 # For what hangs alone: a crowded machine may take a minute for what is done in a second elsewhere.
 ACTION_TIMEOUT_SECONDS = 240

@@ -18,8 +18,8 @@ from tests.browser.harness import (
     pages_have_numpy,
 )
 from tests.browser.visits import Visits
-from tools.common import SITE, playwright_config
-from webnnm.cli.serve import SiteServer
+from tests.built_site import serve_site
+from tools.common import playwright_config
 
 Launch = Callable[..., Awaitable[Browser]]
 NewPage = Callable[[Browser], Awaitable[Page]]
@@ -45,11 +45,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def site_url() -> Iterator[str]:
     """The address of a server with the built site, the test pages and the test runtime."""
-    if not SITE.exists():
-        pytest.fail("build/site does not exist: run `make test`, which builds it")
-    config = playwright_config()
-    with SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS) as server:
-        yield server.url
+    with serve_site() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

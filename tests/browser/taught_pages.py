@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.browser.first_look import check_policy, open_and_look
+from tools.common import playwright_config
 
-FAKE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-"""What has the browser see and hear something that is made up, without asking."""
+FAKE = playwright_config().FAKE_DEVICES
 
 # Tries to send something in other ways than the button does: ways that the policy must refuse.
 SEND = """

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.built_site import serve_site
 from tests.journeys.journey import Journey, start
 from tools.browsers.driver import Browser
 from tools.browsers.engines import ENGINES, Engine
 from tools.browsers.record import FOLDER, Record
-from tools.common import SITE, playwright_config
-from webnnm.cli.serve import SiteServer
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -35,11 +34,8 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 @pytest.fixture(scope="session")
 def site_url() -> Iterator[str]:
     """The address of a server with the built site."""
-    if not SITE.exists():
-        pytest.fail("build/site does not exist: run `make browsers`, which builds it")
-    config = playwright_config()
-    with SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS) as server:
-        yield server.url
+    with serve_site() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

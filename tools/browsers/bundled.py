@@ -11,9 +11,6 @@ from typing import Any
 from tools.browsers.driver import TIMEOUT_SECONDS, Browser, Message, Tab
 from tools.common import playwright_config
 
-FAKE_DEVICES = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-"""A camera and a microphone that are made up, without asking."""
-
 
 @dataclass
 class ChromiumTab(Tab):
@@ -92,7 +89,7 @@ async def start(folder: Path, project: str) -> Chromium:
 
     config = playwright_config()
     options = config.launch_options(config.PROJECTS[project])
-    options["args"] = [*options["args"], *FAKE_DEVICES]
+    options["args"] = [*options["args"], *config.FAKE_DEVICES]
     downloads = folder / "downloads"
     downloads.mkdir(parents=True)
     async with AsyncExitStack() as running:
