@@ -10,11 +10,10 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, CDPSession
 
 from tests.browser.harness import PageLog
-from tests.browser.site_pages import train_on
+from tests.browser.site_pages import open_site_page, train_on
 from tools.common import ROOT
 
 PAGES = sorted(path.name for path in (ROOT / "site").glob("*.html"))
-READY = "html[data-ready]"
 SLOWER = 4
 """How many times slower than this machine's the processor of a phone is."""
 THUMB = 43
@@ -75,9 +74,7 @@ async def test_every_page_is_usable_with_a_thumb(
     for name in PAGES:
         page = await phone.new_page()
         page_log.watch(page)
-        await page.goto(f"{site_url}/{name}")
-        if await page.locator("#boot").count():
-            await page.locator(READY).wait_for(state="attached")
+        await open_site_page(page, site_url, name)
         problems[name] = await page.evaluate(PROBLEMS, [THUMB, ZOOM])
         await page.close()
     assert {name: lines for name, lines in problems.items() if lines} == {}
@@ -115,12 +112,11 @@ async def test_a_finger_draws_a_digit_and_points(
 ) -> None:
     page = await phone.new_page()
     page_log.watch(page)
-    await page.goto(f"{site_url}/digits.html")
+    await open_site_page(page, site_url, "digits.html")
     await train_on(page, epochs=4)
     await swipe_across(page, "#pad", (0.25, 0.2), (0.75, 0.2), (0.45, 0.85))
     await page.locator("#answer", has_text="7 (").wait_for()
-    await page.goto(f"{site_url}/playground.html")
-    await page.locator(READY).wait_for(state="attached")
+    await open_site_page(page, site_url, "playground.html")
     await page.locator("#plane canvas").wait_for()
     await page.locator("#data").select_option("drawn")
     await page.locator("#clear-points").tap()
@@ -135,8 +131,7 @@ async def test_a_training_on_a_slow_processor_does_not_freeze_scrolling(
 ) -> None:
     page = await phone.new_page()
     page_log.watch(page)
-    await page.goto(f"{site_url}/iris.html")
-    await page.locator(READY).wait_for(state="attached")
+    await open_site_page(page, site_url, "iris.html")
     session = await phone.new_cdp_session(page)
     await session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     await page.locator("#epochs").fill("100000")
