@@ -141,6 +141,15 @@ async function answer(event) {
   }
 }
 
+/**
+ * Return a request of this script's own for what a page asks, but for the page itself. WebKit checks
+ * one for the script of an audio worklet against the policy of this script, and blocks it.
+ */
+function ownRequest(request) {
+  const { mode, url, headers } = request;
+  return mode === "navigate" ? request : new Request(url, { headers });
+}
+
 /** Fetch from the network; if a copy is kept, a server that begins too late is an error. */
 async function ask(request, address) {
   const waiting = new AbortController();
@@ -152,7 +161,7 @@ async function ask(request, address) {
   }, PATIENCE);
   try {
     // The server is asked whether a file has changed, however long a host says that it lasts.
-    const found = await fetch(request, { cache: "no-cache", signal: waiting.signal });
+    const found = await fetch(ownRequest(request), { cache: "no-cache", signal: waiting.signal });
     begun = true;
     awayUntil = 0;
     return found.status === 200 && request.mode !== "navigate" ? lasting(found) : found;

@@ -30,6 +30,8 @@ const PROVIDERS = {
 
 /** The instances that were started, by address. @type {Map<string, Promise<any>>} */
 const instances = new Map();
+/** The sizes of files that were asked for, by address. @type {Map<string, number>} */
+const sizes = new Map();
 
 /** @type {typeof import("./onnxruntime.js").offer} */
 export async function offer(optionsJson) {
@@ -37,9 +39,19 @@ export async function offer(optionsJson) {
   if (instances.has(module) || await (await storage())?.match(binary)) {
     return JSON.stringify({ kept: true, bytes: 0 });
   }
-  const response = await fetch(binary, { method: "HEAD" }).catch(() => null);
-  const bytes = response?.ok ? Number(response.headers.get("content-length")) || USUAL_BYTES : null;
-  return JSON.stringify({ kept: false, bytes });
+  return JSON.stringify({ kept: false, bytes: await sizeOf(binary) });
+}
+
+/** Return how many bytes a file has, null if nothing serves it. @param {string} address */
+async function sizeOf(address) {
+  // Consoles show requests that fail.
+  if (!sizes.has(address) && navigator.onLine) {
+    const response = await fetch(address, { method: "HEAD" }).catch(() => null);
+    if (response?.ok) {
+      sizes.set(address, Number(response.headers.get("content-length")) || USUAL_BYTES);
+    }
+  }
+  return sizes.get(address) ?? null;
 }
 
 /** @type {typeof import("./onnxruntime.js").open} */

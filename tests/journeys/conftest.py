@@ -39,24 +39,28 @@ def site_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def record(engine: Engine) -> Iterator[Record]:
+    """What journeys showed in the engine's browser."""
+    record = Record(engine.name, engine.title)
+    yield record
+    if (folder := os.environ.get(FOLDER)) and record.version:
+        record.write(Path(folder))
+
+
+@pytest.fixture(scope="module")
 async def browser(
-    engine: Engine, tmp_path_factory: pytest.TempPathFactory
+    engine: Engine, record: Record, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Browser]:
-    """The engine's browser, with the profile of somebody who visits page after page."""
+    """The engine's browser, with the profile of somebody who visits page after page.
+
+    Journeys of another file have another one: what ends a browser ends no more than one file.
+    """
     folder = tmp_path_factory.mktemp(engine.name)
     browser = await start(engine, folder)
+    record.version = browser.version
     yield browser
     await browser.close()
     shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def record(engine: Engine, browser: Browser) -> Iterator[Record]:
-    """What journeys showed in the engine's browser."""
-    record = Record(engine.name, engine.title, browser.version)
-    yield record
-    if folder := os.environ.get(FOLDER):
-        record.write(Path(folder))
 
 
 @pytest.fixture

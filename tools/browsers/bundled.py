@@ -60,6 +60,9 @@ class ChromiumTab(Tab):
     async def screenshot(self) -> bytes:
         return await self.page.screenshot()
 
+    async def set_offline(self, offline: bool) -> None:
+        await self.page.context.set_offline(offline)
+
     async def close(self) -> None:
         await self.page.close()
 

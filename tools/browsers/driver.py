@@ -106,6 +106,10 @@ class Tab(ABC):
         """Return a PNG picture of what is in view."""
 
     @abstractmethod
+    async def set_offline(self, offline: bool) -> None:
+        """Take the network from the page, or give it back, where the driver can do that."""
+
+    @abstractmethod
     async def close(self) -> None:
         """Close the tab."""
 

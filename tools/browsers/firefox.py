@@ -156,6 +156,14 @@ class FirefoxTab(Tab):
         answer = await self.send("browsingContext.captureScreenshot")
         return base64.b64decode(answer["data"])
 
+    async def set_offline(self, offline: bool) -> None:
+        conditions = {"type": "offline"} if offline else None
+        await self.connection.send(
+            "emulation.setNetworkConditions",
+            networkConditions=conditions,
+            contexts=[self.context],
+        )
+
     async def close(self) -> None:
         await self.send("browsingContext.close")
 

@@ -27,7 +27,7 @@ class Record:
 
     engine: str
     title: str
-    version: str
+    version: str = ""
     pages: dict[str, dict[str, bool | str]] = field(default_factory=dict)
     """Page → step → whether it always went well, or why it cannot be tried."""
     facilities: dict[str, str] = field(default_factory=dict)

@@ -133,6 +133,9 @@ class WebKitTab(Tab):
     async def screenshot(self) -> bytes:
         return base64.b64decode(await self.send("GET", "/screenshot"))
 
+    async def set_offline(self, offline: bool) -> None:
+        """Do nothing: the driver has no command for it."""
+
     async def close(self) -> None:
         await self.send("DELETE", "/window")
         # The driver opens no tab while the current one is a closed one.

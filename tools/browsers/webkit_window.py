@@ -41,8 +41,9 @@ def on_permission(_view, request):
 
 
 def on_close(view):
-    """Remove a tab."""
+    """Remove a tab, and with it the process of its page."""
     tabs.remove_page(tabs.page_num(view))
+    view.destroy()
 
 
 def create_tab(_session):
