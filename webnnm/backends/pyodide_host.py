@@ -502,7 +502,7 @@ def _translation(error: Any, plan: Plan | None) -> BackendError:
     name, message = str(error.name), str(error.message)
     if name == "ContextLost":
         step = getattr(error, "step", None)
-        return ContextLost(f"the browser lost the WebNN device: {message}", step=step)
+        return ContextLost(f"the browser lost the device: {message}", step=step)
     if name == "BuildError":
         label = getattr(error, "label", None) or _label_in(message, plan)
         operator = getattr(error, "operator", None)

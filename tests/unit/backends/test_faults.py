@@ -211,7 +211,7 @@ async def test_a_probe_that_fails_in_another_way_is_a_fault() -> None:
 
 def dying(plan: Plan) -> None:
     if any(call["op"] == "pad" for call in plan.content["operators"]):
-        raise ContextLost("the browser lost the WebNN device")
+        raise ContextLost("the browser lost the device")
 
 
 async def test_a_device_lost_to_a_probe_is_opened_again_and_not_asked_again() -> None:
