@@ -182,11 +182,16 @@ class _Cursor(Cursor):
         self.texts += 1
         if self.texts > MAX_STRINGS:
             raise invalid(f"it holds more than {MAX_STRINGS:,} texts")
-        data = bytes(self.take(self.number("Q", what), what))
+        begin = self.position + 8
+        end = begin + int.from_bytes(self.view[self.position : begin], "little")
+        if end > len(self.view):
+            self.take(self.number("Q", what), what)  # which says what is missing
+        self.position = end
+        data = self.view[begin:end]
         try:
-            return data.decode()
+            return str(data, "utf-8")
         except UnicodeDecodeError as error:
-            raise invalid(f"{what} is not UTF-8: {data[:20]!r}") from error
+            raise invalid(f"{what} is not UTF-8: {bytes(data[:20])!r}") from error
 
     def value(self, code: int, what: str, depth: int = 0) -> Any:
         if code in _SCALARS:
@@ -205,6 +210,8 @@ class _Cursor(Cursor):
             numbers: array[Any] = array(_SCALARS[item])
             numbers.frombytes(self.take(number * numbers.itemsize, what))
             return numbers
+        if item == _TEXT:  # the vocabulary: a hundred thousand of them
+            return [self.text(what) for _ in range(number)]
         return [self.value(item, what, depth + 1) for _ in range(number)]
 
     def rest(self, alignment: int) -> memoryview[int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, cast
 
+from webnnm.core.arrays import has_numpy
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count, show, strides_of
 
@@ -226,14 +228,17 @@ def permute(
     >>> bytes(permute((2, 3), memoryview(b"abcdef"), 1, (1, 0)))
     b'adbecf'
 
-    Moves a whole line of items at a time, along the longest axis.
+    Without NumPy, it moves a whole line of items at a time, along the longest axis.
     """
+    if has_numpy():
+        numpy: Any = sys.modules["numpy"]
+        items = numpy.frombuffer(data, f"u{size}").reshape(shape)
+        return memoryview(items.transpose(order).flatten()).cast("B")
     result = memoryview(bytearray(len(data)))
     if not data:
         return result
     item = ITEMS[size]
-    items: Any = data
-    source, target = items.cast("B").cast(item), cast("Any", result).cast(item)
+    source, target = cast("Any", data).cast("B").cast(item), cast("Any", result).cast(item)
     sizes = [shape[axis] for axis in order]
     from_strides = [strides_of(shape)[axis] for axis in order]
     to_strides = list(strides_of(sizes))

@@ -255,14 +255,17 @@ class Generator:
         source: Mapping[str, HostArray],
         first: Mapping[str, HostArray],
     ) -> list[HostArray]:
-        """Run the prompts, and return the outputs for the token that follows each."""
-        start = await self._allocate(base, rows)
+        """Run the prompts, and return the outputs for the token that follows each.
+
+        The graph of one token, which takes seconds to compile, is left to the second token.
+        """
+        start = self._count_cached(base, rows)
         if await self._source.encode(base, source, self._parameters.version):
             start = 0
         longest = max(map(len, rows)) - start
         spec = replace(base, tokens=self._graphs.bucket(base, longest), version=0)
-        executable = await self._graphs.compile(spec)
-        await self._graphs.compile(base)
+        executable, types = await self._graphs.compile_with_types(spec)
+        await self._allocate(base, types)
         for name, array in first.items():
             await self._write(name, array)
         padded_rows = [row[start:] + [0] * (spec.tokens - len(row) + start) for row in rows]
@@ -279,8 +282,9 @@ class Generator:
 
     async def _advance(self, base: GraphSpec, count: int) -> tuple[list[HostArray], float]:
         """Return the outputs for a number of tokens, and the seconds that each took."""
+        executable = await self._graphs.compile(base)
         started = time.perf_counter()
-        outputs = await self._run_steps(await self._graphs.compile(base), base, count)
+        outputs = await self._run_steps(executable, base, count)
         seconds = time.perf_counter() - started
         self.speed.tokens += count
         self.speed.seconds += seconds
@@ -358,14 +362,23 @@ class Generator:
             self._backend.claim("generation", self._inputs[key])
         self._backend.write(self._inputs[key], array)
 
-    async def _allocate(self, base: GraphSpec, rows: list[list[int]]) -> int:
-        """Allocate the memory for texts; return how many tokens of each it already has."""
-        is_valid = self._cache_version == self._parameters.version
+    def _count_cached(self, base: GraphSpec, rows: list[list[int]]) -> int:
+        """Return how many tokens of each text are in the cache; free one of other sizes."""
         sizes = base.batch, base.length, base.beams, len(base.ends)
+        is_valid = self._sizes == sizes and self._cache_version == self._parameters.version
         if self._sizes != sizes:
             self._free()
-            is_valid = False
-        _, types = await self._graphs.compile_with_types(base)
+            self._sizes = sizes
+        if not is_valid or len(self._texts) != len(rows):
+            return 0
+        # The tokens that were chosen last have no keys yet.
+        return min(
+            _common_prefix(before[:-1], row[:-1])
+            for before, row in zip(self._texts, rows, strict=True)
+        )
+
+    async def _allocate(self, base: GraphSpec, types: Mapping[str, TensorType]) -> None:
+        """Allocate the memory for the state of graphs, unless it is there."""
         missing = {name: type for name, type in types.items() if name not in self._state[0]}
         for state in self._state:
             tensors = await self._backend.tensors(missing)
@@ -375,15 +388,7 @@ class Generator:
             type = TensorType("float32", (base.batch, self.language.vocabulary))
             self._inputs[SCORES] = await self._backend.tensor(type)
             self._backend.claim("generation", self._inputs[SCORES])
-        self._sizes = sizes
         self._cache_version = self._parameters.version
-        if not is_valid or len(self._texts) != len(rows):
-            return 0
-        # The tokens that were chosen last have no keys yet.
-        return min(
-            _common_prefix(before[:-1], row[:-1])
-            for before, row in zip(self._texts, rows, strict=True)
-        )
 
     def _free(self) -> None:
         """Free the state, because its sizes change."""

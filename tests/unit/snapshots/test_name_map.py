@@ -46,9 +46,16 @@ def form(value: Form, array: HostArray) -> list[Any]:
 # Forms.
 
 
+@pytest.mark.parametrize("numpy", [True, False])
 @pytest.mark.parametrize("size", [1, 2, 4, 8])
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (3, 1), (2, 3, 4), (2, 1, 3, 2), (0, 3)])
-def test_every_order_of_axes(shape: tuple[int, ...], size: int) -> None:
+def test_every_order_of_axes(
+    shape: tuple[int, ...], size: int, numpy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if numpy:
+        pytest.importorskip("numpy")
+    else:
+        monkeypatch.setattr("webnnm.snapshots.foreign.has_numpy", lambda: False)
     items = [k.to_bytes(size, "little") for k in range(count(shape))]
     data = memoryview(b"".join(items))
     for order in itertools.permutations(range(len(shape))):

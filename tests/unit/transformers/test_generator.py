@@ -157,6 +157,16 @@ async def test_memory_stays_as_it_is() -> None:
     assert after.graphs < before.graphs
 
 
+async def test_one_token_needs_one_graph() -> None:
+    model, generator = await create()
+    before = model.backend.memory().graphs
+    tokens = generator.generate([[1, 2, 3]], 2)
+    await anext(tokens)
+    assert model.backend.memory().graphs == before + 1
+    await anext(tokens)
+    assert model.backend.memory().graphs == before + 2
+
+
 @pytest.mark.alike
 async def test_texts_outgrow_the_room() -> None:
     model, generator = await create()
