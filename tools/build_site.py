@@ -8,10 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from tools import compile_wheel, components, element_page, models, pyodide, wheel
+from tools import compile_wheel, components, compress, element_page, models, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.docs import documents
 from tools.page_parts import write_parts
+from webnnm.cli.content_coding import is_copy
 from webnnm.core import service_worker
 from webnnm.transformers.chat_template import ARCHIVE
 
@@ -82,6 +83,7 @@ def write_service_worker(site: Path) -> None:
     script = site / service_worker.NAME
     skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
     files = [path for path in site.rglob("*") if path.is_file() and path not in skipped]
+    files = [path for path in files if not is_copy(path)]
     # Megabytes that only some visits need: js_bridge/onnxruntime caches its files itself.
     seldom = {VENDOR / "onnxruntime", MODELS}
     files = [path for path in files if not seldom & {*path.parents}]
@@ -137,5 +139,7 @@ def build() -> None:
             write_explanations(SITE)
             element_page.write(SITE)
             write_service_worker(SITE)
-    # Afterwards: the service worker keeps no documents.
+    # Afterwards: the service worker keeps no documents, and what has been read of a response is
+    # not compressed.
     documents.copy_to_site()
+    compress.write_copies(SITE)

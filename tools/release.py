@@ -62,7 +62,8 @@ def assemble(target: Path) -> None:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         fail(f"npm does not accept version {version}: give webnnm a version of three numbers.")
     shutil.copytree(SOURCES, target, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(build_site.VENDOR, target / "vendor")
+    # Smaller copies for servers; a copy for old clients would only make the package larger.
+    shutil.copytree(build_site.VENDOR, target / "vendor", ignore=shutil.ignore_patterns("*.gz"))
     for script in SCRIPTS:
         shutil.copy2(script, target / script.name)
     shutil.copy2(ROOT / "LICENSE", target / "LICENSE")

@@ -75,7 +75,7 @@ async def check_start(page: Any, name: str) -> None:
     late = {path.rpartition("/")[2] for path in started["late"]}
     assert late - {"trainer.py"} == {"pyodide-lock.json"}
     assert "trainer.py" not in late or name == "worker.html", "a worker asks for its own files"
-    loaded = await page.evaluate("usable.loaded")
+    loaded = [path for path, _ in await page.evaluate("usable.loaded")]
     assert any("/webnnm-" in path for path in loaded)
     if name == "iris.html":  # what keeps trainings, among others, comes later
         assert not any("/webnnm_rest-" in path for path in loaded)

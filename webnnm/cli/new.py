@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Collection
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from webnnm.cli import runtime_package
 from webnnm.cli.common import (
@@ -21,6 +21,7 @@ from webnnm.cli.common import (
     read_bytes,
     say,
 )
+from webnnm.cli.content_coding import SUFFIXES
 from webnnm.core import service_worker
 from webnnm.core.errors import DataError
 from webnnm.snapshots.snapshot import open_file, verify
@@ -158,13 +159,16 @@ def _write(folder: Path, page: dict[str, bytes]) -> None:
     cached = {
         name: content
         for name, content in page.items()
-        if name not in (service_worker.NAME, "_headers") and not name.startswith(ON_DEMAND_PREFIX)
+        if name not in (service_worker.NAME, "_headers")
+        and not name.startswith(ON_DEMAND_PREFIX)
+        and PurePosixPath(name).suffix not in SUFFIXES.values()
     }
     script = service_worker.fill(page[service_worker.NAME].decode(), cached, edited=True)
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in (page | {service_worker.NAME: script.encode()}).items():
+        # Compressed copies come after their files: servers send none that is older.
+        for name, content in sorted((page | {service_worker.NAME: script.encode()}).items()):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
     except OSError as error:

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from webnnm.cli.common import OK, Parsers, command
+from webnnm.cli.content_coding import IDENTITY, choose_coding, find_copies
 from webnnm.cli.headers import HeaderRule, header_rules, headers_for
 from webnnm.cli.served_files import open_below, resolve
+from webnnm.cli.validators import allows_range, entity_tag, is_unchanged
 from webnnm.core.errors import DataError
 from webnnm.core.markup import page, tag
 
@@ -66,6 +68,8 @@ class Handler(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Else what follows the headers waits until a browser acknowledges these, up to 40 ms.
     disable_nagle_algorithm = True
+    status: int = HTTPStatus.OK
+    """That of the response."""
     extensions_map: dict[str, str] = {"": "application/octet-stream", **MIME_TYPES}  # noqa: RUF012
 
     def __init__(
@@ -88,15 +92,6 @@ class Handler(SimpleHTTPRequestHandler):
             return self.extra_roots[parts[0]], parts[1:]
         return Path(self.directory), parts
 
-    def do_GET(self) -> None:
-        """Answer a request; an icon that no page declares is not an error."""
-        if self.path == "/favicon.ico" and not Path(self.directory, "favicon.ico").exists():
-            self.send_response(HTTPStatus.NO_CONTENT)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        super().do_GET()
-
     def send_head(self) -> Any:
         """Begin a response, unless the request is for another host name.
 
@@ -117,6 +112,8 @@ class Handler(SimpleHTTPRequestHandler):
         path = resolve(root, parts)
         if path is None:
             return self.send_error(HTTPStatus.NOT_FOUND, explain=NOT_SERVED)
+        if self.path == "/favicon.ico" and not path.exists():
+            return self.send_no_icon()
         slash = urlsplit(self.path).path.endswith("/")
         # What an address names decides the type of a file, wherever a link led.
         if path.is_dir():
@@ -124,11 +121,18 @@ class Handler(SimpleHTTPRequestHandler):
                 return self.redirect_to_folder()
             index = resolve(root, [*parts, INDEX])
             file = None if index is None else open_below(root, index)
-            return self.send_file(file, INDEX) if file else self.list_directory(path)
+            if index is None or file is None:
+                return self.list_directory(path)
+            return self.send_file(root, index, file, INDEX)
         file = None if slash else open_below(root, path)
         if file is None:
             return self.send_error(HTTPStatus.NOT_FOUND)
-        return self.send_file(file, parts[-1])
+        return self.send_file(root, path, file, parts[-1])
+
+    def send_no_icon(self) -> None:
+        """Answer a browser that asks for an icon which no page declares: that is no error."""
+        self.send_response(HTTPStatus.NO_CONTENT)
+        self.end_headers()
 
     def redirect_to_folder(self) -> None:
         """Answer with the address of a folder, which ends in a slash."""
@@ -141,27 +145,50 @@ class Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def send_file(self, file: BinaryIO, name: str) -> BinaryIO:
-        """Begin a response with a file of a name, or with the rest of it from a byte on.
+    def send_file(self, root: Path, path: Path, file: BinaryIO, name: str) -> BinaryIO | None:
+        """Begin a response with an open file, or a compressed copy of it that the client accepts.
 
-        The rest resumes an interrupted download (RFC 9110, section 14).
+        The client gets the rest from a byte on, of that same representation, if it asks for that to
+        resume a download (RFC 9110, section 14), and nothing if it has the file already.
         """
+        copies = find_copies(path)
+        accepted = self.headers.get_all("Accept-Encoding")
+        coding = choose_coding(", ".join(accepted) if accepted else None, copies)
+        if coding != IDENTITY and (copy := open_below(root, copies[coding])):
+            file.close()
+            file = copy
+        else:
+            coding = IDENTITY
         status = os.fstat(file.fileno())
         changed = self.date_time_string(int(status.st_mtime))
-        size = status.st_size
+        tag, size = entity_tag(status, coding), status.st_size
+        validators = {"ETag": tag, "Last-Modified": changed}
+        if copies:
+            validators["Vary"] = "Accept-Encoding"
+        if is_unchanged(self.headers.get("If-None-Match"), tag):
+            file.close()
+            self.send_response(HTTPStatus.NOT_MODIFIED)
+            self.send_headers(validators)
+            return None
         rest = FROM.fullmatch(self.headers.get("Range", ""))
         start = int(rest[1]) if rest else 0
-        if start >= size or self.headers.get("If-Range", changed) != changed:
+        if start >= size or not allows_range(self.headers.get("If-Range"), tag, changed):
             rest, start = None, 0
-        self.send_response(HTTPStatus.PARTIAL_CONTENT if rest else HTTPStatus.OK)
-        self.send_header("Content-Type", self.guess_type(name))
+        headers = {"Content-Type": self.guess_type(name), "Content-Length": str(size - start)}
+        if coding != IDENTITY:
+            headers["Content-Encoding"] = coding
         if rest:
-            self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
-        self.send_header("Content-Length", str(size - start))
-        self.send_header("Last-Modified", changed)
-        self.end_headers()
+            headers["Content-Range"] = f"bytes {start}-{size - 1}/{size}"
+        self.send_response(HTTPStatus.PARTIAL_CONTENT if rest else HTTPStatus.OK)
+        self.send_headers(headers | validators)
         file.seek(start)
         return file
+
+    def send_headers(self, headers: Mapping[str, str]) -> None:
+        """Send the headers of a response."""
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
 
     def list_directory(self, path: Any) -> Any:
         """Respond with links to the files in a folder, without hidden ones."""
@@ -180,11 +207,18 @@ class Handler(SimpleHTTPRequestHandler):
         self.end_headers()
         return io.BytesIO(content)
 
+    def send_response(self, code: int, message: str | None = None) -> None:
+        """Begin a response with its status."""
+        self.status = code
+        super().send_response(code, message)
+
     def end_headers(self) -> None:
-        """Forbid caching: a rebuilt wheel has the same name as the one before."""
-        self.send_header("Cache-Control", "no-store")
+        """Send what goes with every response, and the rules for its address."""
+        # A rebuilt wheel has the same name as the one before: browsers ask whether it has changed.
+        # An error is none the next time.
+        own = {"Cache-Control": "no-cache" if self.status < HTTPStatus.BAD_REQUEST else "no-store"}
         # The type of a file is what its name says, whatever it looks like.
-        self.send_header("X-Content-Type-Options", "nosniff")
+        own["X-Content-Type-Options"] = "nosniff"
         path = getattr(self, "path", "/")
         ending = "/" if path.endswith("/") else ""
         parts = _parts(path)
@@ -192,7 +226,12 @@ class Handler(SimpleHTTPRequestHandler):
         if parts and parts[0] in self.extra_roots:
             # Rules such as that of /* are for the served folder's own files.
             rules = [rule for rule in rules if rule.pattern.startswith(f"/{parts[0]}/")]
-        for name, value in headers_for("/".join(["", *parts]) + ending, rules).items():
+        added = headers_for("/".join(["", *parts]) + ending, rules)
+        if self.status >= HTTPStatus.BAD_REQUEST:
+            added = {name: added[name] for name in added if name.lower() != "cache-control"}
+        replaced = {name.lower() for name in added}
+        kept = {name: value for name, value in own.items() if name.lower() not in replaced}
+        for name, value in (kept | added).items():
             self.send_header(name, value)
         super().end_headers()
 

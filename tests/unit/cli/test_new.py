@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from webnnm import NNModel
+from webnnm.cli.content_coding import find_copies
 from webnnm.core import service_worker
 
 pytestmark = pytest.mark.desktop
@@ -86,6 +87,15 @@ def test_a_page_has_the_parts_of_its_kind(tmp_path: Path, package: str, capsys: 
     kept = (other / "service-worker.js").read_text()
     assert kept.endswith("rest();\n") and '"./index.html"' in kept and '"version": ""' not in kept
     assert "onnxruntime/a.wasm" not in kept and "_headers" not in kept
+
+
+def test_compressed_copies_are_sent_and_not_cached_a_second_time(tmp_path: Path) -> None:
+    (tmp_path / "runtime.tgz").write_bytes(pack({"vendor/pyodide/pyodide.mjs.br": "less", **FILES}))
+    page = tmp_path / "page"
+    assert main(["new", str(page), "--runtime", str(tmp_path / "runtime.tgz")]) == 0
+    assert [*find_copies(page / "vendor/pyodide/pyodide.mjs")] == ["br"]
+    cached = (page / "service-worker.js").read_text()
+    assert '"./vendor/pyodide/pyodide.mjs"' in cached and ".br" not in cached
 
 
 def test_a_page_may_show_a_saved_model(tmp_path: Path, package: str, capsys: Printed) -> None:
