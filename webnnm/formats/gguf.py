@@ -74,6 +74,11 @@ class File:
     metadata: Mapping[str, Any]
     tensors: Mapping[str, StoredTensor]
 
+    @property
+    def is_quantized(self) -> bool:
+        """Whether tensors are stored in blocks."""
+        return any(tensor.code in BLOCKS for tensor in self.tensors.values())
+
     def rope_order(self, name: str) -> HostArray:
         """Return a tensor; query and key projections come in the order of Hugging Face.
 

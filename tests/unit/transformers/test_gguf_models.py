@@ -12,9 +12,11 @@ import webnnm
 from tests.unit.transformers.templates import TEMPLATES
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
+from webnnm.data.files.downloads import Downloads
 from webnnm.formats import gguf
 from webnnm.snapshots import safetensors
 from webnnm.transformers.gguf_model import LAYER, OTHERS
+from webnnm.transformers.pretrained import gguf_of
 
 np = pytest.importorskip("numpy")
 
@@ -107,6 +109,23 @@ def write_folder(folder: Path) -> Path:
 
 async def load(path: Path) -> webnnm.PretrainedModel:
     return await webnnm.from_pretrained(path, backend="numpy", log=lambda _: None)
+
+
+@pytest.mark.parametrize(("code", "size", "packages"), [("Q8_0", 34, ["numpy"]), ("F32", 128, [])])
+async def test_numpy_is_loaded_for_quantised_tensors(
+    code: str, size: int, packages: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+
+    async def load_package(name: str) -> None:
+        loaded.append(name)
+
+    monkeypatch.setattr("webnnm.backends.pyodide_host.load_package", load_package)
+    content = b"".join(gguf.chunks({}, {"w": (code, [32], bytes(size))}))
+    file = await gguf_of({"tiny.gguf": content}, Downloads())
+    assert file is not None
+    assert [*file.tensors] == ["w"]
+    assert loaded == packages
 
 
 async def test_scores_are_those_of_the_folder(tmp_path: Path) -> None:
