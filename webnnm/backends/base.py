@@ -232,9 +232,13 @@ class Backend(ABC):
     async def tensor(self, type: TensorType, data: HostArray | None = None) -> DeviceTensor:
         """Create a tensor, filled with zeros or with data."""
 
-    async def tensors(self, types: Mapping[str, TensorType]) -> dict[str, DeviceTensor]:
-        """Create several tensors at the same time, filled with zeros; either all or none."""
-        making = [asyncio.ensure_future(self.tensor(type)) for type in types.values()]
+    async def tensors(
+        self, types: Mapping[str, TensorType], data: Mapping[str, HostArray] | None = None
+    ) -> dict[str, DeviceTensor]:
+        """Create several tensors at once, filled with data or zeros; either all or none."""
+        data = data or {}
+        creations = [self.tensor(type, data.get(name)) for name, type in types.items()]
+        making = [asyncio.ensure_future(creation) for creation in creations]
         try:
             if making:
                 await asyncio.wait(making)

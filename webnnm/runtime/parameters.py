@@ -20,6 +20,9 @@ from webnnm.training.initialisation import build_initial_graph, draw_initial_byt
 
 KIND = "parameters"
 """The purpose of their tensors in `Backend.memory`."""
+UPLOAD_BYTES = 1 << 24
+"""The size of values that are copied to the device at the same time: waiting for each one takes
+longer than its copy."""
 
 
 @dataclass(frozen=True)
@@ -89,19 +92,25 @@ class ParameterStore:
     async def begin(
         self, values: Iterable[tuple[str, HostArray | Callable[[], HostArray]]]
     ) -> None:
-        """Give every parameter a value, one after the other, in place of its initial one.
+        """Give every parameter a value, a few at a time, in place of its initial one.
 
         Functions read values from a file; what they return is not kept on the host. A value that
         has `parts` is packed: its parts are the tensors.
         """
+        arrays: dict[str, HostArray] = {}
         for name, value in values:
-            parts = getattr(value, "parts", {}) or {name: value() if callable(value) else value}
-            for part, array in parts.items():
-                type = TensorType(array.dtype, array.shape)
-                self.tensors[part] = await self._backend.tensor(type, array)
+            arrays |= getattr(value, "parts", {}) or {name: value() if callable(value) else value}
             self._values[name] = value
+            if sum(array.data.nbytes for array in arrays.values()) > UPLOAD_BYTES:
+                await self._upload(arrays)
+                arrays.clear()
+        await self._upload(arrays)
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1
+
+    async def _upload(self, arrays: Mapping[str, HostArray]) -> None:
+        types = {name: TensorType(array.dtype, array.shape) for name, array in arrays.items()}
+        self.tensors |= await self._backend.tensors(types, arrays)
 
     async def read_back(self, names: Iterable[str] | None = None) -> None:
         """Copy the values from the device to the host, of all parameters or of some."""
