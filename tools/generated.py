@@ -16,6 +16,7 @@ from tools import (
     operator_index,
     operators,
     optimizers,
+    portable_limits,
 )
 from tools.browsers import document as browsers
 from tools.common import ROOT, say
@@ -36,6 +37,7 @@ def files() -> dict[Path, str]:
         expert.RULES_PAGE: expert.rules_page(),
         onnx_document.PAGE: onnx_document.page(),
         operators.PAGE: operators.page(),
+        portable_limits.PAGE: portable_limits.page(),
         **grammar.files(),
         **by_optimizers,
         hyperparameters.PAGE: training,

@@ -21,8 +21,9 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tools import page_modules
 from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step, without
-from tools.slim import outside_functions, slim_modules, slim_script
+from tools.slim import outside_functions, slim_modules
 from tools.wheel import record_line
+from webnnm.formats.page.scripts import slim_script
 
 FOLDER = ROOT / "dist" / "page"
 PACKAGE = "webnnm/"
@@ -44,7 +45,10 @@ LATE = (
         f"{PACKAGE}backends/_bridge/{name}.js"
         for name in (
             *("onnxruntime/onnxruntime", "onnxruntime/webassembly", "onnxruntime/webgpu"),
-            *("page/downloads", "page/pixels", "page/sounds", "page/tokenizers"),
+            *(f"inference/{name}" for name in ("answers", "columns", "device", "kernels")),
+            *(f"inference/{name}" for name in ("model", "pictures", "rows", "script")),
+            *("page/downloads", "page/model-element", "page/pixels", "page/sounds"),
+            "page/tokenizers",
             *("webgpu/frames", "webgpu/shaders"),
         )
     ),

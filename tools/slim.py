@@ -22,9 +22,6 @@ from webnnm.core.garbage import pause_garbage_collection
 SPEAKING = ("ClassVar", "KW_ONLY", "InitVar", "Required", "NotRequired")
 """The annotations that dataclasses and typed dicts evaluate; all others have no effect."""
 
-COMMENTS = re.compile(r"/\*\*.*?\*/|^\s*//[^\n]*$", re.DOTALL | re.MULTILINE)
-"""Comments of scripts, in the style used here: /** … */, and // on lines of their own."""
-
 TYPE_NODES = (
     *(ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant),
     *(ast.BinOp, ast.BitOr, ast.expr_context),
@@ -220,12 +217,3 @@ def _minify(source: str, shared: Set[str]) -> str:
         remove_pass=False,
         remove_asserts=False,
     )
-
-
-def slim_script(text: str) -> str:
-    r"""Return a script without comments, indentation and blank lines.
-
-    >>> slim_script("/** Add one. */\nconst f = (x) =>\n  // easily\n  x + 1;\n")
-    'const f = (x) =>\nx + 1;\n'
-    """
-    return re.sub(r"^\s+", "", COMMENTS.sub("", text), flags=re.MULTILINE)

@@ -1,6 +1,7 @@
 /**
- * The element `<webnnm-model src="iris.safetensors" controls>`: a saved model, and with `controls`
- * a form for the row to predict. Models run in a worker, which all elements share.
+ * The element `<webnnm-model src="iris.safetensors" controls>`: a model, and with `controls` a form
+ * for the row to predict. Saved models run in a worker with Python, which all elements share,
+ * exported ones (`src="model.json"`) in the page itself.
  */
 
 /**
@@ -9,6 +10,10 @@
  *   | { kind: "picture", width: number, height: number }
  *   | { kind: "numbers", shape: (number | null)[] }} Input
  * @typedef {{ values: any } | { label: any, labels: any[], probabilities: number[] }} Output
+ * @typedef {object} Model what runs a model
+ * @property {Record<string, Input>} signature
+ * @property {(row: any) => Promise<Record<string, Output>>} predict
+ * @property {() => void} [close]
  */
 
 /** Rows of at most this many numbers get a field for each. */
@@ -77,6 +82,23 @@ async function portable(row) {
   if (Object.getPrototypeOf(row ?? 0) !== Object.prototype) return row;
   const entries = Object.entries(row).map(async ([name, value]) => [name, await portable(value)]);
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Open a model: an exported one without Python, a snapshot in the worker. @param {string} url @returns {Promise<Model>} */
+async function openModel(url) {
+  if (new URL(url).pathname.endsWith(".json")) {
+    const exported = await import("../inference/model.js");
+    return /** @type {any} */ (exported.openModel(url));
+  }
+  const { model, signature } = await ask({ open: url });
+  return {
+    signature,
+    async predict(row) {
+      const sent = await portable(row);
+      const transfer = [sent, ...Object.values(sent ?? {})].filter((it) => it instanceof ImageBitmap);
+      return ask({ model, row: sent }, transfer);
+    },
+  };
 }
 
 /**
@@ -174,7 +196,7 @@ function renderOutput(output) {
 export class ModelElement extends HTMLElement {
   static observedAttributes = ["src", "controls"];
 
-  /** @type {Promise<{ model: number, signature: Record<string, Input> }> | undefined} */
+  /** @type {Promise<Model> | undefined} */
   #opening;
   #status = make("p", { role: "status" });
   #body = make("div");
@@ -186,7 +208,7 @@ export class ModelElement extends HTMLElement {
     root.append(this.#status, this.#body);
   }
 
-  /** The address of the snapshot. */
+  /** The address of the snapshot, or of the model.json of an exported page. */
   get src() {
     return this.getAttribute("src") ?? "";
   }
@@ -207,12 +229,10 @@ export class ModelElement extends HTMLElement {
    * @returns {Promise<Output | Record<string, Output>>}
    */
   async predict(row) {
-    const { model } = await this.#model();
-    const sent = await portable(row);
-    const transfer = [sent, ...Object.values(sent ?? {})].filter((it) => it instanceof ImageBitmap);
-    const result = await ask({ model, row: sent }, transfer);
-    const outputs = Object.values(result);
-    const detail = outputs.length === 1 ? outputs[0] : result;
+    const model = await this.#model();
+    const result = await model.predict(row);
+    const [first, ...others] = Object.values(result);
+    const detail = first && others.length === 0 ? first : result;
     this.dispatchEvent(new CustomEvent("prediction", { detail, bubbles: true }));
     return detail;
   }
@@ -223,13 +243,16 @@ export class ModelElement extends HTMLElement {
 
   /** @param {string} name */
   attributeChangedCallback(name) {
-    if (name === "src") this.#opening = undefined;
+    if (name === "src") {
+      this.#opening?.then((model) => model.close?.(), () => {});
+      this.#opening = undefined;
+    }
     if (this.isConnected) this.#show();
   }
 
   #model() {
     this.#opening ??= this.src
-      ? ask({ open: new URL(this.src, document.baseURI).href })
+      ? openModel(new URL(this.src, document.baseURI).href)
       : Promise.reject(new Error('<webnnm-model> has no model: add src="…"'));
     return this.#opening;
   }

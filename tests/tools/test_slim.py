@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tools.slim import outside_functions, slim_modules, slim_script
+from tools.slim import outside_functions, slim_modules
+from webnnm.formats.page.scripts import slim_script
 
 
 def run(source: str, **others: str) -> dict[str, Any]:

@@ -414,7 +414,8 @@ def _find_registered(module: str) -> Any:
         return None
 
 
-def _script(path: str) -> str:
+def read_script(path: str) -> str:
+    """Return the text of a module of js_bridge."""
     # In a checkout the folder is next to the package; only wheels contain it.
     checkout = Path(__file__).resolve().parents[2] / "js_bridge" / path
     if checkout.is_file():
@@ -431,7 +432,7 @@ def _blob_url(path: str, urls: dict[str, str]) -> str:
             imported = posixpath.join(posixpath.dirname(path), match[0])
             return _blob_url(posixpath.normpath(imported), urls)
 
-        text = re.sub(r'(?<= from ")\.{1,2}/[a-z/]+\.js(?=";)', url_of_import, _script(path))
+        text = re.sub(r'(?<= from ")\.{1,2}/[a-z/]+\.js(?=";)', url_of_import, read_script(path))
         js: Any = import_module("js")
         texts = import_module("pyodide.ffi").to_js([text])
         urls[path] = js.URL.createObjectURL(js.Blob.new(texts, type="text/javascript"))

@@ -409,5 +409,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "A text is not a valid module; the message says why.",
         "If webnnm wrote it, please report it.",
     ),
+    "NNM905": (
+        "A model cannot be exported as a page without Python; the message names what is missing.",
+        "Serve its snapshot instead: `webnnm new --kind element --model SNAPSHOT`.",
+    ),
 }
 """Code → what it means, and what to do."""

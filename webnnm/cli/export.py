@@ -8,6 +8,7 @@ from typing import Any
 
 from webnnm.cli.common import (
     OK,
+    CommandError,
     Parsers,
     add_backend,
     add_model,
@@ -23,7 +24,7 @@ from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
 from webnnm.snapshots.safetensors import chunks
 
-FORMATS = ("stablehlo", "onnx", "params")
+FORMATS = ("stablehlo", "onnx", "params", "page")
 GRAPHS = ("inference", "loss", "train")
 
 
@@ -35,10 +36,15 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "--format",
         choices=FORMATS,
-        help="a graph as StableHLO or ONNX, or the named parameters as plain safetensors; "
-        "default: by the ending of FILE",
+        help="a graph as StableHLO or ONNX, the named parameters as plain safetensors, or a page "
+        "that runs the model without Python; default: by the ending of FILE",
     )
-    one.add_argument("--out", metavar="FILE", help="default: StableHLO goes to the standard output")
+    one.add_argument(
+        "--out",
+        metavar="FILE",
+        help="for a page, a folder or a .zip; default: StableHLO goes to the standard output",
+    )
+    one.add_argument("--page", metavar="FOLDER", help="short for --format page --out FOLDER")
     one.add_argument("--graph", choices=GRAPHS, default=GRAPHS[0], help="default: %(default)s")
     one.add_argument("--batch", type=int, metavar="N", help="batch size; default: any")
     add_sequence(one)
@@ -46,8 +52,16 @@ def add(commands: Parsers) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    if arguments.page is not None:
+        if arguments.format or arguments.out:
+            raise CommandError(
+                "NNM704", "--page takes neither --format nor --out", hint="leave them out"
+            )
+        arguments.format, arguments.out = "page", arguments.page
     arguments.format = arguments.format or _format_of(arguments.out)
-    binary = {"onnx": "an ONNX model is", "params": "parameters are"}.get(arguments.format)
+    binary = {"onnx": "an ONNX model is", "params": "parameters are", "page": "a page is"}.get(
+        arguments.format
+    )
     if binary and arguments.out is None:
         raise DataError("NNM704", f"{binary} binary", hint="give --out FILE")
     text = asyncio.run(_write(arguments))

@@ -26,6 +26,9 @@ from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import parse_settings
 from webnnm.training.step_settings import StepSettings
 
+PAGE = "page"
+"""The format of a folder, or archive, that runs a model in browsers."""
+
 Lengths = int | Mapping[str, int | None] | None
 
 
@@ -40,7 +43,12 @@ async def export_model(
     options: Mapping[str, Any],
     hyperparameters: Mapping[str, Any],
 ) -> Any:
-    """Write a graph of a model; see `NNModel.export`."""
+    """Write a graph of a model, or a page that runs it; see `NNModel.export`."""
+    if format == PAGE:
+        from webnnm.formats.page.exporting import export_page
+
+        _check_page(graph, batch, constants, options, hyperparameters)
+        return await export_page(state, path, sequence)
     written = graph_format(path, format)
     if constants is None:
         constants = written.embeds_parameters and graph != "train"
@@ -93,6 +101,13 @@ def _check(
         raise DataError("NNM704", message, hint="leave it out")
     if batch is not None and batch < 1:
         raise DataError("NNM704", f"batch is {batch}", hint="give an integer from 1, or None")
+
+
+def _check_page(graph: str, batch: int | None, constants: bool | None, *options: Any) -> None:
+    """Refuse what pages do not have: they infer, row by row."""
+    if (graph, batch, constants) != ("inference", None, None) or any(options):
+        message = "a page computes the inference of one row: of the options it has only sequence="
+        raise DataError("NNM703", message, hint="leave the others out")
 
 
 def _lengths(network: Network, sequence: Lengths) -> dict[str, int | None]:

@@ -51,6 +51,7 @@ MOVED = {
     "diagram": "webnnm.plot_model(model)",
     "find_lr": "webnnm.find_lr(model, …)",
     "export_onnx": 'await model.export("NAME.onnx")',
+    "export_page": 'await model.export("FOLDER", format="page")',
     "export_stablehlo": 'await model.export(format="stablehlo")',
     "graph_text": "webnnm.graph_text(model)",
     "inspect": "webnnm.inspect_model(model, …)",
@@ -560,8 +561,13 @@ class NNModel:
     ) -> Any:
         """Write the model for other programs, as ONNX (".onnx", opset 21) or StableHLO (".mlir").
 
+        With `format="page"` it becomes a folder, or a ".zip", that answers as `predict` does in any
+        browser, without Python (`docs/own-page.md`).
+
         >>> await model.export("net.onnx")  # doctest: +SKIP
         PosixPath('net.onnx')
+        >>> await model.export("flats", format="page")  # doctest: +SKIP
+        PosixPath('flats')
         >>> module = await model.export(format="stablehlo", batch=1)  # doctest: +SKIP
 
         Returns the path or, without one, the bytes of an ONNX model or the text of a StableHLO
@@ -569,7 +575,7 @@ class NNModel:
 
         - `graph`: "inference", "loss" or "train", with the hyperparameters of `train`.
         - `batch`, `sequence`: sizes; those that are None remain dynamic.
-        - `format`: "onnx" or "stablehlo"; by default that of the ending of the path.
+        - `format`: "onnx", "stablehlo" or "page"; by default that of the ending of the path.
         - `constants`: whether the parameters are constants, as by default in ONNX, or inputs, as in
           StableHLO; in a training step they are always inputs.
         - `chlo`, `loops`: for StableHLO, see `docs/stablehlo.md`.
@@ -577,8 +583,12 @@ class NNModel:
         In ONNX, an output with the name of an input, such as the new value of a parameter, is
         written as `NAME/out`, and weights above 2 GB are written to a second file, `PATH.data`.
 
+        A page answers one row at a time; `sequence` is the longest row that it takes, by default
+        that of the dataset.
+
         Raises `ModelError` NNM901, NNM902 or NNM903 for models that cannot be exported, `DataError`
-        NNM703, NNM704 or NNM711 for invalid arguments, NNM807 if writing fails.
+        NNM905 for those that no page can run, NNM703, NNM704 or NNM711 for invalid arguments,
+        NNM807 if writing fails.
         """
         options = {"chlo": chlo, "loops": loops}
         return await plugin("export_model")(

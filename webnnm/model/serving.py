@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from webnnm.data.preparation.standardize import Standardization
     from webnnm.graph.elaboration.vertices import InputVertex
     from webnnm.model.nnmodel import NNModel
+    from webnnm.runtime.state import ModelState
 
 DIGITS = 3
 """The significant digits of the value proposed for a number."""
@@ -33,14 +34,18 @@ def signature(model: NNModel) -> str:
     for "picture" `width` and `height`; for "text" nothing more; for "numbers" the `shape` of a row,
     with null for an open length.
     """
-    data_facts = model.state.data_facts()
-    result = {
+    return json.dumps(describe_inputs(model.state))
+
+
+def describe_inputs(state: ModelState) -> dict[str, dict[str, Any]]:
+    """Return what the inputs of a model take, as `signature` has it."""
+    data_facts = state.data_facts()
+    return {
         vertex.block: _input(
             vertex, data_facts.form(vertex.block), data_facts.inputs.get(vertex.block)
         )
-        for vertex in model.state.network.inputs
+        for vertex in state.network.inputs
     }
-    return json.dumps(result)
 
 
 def _input(

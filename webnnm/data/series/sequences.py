@@ -121,7 +121,7 @@ def resolve_length(where: str, length: Length, lengths: Sequence[int], *, first:
     length or without positions, NNM704 for another word.
     """
     longest = max(lengths, default=0)
-    if longest and not min(lengths):
+    if len(lengths) and not min(lengths):
         row = first + list(lengths).index(0)
         raise DataError("NNM711", f"{where}: row {row} has no positions", hint="drop the row")
     if length == "max":

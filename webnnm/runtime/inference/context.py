@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable, Runner
@@ -31,6 +31,23 @@ Standardizations = Callable[[], Mapping[str, Standardization]]
 
 LENGTH = "length/"
 """The prefix of graph inputs with the lengths of padded rows, and of results for outputs."""
+
+
+def build_inference_graph(
+    network: Network, batch: int, sequence: Mapping[str, int], masked: Container[str]
+) -> Graph:
+    """Return the graph of all outputs; sequences that are `masked` have inputs under `LENGTH`."""
+    b = GraphBuilder()
+    masks: dict[str, Operand] = {}
+    for vertex in network.inputs:
+        name = vertex.features[0].sequence
+        if name is not None and name in masked and name not in masks:
+            lengths = b.input(LENGTH + name, "float32", [batch])
+            valid = is_below(b, lengths, vertex.length or sequence[name])
+            masks[name] = b.cast(valid, type="float32")
+    lowered = lower_network(network, batch=batch, sequence=sequence, builder=b, masks=masks)
+    counts = {LENGTH + n: b.reduce_sum(m, axes=[1]) for n, m in lowered.masks.items()}
+    return b.build(lowered.outputs | counts)
 
 
 @require_await_of_methods("context")
@@ -347,19 +364,7 @@ class InferenceContext:
         return self._executable
 
     def _graph(self) -> Graph:
-        b = GraphBuilder()
-        masks: dict[str, Operand] = {}
-        for vertex in self._network.inputs:
-            name = vertex.features[0].sequence
-            if name in self._masked and name not in masks:
-                lengths = b.input(LENGTH + name, "float32", [self._batch])
-                valid = is_below(b, lengths, self._type(vertex.block).shape[1])
-                masks[name] = b.cast(valid, type="float32")
-        lowered = lower_network(
-            self._network, batch=self._batch, sequence=self._sequence, builder=b, masks=masks
-        )
-        counts = {LENGTH + n: b.reduce_sum(m, axes=[1]) for n, m in lowered.masks.items()}
-        return b.build(lowered.outputs | counts)
+        return build_inference_graph(self._network, self._batch, self._sequence, self._masked)
 
     def _standardize(self, name: str, data: HostArray) -> HostArray:
         standardization = self._standardizations().get(name)

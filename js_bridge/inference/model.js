@@ -1,0 +1,73 @@
+/**
+ * Models that were exported as pages: predictions without Python.
+ *
+ * @module
+ */
+
+import { describe } from "./answers.js";
+import { prepare } from "./rows.js";
+
+const FORMAT = "webnnm-page";
+const VERSION = 1;
+
+/** What starts each engine; a page loads the modules of the one that it uses. */
+const ENGINES = {
+  webnn: async (/** @type {Manifest} */ manifest, /** @type {Uint8Array<ArrayBuffer>} */ weights) => (
+    (await import("./device.js")).openDevice(manifest, weights)
+  ),
+  script: async (/** @type {Manifest} */ manifest, /** @type {Uint8Array<ArrayBuffer>} */ weights) => (
+    (await import("./script.js")).openScript(manifest, weights)
+  ),
+};
+
+/**
+ * Load an exported model.
+ *
+ * @param {string} url the address of its model.json
+ * @param {EngineName} [only] the engine to use, by default the first one that starts
+ */
+export async function openModel(url, only) {
+  /** @type {Manifest} */
+  const manifest = JSON.parse(new TextDecoder().decode(await download(url)));
+  if (manifest.format !== FORMAT || manifest.version !== VERSION) {
+    throw new Error(`${url} is not a model of format ${FORMAT} ${VERSION}: export it again`);
+  }
+  const weights = await download(new URL(manifest.weights, url).href);
+  const engine = await start(manifest, weights, only ? [only] : manifest.engines);
+  return {
+    engine: engine.name,
+    signature: manifest.inputs,
+    /** Return the answer of each output to a row. @param {any} row */
+    async predict(row) {
+      const { numbers, lengths } = await prepare(manifest.inputs, row);
+      return describe(manifest.outputs, await engine.run(numbers), lengths);
+    },
+    close: () => engine.close(),
+  };
+}
+
+/**
+ * Start the first engine that can run the model here.
+ *
+ * @param {Manifest} manifest @param {Uint8Array<ArrayBuffer>} weights @param {EngineName[]} names
+ * @returns {Promise<Engine>}
+ */
+async function start(manifest, weights, names) {
+  const reasons = [];
+  for (const name of names) {
+    try {
+      if (!manifest.engines.includes(name)) throw new Error("the model was not exported for it");
+      return await ENGINES[name](manifest, weights);
+    } catch (error) {
+      reasons.push(`${name}: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+  throw new Error(`this browser cannot run the model (${reasons.join("; ")})`);
+}
+
+/** @param {string} url */
+async function download(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url} cannot be fetched: ${response.status} ${response.statusText}`);
+  return new Uint8Array(await response.arrayBuffer());
+}

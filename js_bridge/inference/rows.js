@@ -1,0 +1,224 @@
+/**
+ * Rows as pages have them, turned into the numbers of a model's inputs: what Python's
+ * webnnm/runtime/inference/entries.py does, for one row.
+ *
+ * @module
+ */
+
+const LENGTH = "length/";
+const COLUMN_SHAPE = 1;
+
+/** An error with a code of docs/errors.md. @param {string} code @param {string} message */
+export const refuse = (code, message) => new Error(`${code}: ${message}`);
+
+/**
+ * Return the numbers of every input for a row, and the lengths of sequences.
+ *
+ * @param {Record<string, RowFormat>} inputs @param {any} row
+ */
+export async function prepare(inputs, row) {
+  const rows = splitByInput(inputs, row);
+  /** @type {Numbers} */
+  const numbers = {};
+  /** @type {Record<string, number>} */
+  const lengths = {};
+  for (const [name, format] of Object.entries(inputs)) {
+    const where = `input "${name}"`;
+    if (!(name in rows)) throw refuse("NNM702", `${where} has no data`);
+    const { values, length } = await readInput(where, format, rows[name]);
+    numbers[name] = values;
+    if (format.sequence === undefined) continue;
+    if ((lengths[format.sequence] ?? length) !== length) {
+      throw refuse("NNM702", `${where}: its length differs from that of other inputs of "${format.sequence}"`);
+    }
+    lengths[format.sequence] = length;
+    numbers[LENGTH + format.sequence] = [length];
+  }
+  return { numbers, lengths };
+}
+
+/** @param {any} value @returns {value is Record<string, any>} */
+export const isRecord = (value) => Object.getPrototypeOf(value ?? 0) === Object.prototype;
+
+/**
+ * Return the row of each input; an object may also hold the columns of the only one.
+ *
+ * @param {Record<string, RowFormat>} inputs @param {any} row @returns {Record<string, any>}
+ */
+function splitByInput(inputs, row) {
+  const [first = "", ...others] = Object.keys(inputs);
+  if (!isRecord(row)) return { [first]: row };
+  const columns = others.length > 0 ? [] : (inputs[first]?.encoders ?? []);
+  const entries = Object.entries(row).map(([name, value]) => [name.replace(/:input$/, ""), value]);
+  const isInput = entries.every(([name]) => name in inputs);
+  if (!isInput && columns.some(({ name }) => name in row)) return { [first]: row };
+  for (const [name] of entries) {
+    if (name in inputs) continue;
+    throw refuse("NNM710", columns.length > 0
+      ? `no column "${columns[0]?.name}"` : `there is no input "${name}"`);
+  }
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Return the numbers of an input's tensor, and the length of the row.
+ *
+ * @param {string} where @param {RowFormat} format @param {any} row
+ * @returns {Promise<{ values: ArrayLike<number>, length: number }>}
+ */
+async function readInput(where, format, row) {
+  let { flat, shape } = await readRow(where, format, row);
+  const { fieldShape, scale, axes } = format;
+  const width = product(fieldShape);
+  let length = 1;
+  if (format.sequence !== undefined) {
+    length = findLength(where, format, shape);
+  } else if (format.kind !== "picture" && !fits(shape, fieldShape)) {
+    const size = (/** @type {number[]} */ sizes) => `[${sizes.join(", ")}]`;
+    throw refuse("NNM702", `${where} takes a row of ${size(fieldShape)}, not ${size(shape)}`);
+  }
+  if (scale) flat = standardize(flat, scale);
+  if (axes.length > 0) flat = permute(flat, fieldShape, axes, length);
+  if (format.ids !== undefined) checkIds(where, flat, format.ids);
+  if (!format.dtype.startsWith("float") && !Array.prototype.every.call(flat, Number.isInteger)) {
+    throw refuse("NNM702", `${where} takes integers`);
+  }
+  const total = (format.length ?? 1) * width;
+  if (flat.length === total) return { values: flat, length };
+  const padded = new Float64Array(total);
+  padded.set(flat);
+  return { values: padded, length };
+}
+
+/**
+ * Return the numbers of a row as they are given, and their shape.
+ *
+ * @param {string} where @param {RowFormat} format @param {any} row
+ * @returns {Promise<{ flat: ArrayLike<number>, shape: number[] }>}
+ */
+async function readRow(where, format, row) {
+  if (format.light) {
+    const { readPicture } = await import("./pictures.js");
+    return { flat: await readPicture(where, format, row), shape: format.fieldShape };
+  }
+  if (format.encoders && (format.named || isRecord(row))) {
+    const { encodeRow } = await import("./columns.js");
+    const flat = encodeRow(format.encoders, row);
+    return { flat, shape: [flat.length].slice(0, COLUMN_SHAPE) };
+  }
+  if (format.letters) return readText(where, format.letters, row);
+  return flatten(where, row);
+}
+
+/**
+ * Return the numbers of characters; numbers are taken as they are.
+ *
+ * @param {string} where @param {string[]} letters @param {any} row
+ */
+function readText(where, letters, row) {
+  const text = Array.isArray(row) && row.length === 1 ? row[0] : row;
+  if (typeof text !== "string") return flatten(where, row);
+  const flat = [...text].map((letter, position) => {
+    const id = letters.indexOf(letter);
+    if (id >= 0) return id;
+    const message = `character ${position} "${letter}" is not in the dataset's`;
+    throw refuse("NNM706", `${where}, row 0: ${message}\nhint: known characters: ${letters.join("")}`);
+  });
+  return { flat, shape: [flat.length] };
+}
+
+/**
+ * Return nested lists as one list, and its shape.
+ *
+ * @param {string} where @param {any} values @returns {{ flat: ArrayLike<number>, shape: number[] }}
+ */
+export function flatten(where, values) {
+  if (ArrayBuffer.isView(values) && !(values instanceof DataView)) {
+    const flat = /** @type {any} */ (values);
+    return { flat: typeof flat[0] === "bigint" ? Array.from(flat, Number) : flat, shape: [flat.length] };
+  }
+  if (!Array.isArray(values)) {
+    if (typeof values === "number" || typeof values === "boolean") return { flat: [Number(values)], shape: [] };
+    const what = typeof values === "string" ? `"${values}"` : String(values);
+    throw refuse("NNM702", `${where} takes numbers, not ${what}`);
+  }
+  const parts = values.map((part) => flatten(where, part));
+  const inner = parts[0]?.shape ?? [];
+  if (parts.some(({ shape }) => String(shape) !== String(inner))) {
+    throw refuse("NNM702", `${where}: its lists differ in length`);
+  }
+  return { flat: parts.flatMap(({ flat }) => Array.from(flat)), shape: [values.length, ...inner] };
+}
+
+/** @param {number[]} shape */
+export const product = (shape) => shape.reduce((size, factor) => size * factor, 1);
+
+/** Whether an array is one row of a shape: sizes of 1 may be left out, and it may be flat. */
+function fits(/** @type {number[]} */ actual, /** @type {number[]} */ shape) {
+  const sizes = (/** @type {number[]} */ all) => all.filter((size) => size !== 1);
+  const own = sizes(actual);
+  return String(own) === String(sizes(shape)) || (own.length === 1 && own[0] === product(shape));
+}
+
+/**
+ * Return the number of positions of a sequence: `[positions, …]`, or that as the only row.
+ *
+ * @param {string} where @param {RowFormat} format @param {number[]} shape
+ */
+function findLength(where, { fieldShape, length: longest = 0 }, shape) {
+  const ends = (/** @type {number} */ from) => String(shape.slice(from)) === String(fieldShape);
+  let length;
+  if (shape[0] === 1 && shape.length === fieldShape.length + 2 && ends(2)) length = shape[1];
+  else if (shape.length === fieldShape.length + 1 && ends(1)) length = shape[0];
+  else if (product(fieldShape) === 1 && shape[0] === 1 && product(shape.slice(2)) === 1) length = shape[1];
+  if (length === undefined) {
+    const sizes = ["positions", ...fieldShape].join(", ");
+    throw refuse("NNM702", `${where} takes [${sizes}], not [${shape.join(", ")}]`);
+  }
+  if (length === 0) throw refuse("NNM711", `${where}: the row has no positions`);
+  if (length > longest) {
+    const hint = "cut it, or export the page with a larger sequence=";
+    throw refuse("NNM711", `${where}: the row has ${length} positions, at most ${longest} fit\nhint: ${hint}`);
+  }
+  return length;
+}
+
+/** @param {ArrayLike<number>} flat @param {Scale} scale */
+function standardize(flat, { mean, std, repeat }) {
+  return Float32Array.from(flat, (value, index) => {
+    const feature = Math.floor(index / repeat) % mean.length;
+    return (value - Number(mean[feature])) / Number(std[feature]);
+  });
+}
+
+/**
+ * Return positions with their dimensions in another order.
+ *
+ * @param {ArrayLike<number>} flat @param {number[]} shape @param {number[]} axes
+ * @param {number} positions
+ */
+export function permute(flat, shape, axes, positions) {
+  const width = product(shape);
+  let offsets = [0];
+  for (const axis of axes) {
+    const stride = product(shape.slice(axis + 1));
+    offsets = offsets.flatMap((offset) => Array.from({ length: Number(shape[axis]) }, (_, k) => offset + k * stride));
+  }
+  const result = new Float64Array(positions * width);
+  for (let position = 0; position < positions; position += 1) {
+    offsets.forEach((offset, index) => {
+      result[position * width + index] = Number(flat[position * width + offset]);
+    });
+  }
+  return result;
+}
+
+/** @param {string} where @param {ArrayLike<number>} flat @param {number} rows */
+function checkIds(where, flat, rows) {
+  for (let index = 0; index < flat.length; index += 1) {
+    const id = Number(flat[index]);
+    if (!(id >= 0 && id < rows)) {
+      throw refuse("NNM702", `${where}: element ${index} is ${id}, the table has ${rows} rows\nhint: ids are 0 … ${rows - 1}`);
+    }
+  }
+}

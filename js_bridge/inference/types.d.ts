@@ -1,0 +1,93 @@
+/** The manifest of an exported page (webnnm/formats/page), and what runs its plans. */
+
+/** How numbers are standardised: z = (x - mean) / std, for `repeat` neighbours each. */
+interface Scale {
+  mean: number[];
+  std: number[];
+  repeat: number;
+  /** Whether float32 has too few steps within a standard deviation. */
+  coarse: boolean;
+}
+
+/** How the numbers of a column were written in the training rows, where not as JavaScript does. */
+interface NumberFormat {
+  decimal?: string;
+  thousands?: string;
+  unit?: string;
+  currency?: string;
+  missing?: string[];
+}
+/** A column of numbers, or one of words, which become a 1 among zeros. */
+type Encoder = { name: string } & (
+  | { fill: number | null; format?: NumberFormat }
+  | { categories: string[]; unknown: "error" | "zeros"; fill: number[] }
+);
+
+/** How a row becomes the numbers of an input's tensor (preprocessing.py). */
+interface RowFormat {
+  kind: "columns" | "picture" | "text" | "numbers";
+  dtype: string;
+  shape: number[];
+  fieldShape: number[];
+  axes: number[];
+  sequence?: string;
+  length?: number;
+  scale?: Scale;
+  ids?: number;
+  named?: boolean;
+  encoders?: Encoder[];
+  light?: { white: number; ofBytes: boolean };
+  names?: string[];
+  letters?: string[];
+}
+
+/** What the numbers of an output mean. */
+interface AnswerFormat {
+  shape: number[];
+  positions: boolean;
+  kind?: "classes" | "onehot" | "multilabel";
+  classes?: number;
+  labels?: string[] | null;
+  scale?: "probability" | "logit" | "logProbability" | null;
+  target?: Scale;
+}
+
+/** A graph of probes: what it computes is compared with what it should. */
+interface Trial {
+  plan: Plan;
+  /** Offset and length among the weights. */
+  data: [number, number];
+  expected: [number, number];
+  /** The fault that a wrong answer shows, -1 for the control; type, bytes and tolerance of outputs. */
+  answers: { fault: number; outputs: [string, number, number][] }[];
+}
+
+interface Manifest {
+  format: "webnnm-page";
+  version: number;
+  name: string;
+  weights: string;
+  inputs: Record<string, RowFormat>;
+  outputs: Record<string, AnswerFormat>;
+  /** The engines that can run the model, in the order of preference. */
+  engines: EngineName[];
+  plans: Plan[];
+  webnn: {
+    faults: string[];
+    trials: Trial[];
+    choices: { avoids: number[]; nchw: number; nhwc: number }[];
+  } | null;
+  script: number | null;
+}
+
+type EngineName = "webnn" | "script";
+
+/** Numbers of a tensor, by name of the input or output. */
+type Numbers = Record<string, ArrayLike<number>>;
+
+/** What runs the plan of a model. */
+interface Engine {
+  name: EngineName;
+  run(inputs: Numbers): Promise<Numbers>;
+  close(): void;
+}

@@ -1,0 +1,221 @@
+"""Models of every kind of dataset, with rows that their exported pages answer as Python does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from webnnm import Dataset, ImageDataset, NNModel, TableDataset, TextDataset
+
+ALL: dict[str, Any] = {"split": (1, 0, 0)}
+DENSE = "dense:layers matmul(w, shape=[units]), add(b), activation();\n"
+
+
+TRANSFORMER = """
+m:input int32 shape=[] sequence=letters;
+m:param table shape=[3, 8] init=normal(1);
+m:output shape=[3] sequence=letters;
+m:loss SCE;
+m:layers embedding(table), block(repeat=2), rmsNorm(scale), matmul(table, bTranspose=true);
+block:layers
+  rmsNorm(scale), attend(q, k, v, o, heads=2, causal=true, rope=true, window=8),
+  residual(to=input, name=attended),
+  rmsNorm(scale), matmul(up, shape=[16]), gelu(), matmul(down, shape=[8]),
+  residual(to=attended);
+"""
+
+
+class Case(NamedTuple):
+    """A model's text and dataset, and rows, of which some are refused."""
+
+    name: str
+    source: str
+    dataset: Callable[[], Any]
+    rows: Sequence[Any]
+    sequence: int | None = None
+
+
+def table(**options: Any) -> TableDataset:
+    """Return flats that are dear or not."""
+    rows = {
+        "city": ["Ulm", "Bonn", "Ulm", "Bonn", "Kiel", "Kiel"],
+        "area": [30.0, 60.0, 60.0, 120.0, 75.5, 80],
+        "rooms": [1, "", 3, 4, 2, 3],
+        "dear": ["no", "no", "yes", "yes", "no", "yes"],
+    }
+    return TableDataset(rows, label="dear", standardize=["area"], **ALL, **options)
+
+
+def prices() -> TableDataset:
+    """Return numbers written with decimal commas, and a price to be predicted."""
+    rows = {
+        "weight": ["1,5 kg", "2,25 kg", "1.200,75 kg", "3,5 kg"],
+        "price": [1_000_000.5, 1_000_001.5, 1_000_003.25, 1_000_002.0],
+    }
+    return TableDataset(rows, label="price", task="regression", standardize=True, **ALL)
+
+
+def pictures(channels: int, layout: str = "hwc") -> ImageDataset:
+    """Return pictures of random bytes."""
+    shape = {"hw": (6, 5), "hwc": (6, 5, channels), "chw": (channels, 6, 5)}[layout]
+    return ImageDataset(
+        random.Random(0).randbytes(4 * 30 * channels), ["a", "b", "a", "b"], shape=shape, **ALL
+    )
+
+
+def numbers(shape: Sequence[int], outputs: Any, **options: Any) -> Dataset:
+    """Return rows of random numbers."""
+    draw = random.Random(1)
+
+    def array(sizes: Sequence[int]) -> Any:
+        if not sizes:
+            return draw.uniform(-3, 9)
+        return [array(sizes[1:]) for _ in range(sizes[0])]
+
+    return Dataset(array((len(outputs), *shape)), outputs, **ALL, **options)
+
+
+PIXELS = [[[(31 * r + 7 * c) % 256] for c in range(5)] for r in range(6)]
+CASES = (
+    Case(
+        "a table with a missing cell and an unknown word",
+        DENSE + "m:input shape=[5]; m:output shape=[2];"
+        "m:layers dense(units=6, activation=relu), dense(units=2, activation=softmax);",
+        lambda: table(missing="mean"),
+        [
+            {"city": "Ulm", "area": 40, "rooms": 2},
+            {"city": "Bonn", "area": "40.5", "rooms": None},
+            {"rooms": " 3 ", "area": -1e6, "city": " Kiel "},
+            {"city": "Rome", "area": 1e30, "rooms": "?"},
+            ["Ulm", 70, 2],
+            [["Ulm", "1e2", 2]],
+            {"city": None, "area": 40, "rooms": 2},
+            {"city": "Ulm", "area": None, "rooms": 2},
+            {"city": "Ulm", "rooms": 2},
+            {"city": "Ulm", "area": "many", "rooms": 2},
+            {"city": "Ulm", "area": 1e39, "rooms": 2},
+            ["Ulm", 70],
+            {"town": "Ulm"},
+        ],
+    ),
+    Case(
+        "a table that refuses unknown words, scaled to 0 … 1",
+        DENSE
+        + "m:input shape=[4]; m:output shape=[2]; m:layers dense(units=2, activation=softmax);",
+        lambda: TableDataset(
+            {"city": ["Ulm", "Bonn", "Kiel"], "area": [1, 5, 9], "dear": ["no", "yes", "no"]},
+            label="dear",
+            standardize=True,
+            scale="minmax",
+            unknown="error",
+            **ALL,
+        ),
+        [{"city": "Ulm", "area": 4}, {"city": "Rome", "area": 4}, {"area": 5, "city": "Kiel"}],
+    ),
+    Case(
+        "decimal commas and a price",
+        DENSE + "m:input shape=[1]; m:output shape=[1];"
+        "m:layers dense(units=4, activation=tanh), matmul(v), add(c);",
+        prices,
+        [
+            {"weight": "1,75"},
+            {"weight": "1.000,5 kg"},
+            {"weight": 2.5},
+            {"weight": ""},
+        ],
+    ),
+    Case(
+        "grey pictures",
+        DENSE + "m:input shape={height:6, width:5}; m:output shape=[2];"
+        "m:layers flatten(), dense(units=2, activation=softmax);",
+        lambda: pictures(1, "hw"),
+        [
+            [[v[0] for v in row] for row in PIXELS],
+            [[v[0] / 255 for v in row] for row in PIXELS],
+            [[v[0] % 2 for v in row] for row in PIXELS],
+            [v[0] for row in PIXELS for v in row],
+            [1, 2],
+        ],
+    ),
+    Case(
+        "coloured pictures with channels first, through a convolution",
+        DENSE + "m:input shape={channels:3, height:6, width:5}; m:output shape=[2];"
+        "m:layers conv2d(k, kernel=3, padding=same, filters=4), relu(),"
+        "maxPool2d(windowDimensions=2, strides=2), flatten(), dense(units=2, activation=softmax);",
+        lambda: pictures(3),
+        [[[[v[0], 255 - v[0], 90] for v in row] for row in PIXELS]],
+    ),
+    Case(
+        "letters",
+        DENSE + "m:input int32 shape=[] sequence=letters; m:output shape=[3] sequence=letters;"
+        "m:layers embedding(e, size=3, shape=[4]), lstm(u, v, hiddenSize=8, returnSequence=true),"
+        "dense(units=3, activation=softmax);",
+        lambda: TextDataset("abcabcabcabcabcabc", 6, **ALL),
+        ["abca", "c", ["ab"], [0, 1, 2], "abcabc", "", "abd", "abcabcabc", [3]],
+    ),
+    Case(
+        "series of different lengths, and a class of each",
+        DENSE + "m:input shape=[2] sequence=time; m:output shape=[3];"
+        "m:layers reduceMean(axes=[time]), dense(units=3, activation=linear);",
+        lambda: Dataset(
+            [[[1.0, 2], [3, 4]], [[5, 6]], [[0, 1], [2, 2], [9, 1]]], [0, 1, 2], length="max", **ALL
+        ),
+        [[[1, 2], [3, 5]], [[[1, 2]]], [[4, 4], [1, 2], [0, 3]], [1, 2], [[1, 2, 3]], []],
+    ),
+    Case(
+        "one yes/no answer",
+        DENSE
+        + "m:input shape=[2]; m:output shape=[1]; m:layers dense(units=1, activation=sigmoid);",
+        lambda: numbers((2,), [[0], [1], [1], [0]]),
+        [[1, 2], [-3, 9]],
+    ),
+    Case(
+        "several yes/no answers",
+        DENSE + "m:input shape=[2, 2]; m:output shape=[3];"
+        "m:layers flatten(), dense(units=3, activation=sigmoid);",
+        lambda: numbers((2, 2), [[1, 0, 1], [0, 0, 0], [1, 1, 0], [1, 1, 1]], standardize=True),
+        [[[1, 2], [3, 4]], [[[1, 2], [3, 4]]], [1, 2, 3, 4], [[9, -9], [0, 0]], [1, 2, 3], "abc"],
+    ),
+    Case(
+        "logits of named classes",
+        DENSE + "m:loss SCE; m:input shape=[3]; m:output shape=[3];"
+        "m:layers dense(units=3, activation=linear);",
+        lambda: numbers((3,), ["x", "y", "z", "x"]),
+        [[1, 2, 3], [0.5, -7, 2], [[1e3, 0, 0]], [1, None, 3]],
+    ),
+    Case(
+        "several inputs and outputs",
+        "a:input shape=[2]; b:input shape=[2]; sum:output shape=[2]; gap:output shape=[2];"
+        "sum:layers add([a, b]); gap:layers sub([a, b]);",
+        lambda: None,
+        [
+            {"a": [1, 2], "b": [0.1, -4]},
+            {"a:input": [[1, 2]], "b": [3, 4]},
+            {"a": [1, 2]},
+            {"a": [1, 2], "c": [1, 2]},
+        ],
+    ),
+    Case(
+        "a matrix in another order",
+        "m:input shape=[2, 3]; m:output shape=[3, 2]; m:layers transpose();",
+        lambda: None,
+        [[[1, 2, 3], [4, 5, 6]], [[1, 2], [3, 4], [5, 6]]],
+    ),
+    Case(
+        "a causal transformer",
+        TRANSFORMER,
+        lambda: TextDataset("abcabcabcabcabcabc", 6, **ALL),
+        ["abca", "c", "abcabc", "abcabcabca", "abd"],
+        12,
+    ),
+)
+
+
+async def open_model(case: Case) -> NNModel:
+    """Return the model of a case, as another program loads it."""
+    settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    if case.sequence:
+        settings["sequence_length"] = case.sequence
+    model = await NNModel.create(source=case.source, dataset=case.dataset(), seed=3, **settings)
+    return await NNModel.load(await model.save(), **settings)

@@ -1,0 +1,168 @@
+"""Exported pages answer without Python as models do in Python: with and without WebNN."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.accessibility import violations
+from tests.browser.exported_cases import CASES, Case, open_model
+from tests.browser.site_pages import WATCH_POLICY
+from webnnm.cli.serve import SiteServer
+from webnnm.core.errors import WebNNMError
+from webnnm.formats.page.exporting import build_page, export_page
+from webnnm.model.serving import answer
+
+ANSWER = """async ([engine, rows]) => {
+  const { openModel } = await import("./webnnm/inference/model.js");
+  const model = await openModel(new URL("./model.json", document.baseURI).href, engine);
+  const answers = [];
+  for (const row of rows) {
+    answers.push(await model.predict(row).catch(({ message }) => ({ error: message })));
+  }
+  model.close();
+  return { engine: model.engine, answers };
+}"""
+DRAWN = """async (rows) => {
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: rows[0].length, height: rows.length });
+  const pixels = rows.flat().flatMap((colours) => [...colours, 255]);
+  const image = new ImageData(new Uint8ClampedArray(pixels), canvas.width);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return document.querySelector("webnnm-model").predict(canvas);
+}"""
+RECALLED = f"""async (settings) => {{
+  const build = MLGraphBuilder.prototype.build;
+  let builds = 0;
+  MLGraphBuilder.prototype.build = function (...args) {{
+    builds += 1;
+    return build.apply(this, args);
+  }};
+  await ({ANSWER})(settings);
+  return builds;
+}}"""
+CODE = re.compile(r"NNM\d{3}")
+
+
+async def find_answers(case: Case, folder: Path) -> list[Any]:
+    """Export the model of a case; return what Python answers to its rows."""
+    model = await open_model(case)
+    await export_page(model.state, folder, case.sequence)
+    answers: list[Any] = []
+    for row in case.rows:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # rows far from those of the training
+                answers.append(json.loads(await answer(model, row)))
+        except WebNNMError as error:
+            answers.append({"error": error.code})
+    return answers
+
+
+def check_equal(actual: Any, expected: Any, where: str) -> None:
+    """Check that answers are the same but for rounding, and errors have the same code."""
+    if isinstance(expected, dict) and "error" in expected:
+        assert isinstance(actual, dict) and "error" in actual, where
+        code = CODE.match(actual["error"])
+        assert code and code[0] == expected["error"], (where, actual)
+    elif isinstance(expected, dict):
+        assert actual.keys() == expected.keys(), where
+        for key, value in expected.items():
+            check_equal(actual[key], value, f"{where}, {key}")
+    elif isinstance(expected, list):
+        assert len(actual) == len(expected), where
+        for index, value in enumerate(expected):
+            check_equal(actual[index], value, f"{where}[{index}]")
+    elif isinstance(expected, float):
+        assert actual == pytest.approx(expected, rel=2e-5, abs=2e-6), where
+    else:
+        assert actual == expected, where
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> AsyncIterator[Path]:
+    """A folder for an exported page."""
+    yield tmp_path / "page"
+
+
+@pytest.mark.webnn
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+async def test_answers_are_those_of_python(
+    case: Case, folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    expected = await find_answers(case, folder)
+    assert any("error" not in one for one in expected)
+    engines = json.loads((folder / "model.json").read_text())["engines"]
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        for engine in engines:
+            result = await page.evaluate(ANSWER, [engine, case.rows])
+            assert result["engine"] == engine
+            for row, actual, right in zip(case.rows, result["answers"], expected, strict=True):
+                check_equal(actual, right, f"{engine}, {row}")
+    await page.close()
+
+
+@pytest.mark.projects("webnn", "no-webnn")
+async def test_the_element_shows_a_form_and_predicts(folder: Path, page: Any) -> None:
+    (right, *_) = await find_answers(CASES[0], folder)
+    await page.add_init_script(WATCH_POLICY)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        await page.get_by_label("city").select_option("Ulm")
+        await page.get_by_label("area").fill("40")
+        await page.get_by_label("rooms").fill("2")
+        await page.get_by_role("button", name="Predict").click()
+        first = page.locator("webnnm-model li").first
+        await first.wait_for()
+        assert right["m"]["label"] in await first.inner_text()
+        assert await violations(page) == []
+        assert await page.evaluate("refused") == []
+        names = await page.evaluate("performance.getEntriesByType('resource').map((it) => it.name)")
+        assert not any("pyodide" in name or "model-worker" in name for name in names)
+
+
+async def test_a_picture_is_read_as_python_reads_its_pixels(
+    folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    case = next(case for case in CASES if case.name.startswith("coloured"))
+    (right,) = await find_answers(case, folder)
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        answered = await page.evaluate(DRAWN, case.rows[0])
+    check_equal(answered, right["m"], "a canvas")
+    await page.close()
+
+
+@pytest.mark.webnn
+async def test_faults_are_tested_once_and_avoided(
+    folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    model = await open_model(CASES[0])
+    files = build_page(model.state)
+    manifest = json.loads(files["model.json"])
+    assert manifest["webnn"]["trials"] == []  # dense layers meet no known fault
+    case = next(case for case in CASES if case.name == "a causal transformer")
+    await find_answers(case, folder)
+    manifest = json.loads((folder / "model.json").read_text())
+    assert manifest["webnn"]["faults"] and len(manifest["plans"]) > 1
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        await page.evaluate(ANSWER, ["webnn", []])
+        kept = json.loads(await page.evaluate("localStorage.getItem('webnnm-faults')"))
+        known = await page.evaluate(RECALLED, ["webnn", []])
+    assert set(kept["shown"]) <= set(range(len(manifest["webnn"]["faults"])))
+    assert known == 1  # the model's own graph, and no probes
+    await page.close()

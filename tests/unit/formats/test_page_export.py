@@ -1,0 +1,121 @@
+"""Models as pages without Python: what their folders hold, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from webnnm import NNModel, TableDataset
+from webnnm.core.errors import DataError
+from webnnm.formats.page.exporting import build_page
+
+TABLE = (
+    "m:name flats; m:input shape=[3]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+)
+PYRAMID = (
+    "m:input shape={channels:1, height:8, width:8}; m:output shape=[2];"
+    "m:layers conv2d(k, kernel=3, filters=4), relu(), maxPool2d(windowDimensions=2, strides=2),"
+    "flatten(), matmul(w), add(b), softmax();"
+)
+MEANS = "m:input shape=[2] sequence=time; m:output shape=[2]; m:layers reduceMean(axes=[time]);"
+STEPS = "m:input shape=[2] sequence=time; m:output shape=[2] sequence=time; m:layers matmul(w);"
+
+
+async def open_model(source: str, dataset: Any = None, **settings: Any) -> NNModel:
+    settings |= {"backend": "numpy", "seed": 0, "log": lambda _: None}
+    return await NNModel.create(source=source, dataset=dataset, **settings)
+
+
+def flats() -> TableDataset:
+    rows = {
+        "area": [30, 60, 90, 120],
+        "city": ["Ulm", "Bonn"] * 2,
+        "dear": ["no", "no", "yes", "yes"],
+    }
+    return TableDataset(rows, label="dear", standardize=["area"], split=(1, 0, 0))
+
+
+def manifest_of(model: NNModel, **options: Any) -> dict[str, Any]:
+    return json.loads(build_page(model.state, **options)["model.json"])
+
+
+async def test_a_page_says_how_rows_are_prepared_and_answers_named() -> None:
+    manifest = manifest_of(await open_model(TABLE, flats()))
+    (row,) = manifest["inputs"].values()
+    assert [encoder["name"] for encoder in row["encoders"]] == ["area", "city"]
+    assert row["encoders"][1]["categories"] == ["Bonn", "Ulm"]
+    assert row["scale"]["mean"] == [75, 0, 0]
+    assert manifest["outputs"]["m"]["labels"] == ["no", "yes"]
+    assert manifest["engines"] == ["script", "webnn"]
+    assert manifest["name"] == "flats"
+
+
+async def test_an_archive_has_the_files_of_the_folder() -> None:
+    model = await open_model(TABLE, flats())
+    with ZipFile(io.BytesIO(await model.export(format="page"))) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == build_page(model.state)
+
+
+async def test_weights_are_stored_once_for_all_plans() -> None:
+    model = await open_model(PYRAMID)
+    files = build_page(model.state)
+    manifest = json.loads(files["model.json"])
+    assert len(manifest["plans"]) > 1  # layouts of images
+    dense = {
+        (constant["offset"], constant["length"])
+        for plan in manifest["plans"]
+        for constant in plan["constants"]
+        if constant["name"] == "param/w1"
+    }
+    ((offset, length),) = dense
+    assert files["model.bin"][offset : offset + length] == bytes(
+        model.state.parameters.value("w1").data
+    )
+
+
+async def test_plans_are_chosen_by_faults() -> None:
+    device = manifest_of(await open_model(MEANS), sequence=4)["webnn"]
+    every = set(range(len(device["faults"])))
+    assert device["choices"][0]["avoids"] == [] and {*device["choices"][-1]["avoids"]} == every
+    tested = {one["fault"] for trial in device["trials"] for one in trial["answers"]}
+    assert tested - {-1} == every
+
+
+@pytest.mark.parametrize(("sequence", "length"), [(None, 64), (5, 5), ({"time": 7}, 7)])
+async def test_sequences_have_a_greatest_length(sequence: Any, length: int) -> None:
+    manifest = manifest_of(await open_model(STEPS), sequence=sequence)
+    assert manifest["inputs"]["m"]["length"] == length
+
+
+@pytest.mark.parametrize(
+    "options", [{"graph": "train"}, {"batch": 2}, {"constants": False}, {"chlo": True}, {"lr": 1}]
+)
+async def test_pages_have_no_options_of_graphs(options: dict[str, Any]) -> None:
+    model = await open_model(STEPS)
+    with pytest.raises(DataError, match="NNM703"):
+        await model.export(format="page", **options)
+
+
+async def test_what_no_page_computes_is_refused() -> None:
+    model = await open_model(
+        "m:input uint64 shape=[2]; m:output shape=[2]; m:layers bitwiseXor(2);"
+    )
+    with pytest.raises(DataError, match="NNM905"):
+        build_page(model.state)
+
+
+@pytest.mark.desktop
+async def test_only_folders_of_pages_are_written_again(tmp_path: Path) -> None:
+    model = await open_model(TABLE, flats())
+    assert await model.export(tmp_path / "page", format="page") == tmp_path / "page"
+    await model.export(tmp_path / "page", format="page")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear …")
+    with pytest.raises(DataError, match="NNM807"):
+        await model.export(tmp_path / "mine", format="page")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]

@@ -1,0 +1,1 @@
+"""Export: models as folders that answer in a page without Python."""

@@ -1,0 +1,180 @@
+"""Exports a model as a page: a folder or an archive with its plans, weights and scripts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from webnnm.core.errors import BackendError, DataError
+from webnnm.core.markup import page, tag
+from webnnm.core.shapes import count
+from webnnm.formats.page import scripts
+from webnnm.formats.page.plans import PlanSet, Weights
+from webnnm.formats.page.preprocessing import describe_answers, describe_rows
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
+from webnnm.graph.node import Graph, OperatorNode
+from webnnm.runtime.inference.context import build_inference_graph
+from webnnm.runtime.state import ModelState
+from webnnm.snapshots import storage
+
+VERSION = 1
+"""The version of the manifest's format; `js_bridge/inference/model.js` reads it."""
+MANIFEST, WEIGHTS, FOLDER = "model.json", "model.bin", "webnnm"
+MAX_FAST_WORK = 250_000
+"""Up to so many multiplications, JavaScript has the answer before a device has its inputs."""
+MAX_SCRIPT_WORK = 2_000_000_000
+"""More multiplications than this take plain JavaScript several seconds."""
+LENGTH = 64
+"""The positions of sequences whose length neither the model nor its dataset has."""
+HEADERS = """\
+# Read by `webnnm serve`, Netlify and Cloudflare Pages; configure other servers to send the same.
+/*
+  Content-Security-Policy: default-src 'none'; script-src 'self'; connect-src 'self'; \
+style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+  Referrer-Policy: no-referrer
+  X-Content-Type-Options: nosniff
+"""
+STYLE = """\
+:root { color-scheme: light dark; font: 1rem/1.6 system-ui, sans-serif; }
+body { margin: 0 auto; max-width: 44rem; padding: 1rem; }
+h1 { line-height: 1.2; }
+"""
+
+Lengths = int | Mapping[str, int | None] | None
+
+
+async def export_page(state: ModelState, path: Any, sequence: Lengths = None) -> Any:
+    """Write a page that answers as `predict` does; see `NNModel.export`.
+
+    `path` is a new or empty folder, or that of an earlier export; or a ".zip", also
+    "download:NAME.zip". Without a path, returns the bytes of the archive.
+    """
+    files = build_page(state, sequence)
+    name = None if path is None else os.fspath(path)
+    if name is not None and not name.lower().endswith(".zip"):
+        return _write_folder(Path(name), files)
+    target = io.BytesIO()
+    with ZipFile(target, "w", ZIP_DEFLATED) as archive:
+        for file, content in files.items():
+            archive.writestr(file, content)
+    return await storage.store(path, [target.getvalue()])
+
+
+def build_page(state: ModelState, sequence: Lengths = None) -> dict[str, bytes]:
+    """Return the files of a page by their paths.
+
+    Raises `DataError` NNM905 for a model that no page can run.
+    """
+    lengths = _find_lengths(state, sequence)
+    graph = build_inference_graph(state.network, 1, lengths, lengths)
+    parameters = state.parameters
+    values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
+    weights = Weights()
+    plans = PlanSet(graph, values, weights)
+    work = count_work(graph)
+    try:
+        device: Any = plans.describe_device_plans()
+    except BackendError:
+        device = None  # an operator or a type that not every WebNN has
+    script = plans.find_script_plan() if work <= MAX_SCRIPT_WORK else None
+    if device is None and script is None:
+        raise DataError(
+            "NNM905",
+            "the model has an operator or a data type that not every browser computes",
+            hint="save the model, and serve the snapshot as <webnnm-model>",
+        )
+    inputs = describe_rows(state, lengths)
+    engines = {"webnn": device is not None, "script": script is not None}
+    order = ("script", "webnn") if work <= MAX_FAST_WORK else ("webnn", "script")
+    manifest = {
+        "format": "webnnm-page",
+        "version": VERSION,
+        "name": state.network.name or "model",
+        "weights": WEIGHTS,
+        "inputs": inputs,
+        "outputs": describe_answers(state, lengths),
+        "engines": [name for name in order if engines[name]],
+        "plans": plans.plans,
+        "webnn": device,
+        "script": script,
+    }
+    paths = scripts.ALWAYS
+    paths += scripts.WEBNN if device is not None else ()
+    paths += scripts.SCRIPT if script is not None else ()
+    paths += scripts.PICTURES if any("light" in one for one in inputs.values()) else ()
+    paths += scripts.COLUMNS if any("encoders" in one for one in inputs.values()) else ()
+    modules = {f"{FOLDER}/{path}": text for path, text in scripts.read_scripts(paths).items()}
+    return {
+        "index.html": _write_page(manifest["name"], [*modules]).encode(),
+        "style.css": STYLE.encode(),
+        "_headers": HEADERS.encode(),
+        MANIFEST: json.dumps(manifest, separators=(",", ":"), allow_nan=False).encode(),
+        WEIGHTS: weights.join(),
+        **modules,
+    }
+
+
+def count_work(graph: Graph) -> int:
+    """Return about how many multiplications a graph takes."""
+    work = 0
+    for node in graph.nodes():
+        if not isinstance(node, OperatorNode):
+            continue
+        elements, traits = sum(count(type.shape) for type in node.types), node.operator.traits
+        shapes = [operand.shape for operand in node.operands if operand is not None]
+        if "convolution" in traits:
+            elements *= count(shapes[1][1:])  # of a window
+        elif "product" in traits:
+            elements *= shapes[0][-1]
+        elif "recurrent" in traits:
+            elements = shapes[0][0] * sum(map(count, shapes[1:3]))  # in every step
+        work += elements
+    return work
+
+
+def _find_lengths(state: ModelState, sequence: Lengths) -> dict[str, int]:
+    """Return the length up to which rows of each sequence are computed."""
+    lengths: dict[str, int] = {}
+    for vertex in state.network.inputs:
+        name = vertex.features[0].sequence
+        if name is not None:
+            asked = sequence if isinstance(sequence, int) else (sequence or {}).get(name)
+            lengths[name] = vertex.length or asked or state.sequence.get(name) or LENGTH
+    return lengths
+
+
+def _write_page(name: str, modules: list[str]) -> str:
+    preloads = [tag("link", rel="modulepreload", href=f"./{path}") for path in modules]
+    data = [
+        tag("link", rel="preload", href=f"./{path}", as_="fetch", crossorigin="anonymous")
+        for path in (MANIFEST, WEIGHTS)
+    ]
+    head = [
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("link", rel="stylesheet", href="./style.css"),
+        *data,
+        *preloads,
+        tag("script", type="module", src=f"./{FOLDER}/{scripts.ELEMENT}"),
+    ]
+    model = tag("webnnm-model", src=f"./{MANIFEST}", controls="")
+    return page(name, tag("main", tag("h1", name), model), head=head)
+
+
+def _write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Write the files; a folder that is not empty must be that of an earlier export."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
+        hint = "give a new folder, an empty one, or that of an earlier export"
+        raise DataError("NNM807", f'"{folder}" is not empty', hint=hint)
+    try:
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError("NNM807", f'"{folder}" cannot be written: {reason}') from error
+    return folder

@@ -1,0 +1,127 @@
+"""Describes how rows become inputs and outputs become answers, as data for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import count
+from webnnm.data.binding.binding import find_embedding_tables, get_complete_names
+from webnnm.data.binding.form import Form
+from webnnm.data.binding.matching import Slot, bind_field
+from webnnm.data.field import Field
+from webnnm.data.preparation.standardize import COARSE, Standardization
+from webnnm.data.tables.encoding import NumberEncoder, to_dict
+from webnnm.graph.elaboration.vertices import InputVertex
+from webnnm.model.serving import describe_inputs
+from webnnm.runtime.inference.answers import scales
+from webnnm.runtime.state import ModelState
+
+
+def describe_rows(state: ModelState, lengths: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return input → what it takes, and how a row becomes the numbers of its tensor.
+
+    Beside what `serving.describe_inputs` says: `dtype` and `shape` of a row, or of each position of
+    a `sequence`, which has at most `length`; `fieldShape`, as rows are given, and `axes`, the order
+    of its dimensions in the tensor; `scale`, how numbers are standardised; `ids`, the number of
+    rows of an embedding's table; `encoders` of columns; `light` of pictures, whose dimensions have
+    `names`; `letters` of texts.
+    """
+    facts, described = state.data_facts(), describe_inputs(state)
+    tables = find_embedding_tables(state.network)
+    result: dict[str, dict[str, Any]] = {}
+    for vertex in state.network.inputs:
+        block, scale = vertex.block, facts.inputs.get(vertex.block)
+        row = _describe_row(vertex, facts.form(block), scale, lengths)
+        if block in tables:
+            row["ids"] = tables[block][1]
+        result[block] = {**described[block], **row}
+    return result
+
+
+def _describe_row(
+    vertex: InputVertex,
+    form: Form | None,
+    scale: Standardization | None,
+    lengths: Mapping[str, int],
+) -> dict[str, Any]:
+    features = vertex.features[0]
+    sizes = features.sizes()
+    names = tuple(name or "" for name in features.names)
+    field = form.field if form else Field(sizes, vertex.dtype, names)
+    row: dict[str, Any] = {"dtype": vertex.dtype, "shape": [*sizes]}
+    if features.sequence is not None:
+        row |= {"sequence": features.sequence, "length": lengths[features.sequence]}
+        own = field.of_position() if form else field
+        complete: tuple[str, ...] = ()
+    elif field.sequence:
+        raise _refuse(vertex, "rows are padded sequences, but the model takes one length")
+    else:
+        own, complete = field, get_complete_names(features.names, None)
+    binding = bind_field(f'input "{vertex.block}"', "", own, Slot(sizes, vertex.dtype, complete))
+    row |= {"fieldShape": [*own.shape], "axes": [*binding.axes]}
+    if scale is not None:
+        if features.sequence is not None and count(own.shape) % (len(scale.mean) * scale.repeat):
+            raise _refuse(vertex, "each position was standardised on its own")
+        row["scale"] = _describe_scale(scale)
+    if form is not None and form.light is not None:
+        row["light"] = {"white": form.light.white, "ofBytes": form.light.of_bytes}
+        row["names"] = [*form.field.names]
+    elif form is not None and form.letters:
+        row["letters"] = [*form.letters]
+    elif form is not None and form.columns:
+        row["named"] = bool(form.encoders)
+        encoders = form.encoders or [NumberEncoder(name) for name in form.columns]
+        row["encoders"] = [to_dict(encoder) for encoder in encoders]
+    return row
+
+
+def describe_answers(state: ModelState, lengths: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return output → what its numbers mean.
+
+    `shape` of a row, or of each position if it has `positions`; for classes `labels`, or null, with
+    `kind`, `classes` and the `scale` of the scores, null for probabilities; for numbers `target`,
+    how they were standardised.
+    """
+    facts = state.data_facts()
+    kinds = scales(state.network, facts.answers, lengths)
+    result: dict[str, dict[str, Any]] = {}
+    for output in state.network.outputs:
+        features = output.source.features
+        sizes, answers = features.sizes(), facts.answers.get(output.name)
+        described: dict[str, Any] = {
+            "shape": [*sizes],
+            "positions": features.sequence is not None,
+        }
+        target = facts.targets.get(output.name)
+        answers = answers and answers.of(sizes)
+        if answers is not None:
+            described |= {
+                "kind": answers.kind,
+                "classes": answers.classes,
+                "labels": None if answers.names is None else [*answers.names],
+                "scale": kinds.get(output.name),
+            }
+        elif target is not None:
+            described["target"] = _describe_scale(target)
+        result[output.name] = described
+    return result
+
+
+def _describe_scale(scale: Standardization) -> dict[str, Any]:
+    pairs = zip(scale.mean, scale.std, strict=True)
+    return {
+        "mean": [*scale.mean],
+        "std": [*scale.std],
+        "repeat": scale.repeat,
+        "coarse": any(abs(mean) * COARSE > std for mean, std in pairs),
+    }
+
+
+def _refuse(vertex: InputVertex, why: str) -> DataError:
+    return DataError(
+        "NNM905",
+        f'input "{vertex.block}" cannot be prepared in a page: {why}',
+        hint="save the model, and serve the snapshot as <webnnm-model>",
+    )

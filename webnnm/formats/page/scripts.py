@@ -1,0 +1,47 @@
+"""The JavaScript of exported pages, without comments."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from webnnm.backends.pyodide_host import read_script
+
+COMMENTS = re.compile(r"/\*\*.*?\*/|^\s*//[^\n]*$", re.DOTALL | re.MULTILINE)
+"""Comments of scripts, in the style used here: /** … */, and // on lines of their own."""
+
+ELEMENT = "page/model-element.js"
+"""The module that defines `<webnnm-model>`."""
+ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
+WEBNN = (
+    *("inference/device.js", "common.js", "page/browser.js"),
+    *(f"webnn/{name}.js" for name in ("bridge", "failures", "handles", "permutations", "plans")),
+)
+PICTURES = ("inference/pictures.js",)
+COLUMNS = ("inference/columns.js",)
+
+KERNELS = "inference/kernels.js"
+SCRIPT = ("inference/script.js", KERNELS)
+TABLE = "export const KERNELS = {"
+"""Where its table of operators begins."""
+
+
+def slim_script(text: str) -> str:
+    r"""Return a script without comments, indentation and blank lines.
+
+    >>> slim_script("/** Add one. */\nconst f = (x) =>\n  // easily\n  x + 1;\n")
+    'const f = (x) =>\nx + 1;\n'
+    """
+    return re.sub(r"^\s+", "", COMMENTS.sub("", text), flags=re.MULTILINE)
+
+
+def read_scripts(paths: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the contents of scripts by their paths in js_bridge."""
+    return {path: slim_script(read_script(path)).encode() for path in paths}
+
+
+@cache
+def find_script_operators() -> tuple[str, ...]:
+    """Return the operators of WebNN that plain JavaScript computes."""
+    _, table = slim_script(read_script(KERNELS)).split(TABLE)
+    return tuple(re.findall(r"^(\w+)(?=[:,])", table, re.MULTILINE))
