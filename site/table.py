@@ -481,12 +481,8 @@ class TablePage:
         await self.store(f"{self.name}.onnx", await self.model.export(format="onnx"))
 
     async def save_page(self):
-        """Save the archive of a page that serves the model among the downloads."""
-        from own_page import archive
-
-        element("saved").textContent = "Packing the page …"
-        await asyncio.sleep(0)  # the page draws it
-        await self.store(f"{self.name}.zip", await archive(await self.model.save(optimizer=False)))
+        """Save the archive of a page that runs the model among the downloads."""
+        await self.store(f"{self.name}.zip", await self.model.export(format="page"))
 
     async def store(self, name, content):
         """Let the browser save a file, and say so."""

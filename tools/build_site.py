@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from tools import compile_wheel, components, compress, element_page, models, pyodide, wheel
+from tools import compile_wheel, components, compress, models, pyodide, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.docs import documents
 from tools.page_parts import write_parts
@@ -118,7 +118,6 @@ def build() -> None:
         ROOT / "tools" / "build_site.py",
         ROOT / "tools" / "page_parts.py",
         ROOT / "tools" / "components.py",
-        element_page.SOURCES,
         *models.of_pages(),
     ]
     with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
@@ -137,7 +136,6 @@ def build() -> None:
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
             shutil.copy2(desktop_wheel, SITE / desktop_wheel.name)
             write_explanations(SITE)
-            element_page.write(SITE)
             write_service_worker(SITE)
     # Afterwards: the service worker keeps no documents, and what has been read of a response is
     # not compressed.

@@ -20,7 +20,7 @@ from tools.common import (
     say,
     step,
 )
-from tools.element_page import SCRIPTS, SOURCES, licenses
+from tools.new_pages import SCRIPTS, SOURCES, licenses
 from webnnm.cli import runtime_package
 
 FOLDER = ROOT / "build" / "release"

@@ -14,6 +14,7 @@ import pytest
 from tests.browser.accessibility import violations
 from tests.browser.exported_cases import CASES, Case, open_model
 from tests.browser.site_pages import WATCH_POLICY
+from webnnm import GraphBuilder, export_graph, load_onnx
 from webnnm.cli.serve import SiteServer
 from webnnm.core.errors import WebNNMError
 from webnnm.formats.page.exporting import build_page, export_page
@@ -165,4 +166,26 @@ async def test_faults_are_tested_once_and_avoided(
         known = await page.evaluate(RECALLED, ["webnn", []])
     assert set(kept["shown"]) <= set(range(len(manifest["webnn"]["faults"])))
     assert known == 1  # the model's own graph, and no probes
+    await page.close()
+
+
+@pytest.mark.webnn
+async def test_an_imported_graph_takes_and_returns_its_tensors(
+    folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    b = GraphBuilder()
+    x, ids = b.input("x", "float32", [1, 2, 3]), b.input("ids", "int32", [2])
+    graph = b.build({"y": b.gather(b.tanh(x), ids, axis=2), "sum": x.reduce_sum()})
+    net = await load_onnx(await export_graph(graph, format="onnx"), backend="numpy")
+    data = {"x": [[[1, 2, 3], [0.5, -1, 0]]], "ids": [2, 0]}
+    expected = {name: array.tolist() for name, array in (await net.predict(data)).items()}
+    assert await net.export(folder, format="page") == folder
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        for engine in ("webnn", "script"):
+            (answered,) = (await page.evaluate(ANSWER, [engine, [data]]))["answers"]
+            values = {name: one["values"] for name, one in answered.items()}
+            check_equal(values, expected, engine)
     await page.close()

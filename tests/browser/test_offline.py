@@ -288,7 +288,7 @@ POLICIES = """async (addresses) => Object.fromEntries(await Promise.all(addresse
 
 async def test_every_address_has_a_policy_however_a_host_names_it(visitor: Any) -> None:
     pages = [path.stem for path in SITE.glob("*.html")]
-    others = ["icon.svg", "programs/life.py", "element-page/files.json", "no-such-page", "boot.js"]
+    others = ["icon.svg", "programs/life.py", "no-such-page", "boot.js"]
     others += ["docs/", "docs/backends", "docs/assets/run.js"]
     names = ["", *pages, *(f"{name}.html" for name in pages), *others]
     with cloudflare_pages(SITE) as server:

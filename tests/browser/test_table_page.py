@@ -23,6 +23,9 @@ from tests.browser.site_pages import (
 from webnnm import NNModel, load_onnx
 from webnnm.cli.serve import SiteServer
 
+MAX_PAGE_BYTES = 50_000
+"""The most that the archive of a page that runs a small model may have."""
+
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 
@@ -148,7 +151,7 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
     assert (await model.predict(given)).classes == ["no"]
     graph = await load_onnx(await download(page, "Save it as ONNX", tmp_path), log=str)
     assert len(graph.inputs) == len(graph.outputs) == 1
-    archive = await download(page, "Save a page that serves it", tmp_path)
+    archive = await download(page, "Save a page that runs it", tmp_path)
     with ZipFile(archive) as files:
         files.extractall(tmp_path / "page")
     with SiteServer(tmp_path / "page") as server:
@@ -158,6 +161,7 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
         await page.get_by_role("button", name="Predict").click()
         await page.locator("webnnm-model li").first.filter(has_text="no").wait_for()
         assert await page.evaluate("refused") == []
+    assert archive.stat().st_size < MAX_PAGE_BYTES
 
 
 @in_both_browsers

@@ -11,7 +11,8 @@ from webnnm.formats.page.portable_limits import LIMITS
 
 FOLDER = ROOT / "js_bridge"
 IMPORT = re.compile(r'(?<!@typedef )(?:from|await import\() ?"(\.{1,2}/[\w./-]+\.js)"')
-ALL = (*scripts.ALWAYS, *scripts.WEBNN, *scripts.SCRIPT, *scripts.PICTURES, *scripts.COLUMNS)
+ENGINES = (path for paths in scripts.ENGINES.values() for path in paths)
+ALL = (*scripts.ALWAYS, *scripts.PICTURES, *scripts.COLUMNS, *ENGINES)
 
 
 def imports_of(path: str) -> set[str]:

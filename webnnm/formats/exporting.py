@@ -17,7 +17,7 @@ from webnnm.formats.export_graphs import (
     train_graph,
     trials,
 )
-from webnnm.formats.graph_files import ExportedGraph, graph_format, write_graph
+from webnnm.formats.graph_files import PAGE, ExportedGraph, graph_format, write_graph
 from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
@@ -25,9 +25,6 @@ from webnnm.trainer.decisions import choose_losses, make_update_settings, resolv
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import parse_settings
 from webnnm.training.step_settings import StepSettings
-
-PAGE = "page"
-"""The format of a folder, or archive, that runs a model in browsers."""
 
 Lengths = int | Mapping[str, int | None] | None
 

@@ -94,6 +94,10 @@ FORMATS = {
 }
 
 
+PAGE = "page"
+"""The name of the format of a folder, or archive, that runs a model in browsers."""
+
+
 def format_name(path: Path) -> str | None:
     """Return the name of the format that the ending of a path stands for, None for other endings.
 

@@ -284,7 +284,7 @@ class OnnxModel:
         constants: bool | None = None,
         **options: bool,
     ) -> Any:
-        """Write the graph for `shapes` as ONNX (".onnx") or StableHLO (".mlir").
+        """Write the graph for `shapes` as ONNX (".onnx") or StableHLO (".mlir"), or as a page.
 
         In the file, shape computations are replaced by their results, functions and loops expanded.
         `constants`: whether the weights are constants, as by default in ONNX, or inputs. `path`,
@@ -293,15 +293,26 @@ class OnnxModel:
         Raises what `graph` raises, `ModelError` NNM901 for operators without a counterpart,
         `DataError` NNM703 and NNM704 for other arguments, NNM807 if writing fails.
         """
-        from webnnm.formats.graph_files import ExportedGraph, graph_format, write_graph
+        from webnnm.formats.graph_files import PAGE, ExportedGraph, graph_format, write_graph
 
+        if format == PAGE:
+            return await self._export_page(path, shapes)
         written = graph_format(path, format)
         embeds = written.embeds_parameters if constants is None else constants
-        graph = self.graph(shapes)
-        weights = {name: array for name, array in self.params.items() if name in graph.inputs}
-        name = (self._model.graph or GraphProto()).name or "graph"
+        name, graph, weights = self._find_exported(shapes)
         exported = ExportedGraph(graphs=[graph], name=name, constants=weights if embeds else {})
         return await write_graph(exported, path, written, options)
+
+    async def _export_page(self, path: str | os.PathLike[str] | None, shapes: Shapes | None) -> Any:
+        from webnnm.formats.page.exporting import build_graph_page, store_page
+
+        return await store_page(build_graph_page(*self._find_exported(shapes)), path)
+
+    def _find_exported(self, shapes: Shapes | None) -> tuple[str, Graph, dict[str, HostArray]]:
+        """Return the name of the graph, the graph for these shapes, and its weights."""
+        graph = self.graph(shapes)
+        weights = {name: array for name, array in self.params.items() if name in graph.inputs}
+        return (self._model.graph or GraphProto()).name or "graph", graph, weights
 
     def report(self) -> str:
         """Return what the model is, and how it runs: backend, compiled sizes, rewrites."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError, DataError
 from webnnm.core.markup import page, tag
 from webnnm.core.shapes import count
 from webnnm.formats.page import scripts
 from webnnm.formats.page.plans import PlanSet, Weights
-from webnnm.formats.page.preprocessing import describe_answers, describe_rows
+from webnnm.formats.page.preprocessing import describe_answers, describe_rows, describe_tensor
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.runtime.inference.context import build_inference_graph
@@ -49,12 +50,16 @@ Lengths = int | Mapping[str, int | None] | None
 
 
 async def export_page(state: ModelState, path: Any, sequence: Lengths = None) -> Any:
-    """Write a page that answers as `predict` does; see `NNModel.export`.
+    """Write a page that answers as `predict` does; see `NNModel.export`."""
+    return await store_page(build_page(state, sequence), path)
+
+
+async def store_page(files: Mapping[str, bytes], path: Any) -> Any:
+    """Write the files of a page, and return the path.
 
     `path` is a new or empty folder, or that of an earlier export; or a ".zip", also
     "download:NAME.zip". Without a path, returns the bytes of the archive.
     """
-    files = build_page(state, sequence)
     name = None if path is None else os.fspath(path)
     if name is not None and not name.lower().endswith(".zip"):
         return _write_folder(Path(name), files)
@@ -74,6 +79,32 @@ def build_page(state: ModelState, sequence: Lengths = None) -> dict[str, bytes]:
     graph = build_inference_graph(state.network, 1, lengths, lengths)
     parameters = state.parameters
     values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
+    inputs, outputs = describe_rows(state, lengths), describe_answers(state, lengths)
+    return assemble_page(state.network.name or "model", graph, values, inputs, outputs)
+
+
+def build_graph_page(name: str, graph: Graph, values: Mapping[str, HostArray]) -> dict[str, bytes]:
+    """Return the files of a page for a graph: it takes and returns plain numbers, whole tensors."""
+    inputs = {
+        name: describe_tensor(operand.type)
+        for name, operand in graph.inputs.items()
+        if name not in values
+    }
+    outputs = {
+        name: {"shape": [*operand.shape], "positions": False}
+        for name, operand in graph.outputs.items()
+    }
+    return assemble_page(name, graph, values, inputs, outputs)
+
+
+def assemble_page(
+    name: str,
+    graph: Graph,
+    values: Mapping[str, HostArray],
+    inputs: Mapping[str, Mapping[str, Any]],
+    outputs: Mapping[str, Mapping[str, Any]],
+) -> dict[str, bytes]:
+    """Return the files of a page for a graph, and what its inputs and outputs are."""
     weights = Weights()
     plans = PlanSet(graph, values, weights)
     work = count_work(graph)
@@ -88,34 +119,33 @@ def build_page(state: ModelState, sequence: Lengths = None) -> dict[str, bytes]:
             "the model has an operator or a data type that not every browser computes",
             hint="save the model, and serve the snapshot as <webnnm-model>",
         )
-    inputs = describe_rows(state, lengths)
-    engines = {"webnn": device is not None, "script": script is not None}
+    runnable = {"webnn": device is not None, "script": script is not None}
     order = ("script", "webnn") if work <= MAX_FAST_WORK else ("webnn", "script")
+    engines = [engine for engine in order if runnable[engine]]
     manifest = {
         "format": "webnnm-page",
         "version": VERSION,
-        "name": state.network.name or "model",
+        "name": name,
         "weights": WEIGHTS,
         "inputs": inputs,
-        "outputs": describe_answers(state, lengths),
-        "engines": [name for name in order if engines[name]],
+        "outputs": outputs,
+        "engines": engines,
         "plans": plans.plans,
         "webnn": device,
         "script": script,
     }
-    paths = scripts.ALWAYS
-    paths += scripts.WEBNN if device is not None else ()
-    paths += scripts.SCRIPT if script is not None else ()
-    paths += scripts.PICTURES if any("light" in one for one in inputs.values()) else ()
-    paths += scripts.COLUMNS if any("encoders" in one for one in inputs.values()) else ()
-    modules = {f"{FOLDER}/{path}": text for path, text in scripts.read_scripts(paths).items()}
+    first = scripts.ALWAYS
+    first += scripts.PICTURES if any("light" in one for one in inputs.values()) else ()
+    first += scripts.COLUMNS if any("encoders" in one for one in inputs.values()) else ()
+    first += scripts.ENGINES[engines[0]]
+    others = tuple(path for engine in engines[1:] for path in scripts.ENGINES[engine])
     return {
-        "index.html": _write_page(manifest["name"], [*modules]).encode(),
+        "index.html": _write_page(name, first).encode(),
         "style.css": STYLE.encode(),
         "_headers": HEADERS.encode(),
         MANIFEST: json.dumps(manifest, separators=(",", ":"), allow_nan=False).encode(),
         WEIGHTS: weights.join(),
-        **modules,
+        **{f"{FOLDER}/{path}": text for path, text in scripts.read_scripts(first + others).items()},
     }
 
 
@@ -148,8 +178,9 @@ def _find_lengths(state: ModelState, sequence: Lengths) -> dict[str, int]:
     return lengths
 
 
-def _write_page(name: str, modules: list[str]) -> str:
-    preloads = [tag("link", rel="modulepreload", href=f"./{path}") for path in modules]
+def _write_page(name: str, modules: Sequence[str]) -> str:
+    """Return the HTML; everything that the first answer needs is fetched at once."""
+    preloads = [tag("link", rel="modulepreload", href=f"./{FOLDER}/{path}") for path in modules]
     data = [
         tag("link", rel="preload", href=f"./{path}", as_="fetch", crossorigin="anonymous")
         for path in (MANIFEST, WEIGHTS)

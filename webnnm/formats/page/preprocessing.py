@@ -15,6 +15,7 @@ from webnnm.data.preparation.standardize import COARSE, Standardization
 from webnnm.data.tables.encoding import NumberEncoder, to_dict
 from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.model.serving import describe_inputs
+from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.inference.answers import scales
 from webnnm.runtime.state import ModelState
 
@@ -75,6 +76,18 @@ def _describe_row(
         encoders = form.encoders or [NumberEncoder(name) for name in form.columns]
         row["encoders"] = [to_dict(encoder) for encoder in encoders]
     return row
+
+
+def describe_tensor(type: TensorType) -> dict[str, Any]:
+    """Return what an input takes that is a plain tensor."""
+    shape = [*type.shape]
+    return {
+        "kind": "numbers",
+        "dtype": type.dtype,
+        "shape": shape,
+        "fieldShape": shape,
+        "axes": [],
+    }
 
 
 def describe_answers(state: ModelState, lengths: Mapping[str, int]) -> dict[str, dict[str, Any]]:

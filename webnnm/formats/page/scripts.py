@@ -12,16 +12,19 @@ COMMENTS = re.compile(r"/\*\*.*?\*/|^\s*//[^\n]*$", re.DOTALL | re.MULTILINE)
 
 ELEMENT = "page/model-element.js"
 """The module that defines `<webnnm-model>`."""
+KERNELS = "inference/kernels.js"
 ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
-WEBNN = (
-    *("inference/device.js", "common.js", "page/browser.js"),
-    *(f"webnn/{name}.js" for name in ("bridge", "failures", "handles", "permutations", "plans")),
-)
 PICTURES = ("inference/pictures.js",)
 COLUMNS = ("inference/columns.js",)
-
-KERNELS = "inference/kernels.js"
-SCRIPT = ("inference/script.js", KERNELS)
+ENGINES = {
+    "webnn": (
+        *("inference/device.js", "common.js", "page/browser.js"),
+        *(f"webnn/{name}.js" for name in ("bridge", "failures", "handles", "permutations")),
+        "webnn/plans.js",
+    ),
+    "script": ("inference/script.js", KERNELS),
+}
+"""What each engine needs besides."""
 TABLE = "export const KERNELS = {"
 """Where its table of operators begins."""
 

@@ -1,9 +1,7 @@
-"""Writes what pages need to give visitors a page of their own that serves a model."""
+"""Lists what the pages that `webnnm new` writes have beside the files of the site."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from zipfile import ZipFile
 
 from tools import pyodide
@@ -14,34 +12,6 @@ SOURCES = ROOT / "npm"
 """The pages that `webnnm new` writes."""
 SCRIPTS = [ROOT / "site" / name for name in new.SCRIPTS]
 """What these pages share with those of the site."""
-FOLDER, LIST = "element-page", "files.json"
-KIND = "element"
-
-
-def write(site: Path) -> None:
-    """Write the page of the kind "element" into a site, with the list of files that it needs."""
-    own = {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in _files(SOURCES)}
-    own |= {f"licenses/{name}": text.encode() for name, text in licenses().items()}
-    own["LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    own |= {script.name: script.read_bytes() for script in SCRIPTS}
-    own = {path: text for path, text in own.items() if new.is_needed(path, KIND)}
-    del own["package.json"]
-    addresses: dict[str, str] = {}
-    for path, content in own.items():
-        addresses[new.page_path(path)] = f"./{FOLDER}/{new.page_path(path)}"
-        target = site / FOLDER / new.page_path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    vendored = (path.relative_to(site).as_posix() for path in _files(site / "vendor"))
-    addresses |= {path: f"./{path}" for path in vendored if new.is_needed(path, KIND)}
-    (site / FOLDER / LIST).write_text(json.dumps(addresses, indent=2), encoding="utf-8")
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return the files in a folder and its subfolders."""
-    return sorted(
-        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    )
 
 
 def licenses() -> dict[str, str]:
