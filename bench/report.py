@@ -51,6 +51,13 @@ LANGUAGE: Mapping[str, Mapping[str, Limit]] = {
     "prompt": {"wllama": at_least(10)},
 }
 """For language models, compared with llama.cpp in the same browser and PyTorch."""
+START: Mapping[str, Mapping[str, Limit]] = {
+    "step": {"TensorFlow.js, wasm": Limit(1.2)},
+    "picture": {"ONNX Runtime Web, WebNN": Limit(1.3)},
+    "sentence": {"transformers.js, wasm": Limit(1)},
+    "tokens": {"wllama": Limit(1.2)},
+}
+"""For what is there first after a navigation: our seconds, divided by those of another page."""
 BUILDING = Limit(3)
 """For graphs of 2,000 operators or more."""
 DEEP = Limit(1.1)
@@ -210,6 +217,21 @@ def _language(result: Results, kind: str, title: str) -> list[str]:
     return cells
 
 
+def _start(result: Results) -> Iterator[list[str]]:
+    """Yield the rows of first results: seconds, and our seconds divided by them, per browser."""
+    medians = result["medians"]
+    for name, title in result["titles"].items():
+        for contestant in next(iter(medians.values()))[name]:
+            cells = [title, contestant]
+            limit = START.get(name, {}).get(contestant)
+            for version in medians:
+                times = medians[version][name]
+                cells.append(number(times[contestant]))
+                ratio = times["webnnm"] / times[contestant]
+                cells.append("" if contestant == "webnnm" else _format_ratio(ratio, limit))
+            yield cells
+
+
 def _arrays(result: Results) -> list[str]:
     """Return the cells of a program: five times, two ratios, the lines of all three."""
     ours, eager, jaxjs, tfjs = (result[name] for name in ("ours", "eager", "jaxjs", "tfjs"))
@@ -356,6 +378,15 @@ def sections(results: Results) -> Iterator[str]:
             f"The same prompt in the same browser; in {language['equal']} of {results['rounds']} "
             "rounds webnnm and llama.cpp wrote the same text. PyTorch has random weights."
         )
+    if start := results.get("start"):
+        yield "### The first result after a navigation"
+        head = ["the first …", "page of"]
+        for version in start["medians"]:
+            head += [f"Chromium {version.partition('.')[0]}, s", "webnnm / this"]
+        yield table([head, *_start(start)])
+        low, high = start["load"]
+        count = len(next(iter(start["rounds"].values()))["step"]["webnnm"])
+        yield f"Medians of {count} visits; the load average was {low:.1f} to {high:.1f}."
     facts = [fact for fact in FACTS if fact.section in results]
     if facts:
         yield "### Start and Python"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import platform
@@ -20,6 +21,7 @@ from bench import (
     plot,
     python_share,
     report,
+    start,
     training_steps,
 )
 from bench.comparison import compare
@@ -34,9 +36,13 @@ INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
 WITHOUT_WEBNN = ((LARGE, fallback.OURS), (CNN, fallback.OURS[:1]))
 PARTS = (
     *(*WORKLOADS, "fallback", "arrays", "inference", "onnx", "language", "build", "scale"),
-    *("python", "iris"),
+    *("python", "iris", "start"),
 )
-MODELS_OF = {"onnx": onnx_models.write_models, "language": language_models.write_model}
+MODELS_OF = {
+    "onnx": onnx_models.write_models,
+    "language": language_models.write_model,
+    "start": start.write_files,
+}
 """The parts with models of the cache, and what puts these where pages find them."""
 BY_TORCH = (*WORKLOADS, "inference", "language")
 """The parts in which PyTorch takes part."""
@@ -82,7 +88,7 @@ async def run(only: list[str], rounds: int, *, quick: bool) -> dict[str, Any]:
     # A model that is missing is told before anything is measured.
     for part in only:
         if part in MODELS_OF:
-            MODELS_OF[part]()
+            await asyncio.to_thread(MODELS_OF[part])
     async with contest(torch=takes_torch(only)) as running:
         for part in only:
             say(f"{part} …")
@@ -124,6 +130,8 @@ async def _part(
         results["scale"] = await costs.scale(found, rounds, seconds / 4, quick=quick)
     elif part == "python":
         results["python"] = await python_share.profile(found, rounds)
+    elif part == "start":
+        results["start"] = await start.measure(found, rounds)
     else:
         results["iris"] = await python_share.iris(found, rounds)
 

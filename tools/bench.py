@@ -12,20 +12,22 @@ PACKAGES = (
     "@tensorflow/tfjs-backend-wasm@4.22.0",
     "@jax-js/jax@0.1.25",
     "@wllama/wllama@3.13.0",
+    "@litertjs/core@2.5.3",
+    "@huggingface/transformers@4.3.2",
 )
 FOLDER = CACHE / "bench"
 
 
 def install() -> None:
-    """Install TensorFlow.js, jax-js and llama.cpp for pages."""
-    product = FOLDER / "node_modules" / "@wllama" / "wllama" / "package.json"
+    """Install the other libraries for pages."""
+    product = FOLDER / "node_modules" / "@litertjs" / "core" / "package.json"
     with step("bench", fingerprint([], *PACKAGES, str(ROOT)), product) as needed:
         if needed:
             FOLDER.mkdir(parents=True, exist_ok=True)
             flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
             command = ["npm", "install", "--prefix", FOLDER, *flags, *NPM_INSIDE, "--save-exact"]
             command += PACKAGES
-            run(command, "installing TensorFlow.js, jax-js and wllama")
+            run(command, "installing the other libraries")
 
 
 def main() -> None:
