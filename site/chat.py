@@ -1,5 +1,6 @@
 """The chat page: a small language model answers on this device, token by token."""
 
+import asyncio
 import time
 
 from fetched import MEGABYTE, load
@@ -16,6 +17,7 @@ class Chat:
     def __init__(self):
         self.model = None
         self.messages = []
+        self.compiling = None
 
     async def use(self, model):
         """Take a model; of one before, the memory is freed."""
@@ -24,6 +26,16 @@ class Chat:
         self.model = model
         self.forget()
         element("message").focus()
+        if model.backend.name == "webnn":  # others compute where the page draws
+            self.compiling = asyncio.ensure_future(self.compile())
+
+    async def compile(self):
+        """Compile the graphs of an answer while the reader writes the first message."""
+        greeting = {"role": "user", "content": "Hello"}
+        pieces = aiter(self.model.generate([*self.prompt(), greeting], **settings()))
+        for _ in range(2):  # the second token needs another graph than the first
+            await anext(pieces, None)
+        await pieces.aclose()
 
     def forget(self):
         """Begin a new conversation."""
