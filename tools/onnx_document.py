@@ -89,7 +89,8 @@ network that was trained elsewhere, below layers of your own. See
 ## Other formats
 
 `await net.save(path)` writes a loaded model as a snapshot, which `load_onnx` opens;
-`await net.export(path, shapes)` writes its graph for given sizes, as ONNX or StableHLO.
+`await net.export(path, shapes)` writes its graph for given sizes, as ONNX or StableHLO, or with
+`format="page"` as a page that runs it without Python ([Pages without Python](exporting.md)).
 `await webnnm.export_graph(graph, path)` does the same for any graph of a `GraphBuilder`, and
 [`webnnm convert`](command-line.md#convert) on the command line.
 

@@ -46,7 +46,8 @@ LATE = (
         for name in (
             *("onnxruntime/onnxruntime", "onnxruntime/webassembly", "onnxruntime/webgpu"),
             *(f"inference/{name}" for name in ("answers", "columns", "device", "kernels")),
-            *(f"inference/{name}" for name in ("model", "pictures", "rows", "script")),
+            *(f"inference/{name}" for name in ("model", "onnxruntime", "pictures")),
+            *("inference/rows", "inference/script"),
             *("page/downloads", "page/model-element", "page/pixels", "page/sounds"),
             "page/tokenizers",
             *("webgpu/frames", "webgpu/shaders"),

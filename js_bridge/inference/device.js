@@ -29,7 +29,8 @@ export async function openDevice(manifest, weights) {
     const choice = manifest.webnn.choices.find(({ avoids }) => shown.every((fault) => avoids.includes(fault)));
     const plan = manifest.plans[choice?.[layout] ?? -1];
     if (!plan) throw new Error("the model has no plan for the faults of this browser");
-    const run = await bind(context, plan, weights);
+    const graph = await bridge.build(context, JSON.stringify(plan), weights);
+    const run = await bind(context, graph, plan.inputs, plan.outputs);
     return { name: "webnn", run, close: () => bridge.close(context) };
   } catch (error) {
     bridge.close(context);
@@ -38,18 +39,18 @@ export async function openDevice(manifest, weights) {
 }
 
 /**
- * Build a plan, and return what runs it; runs take turns.
+ * Return what runs a graph; runs take turns.
  *
- * @param {number} context @param {Plan} plan @param {Uint8Array<ArrayBuffer>} weights
+ * @param {number} context @param {number} graph
+ * @param {Omit<PlanTensor, "id">[]} inputTypes @param {Omit<PlanTensor, "id">[]} outputTypes
  * @returns {Promise<Engine["run"]>}
  */
-async function bind(context, plan, weights) {
-  const graph = await bridge.build(context, JSON.stringify(plan), weights);
-  const open = (/** @type {PlanTensor} */ { dtype, shape }, /** @type {"read" | "write"} */ access) => (
+export async function bind(context, graph, inputTypes, outputTypes) {
+  const open = (/** @type {Omit<PlanTensor, "id">} */ { dtype, shape }, /** @type {"read" | "write"} */ access) => (
     bridge.tensor(context, dtype, JSON.stringify(shape), undefined, access));
-  const inputs = await Promise.all(plan.inputs.map((input) => open(input, "write")));
-  const outputs = await Promise.all(plan.outputs.map((output) => open(output, "read")));
-  const names = (/** @type {PlanTensor[]} */ tensors, /** @type {number[]} */ handles) => (
+  const inputs = await Promise.all(inputTypes.map((input) => open(input, "write")));
+  const outputs = await Promise.all(outputTypes.map((output) => open(output, "read")));
+  const names = (/** @type {{ name: string }[]} */ tensors, /** @type {number[]} */ handles) => (
     Object.fromEntries(tensors.map(({ name }, index) => [name, handles[index]])));
   /** @type {{ resolve: () => void, reject: (error: unknown) => void } | undefined} */
   let waiting;
@@ -59,22 +60,22 @@ async function bind(context, plan, weights) {
   };
   const runner = bridge.runner(
     graph,
-    JSON.stringify([names(plan.inputs, inputs), names(plan.outputs, outputs)]),
+    JSON.stringify([names(inputTypes, inputs), names(outputTypes, outputs)]),
     JSON.stringify([inputs, outputs]),
     /** @type {any} */ (answer), // only Python waits for promises
   );
   const buffers = bridge.buffers(runner);
-  const views = plan.inputs.map(({ dtype }, index) => new ARRAYS[dtype](buffers[index]?.buffer));
+  const views = inputTypes.map(({ dtype }, index) => new ARRAYS[dtype](buffers[index]?.buffer));
   const result = /** @type {Uint8Array<ArrayBuffer>} */ (buffers.at(-1));
   /** @type {Promise<unknown>} */
   let turn = Promise.resolve();
   const runOnce = async (/** @type {Numbers} */ numbers) => {
-    plan.inputs.forEach(({ name }, index) => views[index].set(numbers[name]));
+    inputTypes.forEach(({ name }, index) => views[index].set(numbers[name]));
     await new Promise((/** @type {(value: void) => void} */ resolve, reject) => {
       waiting = { resolve, reject };
       bridge.run(runner, 0, false);
     });
-    return readOutputs(plan.outputs, result);
+    return readOutputs(outputTypes, result);
   };
   return (numbers) => {
     const run = turn.then(() => runOnce(numbers));
@@ -83,7 +84,7 @@ async function bind(context, plan, weights) {
   };
 }
 
-/** @param {PlanTensor[]} outputs @param {Uint8Array<ArrayBuffer>} bytes @returns {Numbers} */
+/** @param {Omit<PlanTensor, "id">[]} outputs @param {Uint8Array<ArrayBuffer>} bytes @returns {Numbers} */
 function readOutputs(outputs, bytes) {
   let offset = 0;
   return Object.fromEntries(outputs.map(({ name, dtype, shape }) => {

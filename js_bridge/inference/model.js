@@ -10,14 +10,13 @@ import { prepare } from "./rows.js";
 const FORMAT = "webnnm-page";
 const VERSION = 1;
 
-/** What starts each engine; a page loads the modules of the one that it uses. */
+/** What starts each engine; a page loads the modules of the one that it uses. @type {Record<EngineName, StartEngine>} */
 const ENGINES = {
-  webnn: async (/** @type {Manifest} */ manifest, /** @type {Uint8Array<ArrayBuffer>} */ weights) => (
-    (await import("./device.js")).openDevice(manifest, weights)
+  webnn: async (manifest, weights) => (await import("./device.js")).openDevice(manifest, weights),
+  onnxruntime: async (manifest, _, url) => (
+    (await import("./onnxruntime.js")).openOnnxRuntime(manifest, url)
   ),
-  script: async (/** @type {Manifest} */ manifest, /** @type {Uint8Array<ArrayBuffer>} */ weights) => (
-    (await import("./script.js")).openScript(manifest, weights)
-  ),
+  script: async (manifest, weights) => (await import("./script.js")).openScript(manifest, weights),
 };
 
 /**
@@ -33,7 +32,8 @@ export async function openModel(url, only) {
     throw new Error(`${url} is not a model of format ${FORMAT} ${VERSION}: export it again`);
   }
   const weights = await download(new URL(manifest.weights, url).href);
-  const engine = await start(manifest, weights, only ? [only] : manifest.engines);
+  const names = only ? [only] : manifest.engines;
+  const engine = await start(names, (name) => ENGINES[name](manifest, weights, url), manifest);
   return {
     engine: engine.name,
     signature: manifest.inputs,
@@ -49,24 +49,25 @@ export async function openModel(url, only) {
 /**
  * Start the first engine that can run the model here.
  *
- * @param {Manifest} manifest @param {Uint8Array<ArrayBuffer>} weights @param {EngineName[]} names
- * @returns {Promise<Engine>}
+ * @param {EngineName[]} names @param {(name: EngineName) => Promise<Engine>} open
+ * @param {Manifest} manifest
  */
-async function start(manifest, weights, names) {
+async function start(names, open, { engines }) {
   const reasons = [];
   for (const name of names) {
     try {
-      if (!manifest.engines.includes(name)) throw new Error("the model was not exported for it");
-      return await ENGINES[name](manifest, weights);
+      if (!engines.includes(name)) throw new Error("the model was not exported for it");
+      return await open(name);
     } catch (error) {
       reasons.push(`${name}: ${error instanceof Error ? error.message : error}`);
     }
   }
-  throw new Error(`this browser cannot run the model (${reasons.join("; ")})`);
+  const hint = engines.includes("onnxruntime") ? "" : "\nhint: a browser with WebNN, or webnnm export --with onnxruntime";
+  throw new Error(`this browser cannot run the model (${reasons.join("; ")})${hint}`);
 }
 
-/** @param {string} url */
-async function download(url) {
+/** Return the bytes of a file. @param {string} url */
+export async function download(url) {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} cannot be fetched: ${response.status} ${response.statusText}`);
   return new Uint8Array(await response.arrayBuffer());

@@ -78,9 +78,23 @@ interface Manifest {
     choices: { avoids: number[]; nchw: number; nhwc: number }[];
   } | null;
   script: number | null;
+  /** Addresses relative to the manifest, and the graph's inputs and outputs by their names there. */
+  onnxruntime: {
+    model: string;
+    folder: string;
+    inputs: Omit<PlanTensor, "id">[];
+    outputs: (Omit<PlanTensor, "id"> & { result: string })[];
+  } | null;
 }
 
-type EngineName = "webnn" | "script";
+type EngineName = "webnn" | "onnxruntime" | "script";
+
+/** Start an engine; `url` is the address of the manifest. */
+type StartEngine = (
+  manifest: Manifest,
+  weights: Uint8Array<ArrayBuffer>,
+  url: string,
+) => Promise<Engine>;
 
 /** Numbers of a tensor, by name of the input or output. */
 type Numbers = Record<string, ArrayLike<number>>;

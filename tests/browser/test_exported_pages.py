@@ -14,10 +14,12 @@ import pytest
 from tests.browser.accessibility import violations
 from tests.browser.exported_cases import CASES, Case, open_model
 from tests.browser.site_pages import WATCH_POLICY
+from tools.common import SITE
 from webnnm import GraphBuilder, export_graph, load_onnx
 from webnnm.cli.serve import SiteServer
 from webnnm.core.errors import WebNNMError
 from webnnm.formats.page.exporting import build_page, export_page
+from webnnm.formats.page.onnx_runtime import FILES
 from webnnm.model.serving import answer
 
 ANSWER = """async ([engine, rows]) => {
@@ -189,3 +191,19 @@ async def test_an_imported_graph_takes_and_returns_its_tensors(
             values = {name: one["values"] for name, one in answered.items()}
             check_equal(values, expected, engine)
     await page.close()
+
+
+@pytest.mark.projects("no-webnn")
+async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(folder: Path, page: Any) -> None:
+    case = next(case for case in CASES if case.name.startswith("coloured"))
+    (right,) = await find_answers(case, folder)
+    model = await open_model(case)
+    files = {name: (SITE / "vendor" / "onnxruntime" / name).read_bytes() for name in FILES}
+    await export_page(model.state, folder, None, files)
+    await page.add_init_script(WATCH_POLICY)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        result = await page.evaluate(ANSWER, ["onnxruntime", case.rows])
+        assert result["engine"] == "onnxruntime"
+        check_equal(result["answers"], [right], "onnxruntime")
+        assert await page.evaluate("refused") == []

@@ -109,10 +109,10 @@ class OnnxRuntimeWebBackend(WebNNBackend):
         on_device = {n: value for n, value in values.items() if isinstance(value, DeviceTensor)}
         read = dict(zip(on_device, await self.read(*on_device.values()), strict=True))
         arrays = {n: value for n, value in values.items() if isinstance(value, HostArray)}
-        model, inputs = _model(graph, {**arrays, **read})
+        model, inputs = build_onnx_model(graph, {**arrays, **read})
         making = self._bridge.load(self._context, plugin("serialize")(model))
         handle = await to_the_end(making, undo=self._release_handle)
-        built = _Model(handle, [*inputs], outputs=_map_output_names(graph, model))
+        built = _Model(handle, [*inputs], outputs=map_output_names(graph, model))
         self._compiled += 1
         outputs = {name: o.type for name, o in graph.outputs.items()}
         seconds = time.perf_counter() - began
@@ -201,7 +201,9 @@ def _check_nibbles(graph: Graph) -> None:
         raise BackendError("NNM505", message, hint='use backend("numpy")')
 
 
-def _model(graph: Graph, fixed: Mapping[str, HostArray]) -> tuple[Any, dict[str, TensorType]]:
+def build_onnx_model(
+    graph: Graph, fixed: Mapping[str, HostArray]
+) -> tuple[Any, dict[str, TensorType]]:
     """Return the ONNX model of a graph, and the types of its used inputs that are not fixed."""
     used = {node.name for node in graph.nodes() if isinstance(node, InputNode)}
     inputs = {name: o for name, o in graph.inputs.items() if name in used}
@@ -211,7 +213,7 @@ def _model(graph: Graph, fixed: Mapping[str, HostArray]) -> tuple[Any, dict[str,
     return model, {name: o.type for name, o in inputs.items() if name not in fixed}
 
 
-def _map_output_names(graph: Graph, model: Any) -> dict[str, str]:
+def map_output_names(graph: Graph, model: Any) -> dict[str, str]:
     """Return the names of outputs in an ONNX model."""
     places = zip(graph.outputs, model.graph.output, strict=True)
     return {name: value.name for name, value in places}

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 from typing import Any
 
+from webnnm.cli import runtime_package
 from webnnm.cli.common import (
     OK,
     CommandError,
@@ -45,6 +46,16 @@ def add(commands: Parsers) -> None:
         help="for a page, a folder or a .zip; default: StableHLO goes to the standard output",
     )
     one.add_argument("--page", metavar="FOLDER", help="short for --format page --out FOLDER")
+    one.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        choices=("onnxruntime",),
+        dest="further",
+        help="for a page, also ONNX Runtime Web, which runs large models in browsers without WebNN "
+        "(14 MB, fetched when needed)",
+    )
+    runtime_package.add_option(one)
     one.add_argument("--graph", choices=GRAPHS, default=GRAPHS[0], help="default: %(default)s")
     one.add_argument("--batch", type=int, metavar="N", help="batch size; default: any")
     add_sequence(one)
@@ -59,6 +70,8 @@ def _export(arguments: argparse.Namespace) -> int:
             )
         arguments.format, arguments.out = "page", arguments.page
     arguments.format = arguments.format or _format_of(arguments.out)
+    if arguments.further and arguments.format != "page":
+        raise CommandError("NNM704", "--with is an option of pages", hint="add --format page")
     binary = {"onnx": "an ONNX model is", "params": "parameters are", "page": "a page is"}.get(
         arguments.format
     )
@@ -95,10 +108,25 @@ async def _write(arguments: argparse.Namespace) -> Any:
             return write_atomically(
                 arguments.out, chunks({p.name: store.value(p.name) for p in model.params()}, {})
             )
+        sequence = lengths(arguments.sequence) or None
+        if arguments.further and arguments.format == "page":
+            from webnnm.formats.page.exporting import export_page
+
+            return await export_page(model.state, arguments.out, sequence, _read_runtime(arguments))
         return await model.export(
-            arguments.out,
-            arguments.graph,
-            arguments.batch,
-            lengths(arguments.sequence) or None,
-            format=arguments.format,
+            arguments.out, arguments.graph, arguments.batch, sequence, format=arguments.format
         )
+
+
+def _read_runtime(arguments: argparse.Namespace) -> dict[str, bytes]:
+    """Return the files of ONNX Runtime Web by their names, and its licences."""
+    from webnnm.formats.page.onnx_runtime import FILES
+
+    paths = {f"vendor/onnxruntime/{name}": name for name in FILES}
+    paths |= {
+        f"licenses/{name}": name for name in ("onnxruntime.txt", "onnxruntime-third-party.txt")
+    }
+    package = runtime_package.files(
+        arguments.runtime, lambda path: path in paths or path == "package.json", say
+    )
+    return {name: package[path] for path, name in paths.items() if path in package}

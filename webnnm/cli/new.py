@@ -73,12 +73,7 @@ def add(commands: Parsers) -> None:
         help="also onnxruntime, for larger models in browsers without WebNN (40 MB), or "
         "tokenizers, for Hugging Face models; may be repeated",
     )
-    one.add_argument(
-        "--runtime",
-        metavar="PACKAGE",
-        help=f"archive or folder of the npm package {runtime_package.NAME}; default: the cached "
-        "one, else npm fetches it",
-    )
+    runtime_package.add_option(one)
 
 
 def _new(arguments: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import hashlib
 import json
@@ -32,6 +33,16 @@ ELSEWHERE = f"on a machine that has both, `npm pack {SPECIFIER}` makes {ARCHIVE}
 
 Wanted = Callable[[str], bool]
 """Says by its path whether a file of the package is needed."""
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where the package is."""
+    parser.add_argument(
+        "--runtime",
+        metavar="PACKAGE",
+        help=f"archive or folder of the npm package {NAME}; default: the cached one, else npm "
+        "fetches it",
+    )
 
 
 def cache_folder() -> Path:

@@ -14,7 +14,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError, DataError
 from webnnm.core.markup import page, tag
 from webnnm.core.shapes import count
-from webnnm.formats.page import scripts
+from webnnm.formats.page import onnx_runtime, scripts
 from webnnm.formats.page.plans import PlanSet, Weights
 from webnnm.formats.page.preprocessing import describe_answers, describe_rows, describe_tensor
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
@@ -32,10 +32,11 @@ MAX_SCRIPT_WORK = 2_000_000_000
 """More multiplications than this take plain JavaScript several seconds."""
 LENGTH = 64
 """The positions of sequences whose length neither the model nor its dataset has."""
-HEADERS = """\
+POLICY = "script-src 'self'"
+HEADERS = f"""\
 # Read by `webnnm serve`, Netlify and Cloudflare Pages; configure other servers to send the same.
 /*
-  Content-Security-Policy: default-src 'none'; script-src 'self'; connect-src 'self'; \
+  Content-Security-Policy: default-src 'none'; {POLICY}; connect-src 'self'; \
 style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
   Referrer-Policy: no-referrer
   X-Content-Type-Options: nosniff
@@ -47,11 +48,17 @@ h1 { line-height: 1.2; }
 """
 
 Lengths = int | Mapping[str, int | None] | None
+Runtime = Mapping[str, bytes]
 
 
-async def export_page(state: ModelState, path: Any, sequence: Lengths = None) -> Any:
-    """Write a page that answers as `predict` does; see `NNModel.export`."""
-    return await store_page(build_page(state, sequence), path)
+async def export_page(
+    state: ModelState, path: Any, sequence: Lengths = None, runtime: Runtime | None = None
+) -> Any:
+    """Write a page that answers as `predict` does; see `NNModel.export`.
+
+    `runtime` are the files of ONNX Runtime Web, by name, if the page shall have it.
+    """
+    return await store_page(build_page(state, sequence, runtime), path)
 
 
 async def store_page(files: Mapping[str, bytes], path: Any) -> Any:
@@ -70,7 +77,9 @@ async def store_page(files: Mapping[str, bytes], path: Any) -> Any:
     return await storage.store(path, [target.getvalue()])
 
 
-def build_page(state: ModelState, sequence: Lengths = None) -> dict[str, bytes]:
+def build_page(
+    state: ModelState, sequence: Lengths = None, runtime: Runtime | None = None
+) -> dict[str, bytes]:
     """Return the files of a page by their paths.
 
     Raises `DataError` NNM905 for a model that no page can run.
@@ -80,7 +89,8 @@ def build_page(state: ModelState, sequence: Lengths = None) -> dict[str, bytes]:
     parameters = state.parameters
     values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
     inputs, outputs = describe_rows(state, lengths), describe_answers(state, lengths)
-    return assemble_page(state.network.name or "model", graph, values, inputs, outputs)
+    name = state.network.name or "model"
+    return assemble_page(name, graph, values, inputs, outputs, runtime)
 
 
 def build_graph_page(name: str, graph: Graph, values: Mapping[str, HostArray]) -> dict[str, bytes]:
@@ -103,6 +113,7 @@ def assemble_page(
     values: Mapping[str, HostArray],
     inputs: Mapping[str, Mapping[str, Any]],
     outputs: Mapping[str, Mapping[str, Any]],
+    runtime: Runtime | None = None,
 ) -> dict[str, bytes]:
     """Return the files of a page for a graph, and what its inputs and outputs are."""
     weights = Weights()
@@ -113,15 +124,19 @@ def assemble_page(
     except BackendError:
         device = None  # an operator or a type that not every WebNN has
     script = plans.find_script_plan() if work <= MAX_SCRIPT_WORK else None
-    if device is None and script is None:
+    onnx, extra = None, dict[str, bytes]()
+    if runtime is not None:
+        onnx, extra[onnx_runtime.MODEL] = onnx_runtime.describe_onnx(graph, values)
+        extra |= {onnx_runtime.FOLDER + file: content for file, content in runtime.items()}
+    if device is None and script is None and onnx is None:
         raise DataError(
             "NNM905",
             "the model has an operator or a data type that not every browser computes",
             hint="save the model, and serve the snapshot as <webnnm-model>",
         )
-    runnable = {"webnn": device is not None, "script": script is not None}
-    order = ("script", "webnn") if work <= MAX_FAST_WORK else ("webnn", "script")
-    engines = [engine for engine in order if runnable[engine]]
+    sources = {"webnn": device, "onnxruntime": onnx, "script": script}
+    order = ("script", "webnn", "onnxruntime") if work <= MAX_FAST_WORK else tuple(sources)
+    engines = [engine for engine in order if sources[engine] is not None]
     manifest = {
         "format": "webnnm-page",
         "version": VERSION,
@@ -131,8 +146,7 @@ def assemble_page(
         "outputs": outputs,
         "engines": engines,
         "plans": plans.plans,
-        "webnn": device,
-        "script": script,
+        **sources,
     }
     first = scripts.ALWAYS
     first += scripts.PICTURES if any("light" in one for one in inputs.values()) else ()
@@ -142,10 +156,11 @@ def assemble_page(
     return {
         "index.html": _write_page(name, first).encode(),
         "style.css": STYLE.encode(),
-        "_headers": HEADERS.encode(),
+        "_headers": _write_headers(onnx is not None).encode(),
         MANIFEST: json.dumps(manifest, separators=(",", ":"), allow_nan=False).encode(),
         WEIGHTS: weights.join(),
         **{f"{FOLDER}/{path}": text for path, text in scripts.read_scripts(first + others).items()},
+        **extra,
     }
 
 
@@ -176,6 +191,10 @@ def _find_lengths(state: ModelState, sequence: Lengths) -> dict[str, int]:
             asked = sequence if isinstance(sequence, int) else (sequence or {}).get(name)
             lengths[name] = vertex.length or asked or state.sequence.get(name) or LENGTH
     return lengths
+
+
+def _write_headers(webassembly: bool) -> str:
+    return HEADERS.replace(POLICY, f"{POLICY} 'wasm-unsafe-eval'") if webassembly else HEADERS
 
 
 def _write_page(name: str, modules: Sequence[str]) -> str:

@@ -16,12 +16,14 @@ KERNELS = "inference/kernels.js"
 ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
 PICTURES = ("inference/pictures.js",)
 COLUMNS = ("inference/columns.js",)
+WEBNN = (
+    *("inference/device.js", "common.js", "page/browser.js"),
+    *(f"webnn/{name}.js" for name in ("bridge", "failures", "handles", "permutations", "plans")),
+)
+ONNXRUNTIME = tuple(f"onnxruntime/{name}.js" for name in ("onnxruntime", "webassembly", "webgpu"))
 ENGINES = {
-    "webnn": (
-        *("inference/device.js", "common.js", "page/browser.js"),
-        *(f"webnn/{name}.js" for name in ("bridge", "failures", "handles", "permutations")),
-        "webnn/plans.js",
-    ),
+    "webnn": WEBNN,
+    "onnxruntime": ("inference/onnxruntime.js", *ONNXRUNTIME, *WEBNN),
     "script": ("inference/script.js", KERNELS),
 }
 """What each engine needs besides."""
