@@ -10,6 +10,7 @@ from tools.common import ROOT
 from tools.operators import table
 from webnnm.cli.explain import explanation
 from webnnm.core.finding import AREAS
+from webnnm.data.preparation.row_sample import MAX_CELLS, MAX_ROWS, MIN_ROWS
 from webnnm.expert.rules.registry import RULES
 from webnnm.expert.rules.rule import Rule
 
@@ -53,6 +54,26 @@ lists all rules in tables.
 Products (multiplications by a matrix), convolutions, recurrent layers and projections are *heavy
 operators*. A *quantity* is a target that is a number, not a class. The *skill* of a model is how
 much better it is than a constant prediction: 0 if no better, 1 if always right.
+
+## Samples
+
+Of a dataset with more than {rows:,} rows, or with more than {cells:,} numbers in its inputs, rules
+look at a sample, which the seed of the dataset draws: {rows:,} rows, or so many that they have
+{cells:,} numbers, but at least {least}. Of large pictures they look at as many pixels. The review
+says so at its end: "examined 510 of 60,000 rows, drawn by seed 0". Smaller datasets are examined as
+a whole.
+
+Some facts are exact however large a dataset is: numbers of rows and classes, missing classes,
+whether rows are sorted (E610), rows that testing shares with training (E606), equal rows with
+different classes (E621), numbers that are not finite (E605), facts about targets (E1xx). A feature
+that is constant in the sample is compared in all training rows before E604 reports it.
+
+Means, deviations and extremes of features (E603), and what E614 to E635 find in rows and columns,
+are those of the sample. A sample of n rows has a fault that a share p of the rows has with a chance
+of 1 − (1 − p)ⁿ: of 510 rows one in a hundred is missed in 0.6 % of the samples, one in a thousand
+in 60 %. So E614 may miss a few cells that are far off, E603 a column whose outliers alone make it
+wide. Statistics of the whole dataset (E612) show in every column, and are looked for in a few.
+`Dataset(..., seed=1)` draws another sample.
 """
 
 
@@ -151,7 +172,8 @@ def page() -> str:
 
 def rules_page() -> str:
     """Return the text of docs/rules.md."""
-    parts = [RULES_INTRODUCTION]
+    limits = {"rows": MAX_ROWS, "cells": MAX_CELLS, "least": MIN_ROWS}
+    parts = [RULES_INTRODUCTION.format(**limits)]
     for area in AREAS:
         rules = [rule for rule in RULES.values() if rule.area == area]
         ids = " · ".join(f"[{rule.id}](#{rule.id.lower()})" for rule in rules)

@@ -279,9 +279,13 @@ class HostArray:
     def rows(self, indices: Iterable[int]) -> HostArray:
         """Return the rows at these indices of the first axis, in this order.
 
+        A range of all rows shares the memory, read-only.
+
         >>> HostArray.of([[1, 2], [3, 4]], "int32").rows([1, 1]).tolist()
         [[3, 4], [3, 4]]
         """
+        if isinstance(indices, range) and indices == range(len(self)):
+            return self.as_readonly()
         indices = list(indices)
         if indices and not 0 <= min(indices) <= max(indices) < len(self):
             raise DataError(

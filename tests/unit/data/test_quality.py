@@ -13,7 +13,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.random import Stream
 from webnnm.data import Dataset, IrisDataset
 from webnnm.data.preparation.quality import ClassFacts, DataQuality, FeatureFacts, measure_quality
-from webnnm.data.preparation.standardize import collect_feature
+from webnnm.data.preparation.row_sample import MAX_CELLS
+from webnnm.data.preparation.standardize import collect_offsets
 
 
 def uniform(rows: int, width: int, seed: int = 0) -> HostArray:
@@ -194,39 +195,19 @@ def test_quantities_have_no_classes() -> None:
     assert quality([[1.0], [2.0]], [0.5, 1.5], split=(1, 0, 0)).classes == ()
 
 
-def test_a_dataset_that_has_batches_only() -> None:
-    data = Dataset([[1.0], [2.0], [1.0]], [0, 1, 0], split=([0, 1], [], [2]), batch_size=2)
-
-    class Foreign:
-        """The members of spec G.1 and no more."""
-
-        def __getattr__(self, name: str) -> Any:
-            if name in ("arrays", "masks", "method", "order"):
-                raise AttributeError(name)
-            return getattr(data, name)
-
-    found, own = measure_quality(Foreign()), measure_quality(data)  # type: ignore[arg-type]
-    assert (found.method, own.method) == ("", "explicit")
-    assert (found.features, found.classes, found.repeated) == (
-        own.features,
-        own.classes,
-        {"testing": 1},
-    )
-
-
 def test_a_dataset_without_training_rows() -> None:
     found = quality([[1.0], [2.0]], [0, 1], split=(0, 0, 1))
     assert (found.features, found.repeated) == ((), {})
     assert found.classes[0].counts == {"testing": (1, 1), "full": (1, 1)}
 
 
-def test_of_very_many_elements_some_rows_are_measured() -> None:
+def test_what_is_constant_in_a_sample_is_compared_in_all_rows() -> None:
     values = array("f", uniform(1000, 2).values())
     values[1::2] = array("f", [5.0] * 1000)
     values[2 * 7 + 1] = 6.0  # which no tenth row has
     data = HostArray("float32", (1000, 2), values)
     dataset = Dataset(data, [0.5] * 1000, method="sequential", split=(1, 0, 0))
-    first, second = measure_quality(dataset, max_elements=200).features
+    first, second = measure_quality(dataset, max_cells=200).features
     assert (first.mean, first.std) == pytest.approx((0.5, 12**-0.5), abs=0.1)
     assert not second.constant
 
@@ -235,20 +216,24 @@ def test_of_very_many_elements_some_rows_are_measured() -> None:
 def test_ten_thousand_rows_of_a_hundred_columns_are_read_once_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from webnnm.data.preparation import quality as module
+    from webnnm.data.preparation import features as module
 
     elements = 0
 
     def noted(*given: Any) -> Any:
         nonlocal elements
-        column = collect_feature(*given)
+        column = collect_offsets(*given)
         elements += len(column)
         return column
 
-    monkeypatch.setattr(module, "collect_feature", noted)
+    monkeypatch.setattr(module, "collect_offsets", noted)
     classes = HostArray.of([row % 5 for row in range(10_000)], "int32")
-    found = measure_quality(Dataset(uniform(10_000, 100), classes, split=(0.7, 0, 0.3)))
+    data = Dataset(uniform(10_000, 100), classes, split=(0.7, 0, 0.3))
+    found = measure_quality(data, max_cells=10_000 * 100)
     assert elements == 7_000 * 100
+    elements = 0
+    measure_quality(data)
+    assert 0.25 * MAX_CELLS < elements < 1.2 * MAX_CELLS
     assert len(found.features) == 100
     assert all(isinstance(feature, FeatureFacts) for feature in found.features)
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from webnnm import Dataset, review
-from webnnm.expert.examination.rows import sample_rows
+from webnnm.data.preparation.row_sample import sample_rows
 
 SOURCE = "m:input shape=[2]; m:output shape=[]; m:layers matmul(w, shape=[2]), " + (
     "reduceSum(axes=[-1]);"

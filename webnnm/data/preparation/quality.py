@@ -4,62 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import mul
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import FORMATS
 from webnnm.core.shapes import count
 from webnnm.data.classes import get_row_classes
-from webnnm.data.field import SUBSETS, Field
-from webnnm.data.preparation.standardize import collect_feature, compute_moments, find_channel_axis
+from webnnm.data.dataset import Arrays, Dataset
+from webnnm.data.field import SUBSETS
+from webnnm.data.preparation.equal_rows import group_equal_rows
+from webnnm.data.preparation.features import FeatureFacts, measure_features
+from webnnm.data.preparation.row_sample import MAX_CELLS, sample_rows
 from webnnm.data.preparation.statistics import class_counts
-from webnnm.data.protocol import AnyDataset, Arrays, load_subset
-from webnnm.data.series.sequences import flatten_positions
-
-MAX_ELEMENTS = 10**7
-"""For larger inputs only every n-th row is measured, so that it takes seconds."""
-
-EXACT = 1e-4
-"""How close to 0 and 1 the mean and deviation of standardised data are, in float32."""
-
+from webnnm.data.split import PARTS
 
 NARROW = 16
 FEW = 0.5
-LIKELY = 5
-"""So many times as many equal rows as independent numbers would give may be chance: those of a row
-hang together."""
 """Rows of so few numbers, each with fewer values than this share of the different rows, are equal
 by chance: those of Iris, of questionnaires, of short sentences."""
 
-
-@dataclass(frozen=True, slots=True)
-class FeatureFacts:
-    """Statistics of the training rows at one place of an input.
-
-    Attributes: `block`, `index` of the place (the channel of an image) and its `name` or ""; `mean`
-    and `std` (population), `minimum`, `maximum`; `binary`, whether it is only 0 and 1; `foreign`,
-    whether it was standardised with statistics of the whole dataset, not of the training rows;
-    `distinct`, how many distinct values it has.
-    """
-
-    block: str
-    index: int
-    name: str
-    mean: float
-    std: float
-    minimum: float
-    maximum: float
-    binary: bool = False
-    foreign: bool = False
-    distinct: int = 0
-
-    @property
-    def constant(self) -> bool:
-        """Whether all training rows have the same value here."""
-        return self.minimum == self.maximum
+LIKELY = 5
+"""So many times as many equal rows as independent numbers would give may be chance: those of a row
+hang together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,171 +126,116 @@ class DataQuality:
         return self.repeated.get(subset, 0) / max(1, self.sizes[subset])
 
 
-def measure_quality(dataset: AnyDataset, *, max_elements: int = MAX_ELEMENTS) -> DataQuality:
+def measure_quality(dataset: Dataset, *, max_cells: int = MAX_CELLS) -> DataQuality:
     """Measure a dataset in memory, as its batches deliver it without augmentation.
 
-    Of arrays with more than twice `max_elements` some rows are measured.
+    Features of more than `max_cells` numbers are measured in a sample of the rows.
 
-    >>> from webnnm.data.dataset import Dataset
     >>> data = Dataset([[1.0, 5.0], [3.0, 5.0], [1.0, 5.0]], [0, 1, 0], split=([0, 1], [], [2]))
     >>> quality = measure_quality(data)
     >>> [feature.index for feature in quality.constant], quality.get_repeated_share("testing")
     ([1], 1.0)
-
-    Raises `DataError` NNM702 for a stream, whose rows come only once.
     """
     sizes: dict[str, int] = {subset: dataset.size(subset) for subset in SUBSETS}
-    arrays: dict[str, tuple[Arrays, Arrays]] = {
-        subset: load_subset(dataset, subset)[:2] for subset, n in sizes.items() if n
-    }
+    inputs, outputs = dataset.arrays("full")
     features: list[FeatureFacts] = []
     repeated: dict[str, int] = {}
     coarse = False
-    if "training" in arrays:
-        for block, field in dataset.inputs.items():
-            values = arrays["training"][0][block]
-            features += _measure_features(
-                block, field, values, arrays["full"][0][block], max_elements
-            )
-        training_keys = set(make_row_keys(*arrays["training"]))
-        for subset in ("validation", "testing"):
-            if subset in arrays:
-                repeated[subset] = sum(
-                    [key in training_keys for key in make_row_keys(*arrays[subset])]
-                )
+    if sizes["training"]:
+        sample = sample_rows(dataset, max_cells=max_cells)["training"]
+        for block in dataset.inputs:
+            features += measure_features(dataset, block, sample, max_cells)
+        repeated, distinct = _count_repeated(dataset, inputs, outputs)
         share = max((n / sizes[subset] for subset, n in repeated.items()), default=0.0)
-        coarse = _is_coarse(dataset, features, len(training_keys))
-        if share and not coarse:
-            inputs, outputs = arrays["training"]
-            likely = _estimate_chance_share(inputs, get_row_classes(dataset.outputs, outputs))
-            coarse = share <= LIKELY * likely
-    classes = tuple(
-        facts for block in dataset.outputs if (facts := _measure_classes(dataset, block, arrays))
+        if share:
+            training = dataset.rows("training")
+            coarse = _is_coarse(inputs, training, distinct)
+            if not coarse:
+                classes = get_row_classes(dataset.outputs, outputs)
+                coarse = share <= LIKELY * _estimate_chance_share(inputs, classes, training, sample)
+    facts = (_measure_classes(dataset, block, outputs[block]) for block in dataset.outputs)
+    return DataQuality(
+        sizes,
+        dataset.method,
+        tuple(fact for fact in facts if fact),
+        tuple(features),
+        repeated,
+        coarse,
     )
-    method = getattr(dataset, "method", "")
-    return DataQuality(sizes, method, classes, tuple(features), repeated, coarse)
 
 
-def _is_coarse(dataset: AnyDataset, features: Sequence[FeatureFacts], rows: int) -> bool:
+def _count_repeated(
+    dataset: Dataset, inputs: Arrays, outputs: Arrays
+) -> tuple[dict[str, int], int]:
+    """Return how many rows of a subset are also in training, and the number of different rows of
+    training."""
+    subset_of = {row: subset for subset in PARTS for row in dataset.rows(subset)}
+    repeated = {subset: 0 for subset in PARTS[1:] if dataset.size(subset)}
+    distinct = dataset.size("training")
+    for rows in group_equal_rows(inputs, outputs):
+        subsets = Counter(subset_of[row] for row in rows if row in subset_of)
+        if subsets["training"]:
+            distinct -= subsets["training"] - 1
+            for subset in repeated:
+                repeated[subset] += subsets[subset]
+    return repeated, distinct
+
+
+def _is_coarse(inputs: Arrays, training: Sequence[int], different_rows: int) -> bool:
     """Return whether rows of few numbers with few values each may be equal by chance."""
-    width = sum(count(field.shape) for field in dataset.inputs.values())
-    return width <= NARROW and all(feature.distinct < rows * FEW for feature in features)
-
-
-def _estimate_chance_share(inputs: Mapping[str, HostArray], classes: Sequence[int] | None) -> float:
-    """Return the share of rows with an equal one if the numbers of a class were independent."""
-    groups: dict[int, list[int]] = defaultdict(list)
-    total = len(next(iter(inputs.values())))
-    for row in range(total):
-        groups[classes[row] if classes else 0].append(row)
-    return (
-        math.fsum(
-            len(rows) * _estimate_repeat_probability(inputs, rows) for rows in groups.values()
-        )
-        / total
+    if sum(count(values.shape[1:]) for values in inputs.values()) > NARROW:
+        return False
+    return all(
+        len(set(values.rows(training).values()[index::size])) < different_rows * FEW
+        for values in inputs.values()
+        for size in [count(values.shape[1:])]
+        for index in range(size)
     )
 
 
-def _estimate_repeat_probability(inputs: Mapping[str, HostArray], rows: Sequence[int]) -> float:
-    """Return the probability that one of these rows is drawn again if its numbers are drawn."""
+def _estimate_chance_share(
+    inputs: Arrays, classes: Sequence[int] | None, training: Sequence[int], sample: Sequence[int]
+) -> float:
+    """Return the share of rows with an equal one if the numbers of a class were independent.
+
+    Their distributions are those of the sample.
+    """
+    sizes = Counter(classes[row] if classes else 0 for row in training)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for row in sample:
+        groups[classes[row] if classes else 0].append(row)
+    return math.fsum(
+        sizes[label] * _estimate_repeat_probability(inputs, rows, sizes[label])
+        for label, rows in groups.items()
+    ) / len(training)
+
+
+def _estimate_repeat_probability(inputs: Arrays, sample: Sequence[int], size: int) -> float:
+    """Return the probability that one of `size` rows is drawn again if its numbers are drawn."""
     probability = 1.0
     for values in inputs.values():
-        size, flat = count(values.shape[1:]), values.values()
-        for element in range(size):
-            counts = Counter([flat[row * size + element] for row in rows]).values()
-            probability *= sum(n * n for n in counts) / len(rows) ** 2
-            if probability * len(rows) < 1e-6:
+        width, flat = count(values.shape[1:]), values.values()
+        for element in range(width):
+            counts = Counter([flat[row * width + element] for row in sample]).values()
+            probability *= sum(n * n for n in counts) / len(sample) ** 2
+            if probability * size < 1e-6:
                 return 0.0
-    return 1 - (1 - probability) ** len(rows)
+    return 1 - (1 - probability) ** size
 
 
-def _measure_features(
-    block: str, field: Field, training: HostArray, full: HostArray, max_elements: int
-) -> Iterator[FeatureFacts]:
-    """Measure the places of a row, or of a position of a sequence, or channels of an image."""
-    if field.kind != "continuous" or (field.sequence and field.dtype not in ("float32", "float16")):
-        return
-    step = max(1, count(full.shape) // max_elements)
-    flat, shaped = flatten_positions(_take_every(training, step), field)
-    if not len(flat):
-        return
-    full_values, _ = flatten_positions(_take_every(full, step), field)
-    channel = find_channel_axis(shaped)
-    size = count(shaped.shape) if channel is None else shaped.shape[channel]
-    repeat = 1 if channel is None else count(shaped.shape[channel + 1 :])
-    for index in range(size):
-        column = list(collect_feature(flat, shaped.shape, index, repeat, size))
-        total, squares = sum(column), sum(map(mul, column, column))
-        mean, std = _compute_moments(column, total, squares)
-        low, high = min(column), max(column)
-        if low == high and step > 1:
-            exact = collect_feature(
-                flatten_positions(training, field)[0], shaped.shape, index, repeat, size
-            )
-            low, high = min(exact), max(exact)
-        foreign = False
-        # Only features that are nearly standardised may have been standardised with other rows.
-        distinct = len(set(column))
-        if low < high and step == 1 and abs(mean) < 1 and 0.3 < std < 3 and distinct > 2:
-            others = list(collect_feature(full_values, shaped.shape, index, repeat, size))
-            foreign = not _is_standardized(column, mean, std) and _is_standardized(
-                others, *compute_moments(others)
-            )
-        name = shaped.features[index % len(shaped.features)] if shaped.features else ""
-        binary = low == 0 and high == 1 and total == squares
-        yield FeatureFacts(block, index, name, mean, std, low, high, binary, foreign, distinct)
-
-
-def _take_every(values: HostArray, step: int) -> HostArray:
-    return values if step == 1 else values.rows(range(0, len(values), step))
-
-
-def _compute_moments(column: Sequence[float], total: float, squares: float) -> tuple[float, float]:
-    """Return mean and deviation from the sums, or exactly if the sums lose too much precision."""
-    mean = total / len(column)
-    variance = squares / len(column) - mean * mean
-    if variance < 1e-6 * mean * mean:
-        return compute_moments(column)
-    return mean, math.sqrt(max(0.0, variance))
-
-
-def _is_standardized(column: Sequence[float], mean: float, std: float) -> bool:
-    """Return whether values have mean 0 and deviation 1, of a population or of a sample."""
-    sample = std * math.sqrt(len(column) / max(1, len(column) - 1))
-    return abs(mean) < EXACT and (abs(std - 1) < EXACT or abs(sample - 1) < EXACT)
-
-
-def make_row_keys(*sides: Mapping[str, HostArray]) -> list[bytes]:
-    """Return bytes for every row of inputs, or of inputs and outputs, equal for equal rows.
-
-    >>> a, b, c = make_row_keys({"x": HostArray.of([[1, 2], [3, 4], [1, 2]])})
-    >>> a == c, a == b
-    (True, False)
-    """
-    from hashlib import blake2b
-
-    cut: list[list[bytes]] = []
-    for values in (values for side in sides for values in side.values()):
-        if values.dtype not in FORMATS:  # 4-bit rows may share a byte
-            values = HostArray.of(values, "int8" if values.dtype == "int4" else "uint8")
-        data = bytes(values.data)
-        width = len(data) // len(values)
-        cut.append([data[row * width : (row + 1) * width] for row in range(len(values))])
-    return [blake2b(b"".join(row), digest_size=16).digest() for row in zip(*cut, strict=True)]
-
-
-def _measure_classes(
-    dataset: AnyDataset, block: str, arrays: Mapping[str, tuple[Arrays, Arrays]]
-) -> ClassFacts | None:
+def _measure_classes(dataset: Dataset, block: str, labels: HostArray) -> ClassFacts | None:
     field = dataset.outputs[block]
-    counts = {
-        subset: class_counts(outputs[block], field) for subset, (_, outputs) in arrays.items()
+    counts: dict[str, tuple[int, ...]] = {
+        subset: class_counts(labels.rows(dataset.rows(subset)), field)
+        for subset in SUBSETS
+        if dataset.size(subset)
     }
     if not counts["full"]:
         return None
     in_order = False
-    if "training" in arrays:
-        numbers = get_row_classes({block: field}, arrays["training"][1]) or []
+    training = dataset.rows("training")
+    if training:
+        numbers = get_row_classes({block: field}, {block: labels.rows(training)}) or []
         changes = sum([a != b for a, b in pairwise(numbers)])
         # As many stretches as classes: each class is in one, and not all have a single row.
         in_order = 1 < changes + 1 == len(set(numbers)) < len(numbers)

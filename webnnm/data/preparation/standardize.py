@@ -268,7 +268,8 @@ def compute_moments(values: Sequence[float]) -> tuple[float, float]:
     (2.0, 1.0)
     """
     mean = math.fsum(values) / len(values)
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+    deviations = [value - mean for value in values]
+    return mean, math.sqrt(math.fsum(map(mul, deviations, deviations)) / len(values))
 
 
 def compute_min_and_range(values: Sequence[float]) -> tuple[float, float]:
@@ -285,14 +286,28 @@ def collect_feature(
     values: HostArray, shape: Shape, index: int, repeat: int, size: int
 ) -> Sequence[float]:
     """Return the values of feature or channel `index` of `size`, `repeat` of them in each row."""
-    flat, width, period = values.values(), count(shape), size * repeat
-    if width == period and repeat == 1:
-        return flat[index::width]
-    offsets = (
+    offsets = list_offsets(shape, index, repeat, size)
+    return collect_offsets(values, count(shape), offsets)
+
+
+def list_offsets(shape: Shape, index: int, repeat: int, size: int) -> list[int]:
+    """Return where the values of feature or channel `index` are in a row.
+
+    >>> list_offsets((2, 2, 3), 1, 1, 3)
+    [1, 4, 7, 10]
+    """
+    return [
         first + neighbour
-        for first in range(index * repeat, width, period)
+        for first in range(index * repeat, count(shape), size * repeat)
         for neighbour in range(repeat)
-    )
+    ]
+
+
+def collect_offsets(values: HostArray, width: int, offsets: Sequence[int]) -> Sequence[float]:
+    """Return the values at these offsets of all rows, which have `width` values."""
+    flat = values.values()
+    if len(offsets) == 1:
+        return flat[offsets[0] :: width]
     return list(chain.from_iterable(flat[offset::width] for offset in offsets))
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.data.preparation.quality import FEW, NARROW, make_row_keys
+from webnnm.data.preparation.equal_rows import group_equal_rows
+from webnnm.data.preparation.quality import FEW, NARROW
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import MAX_SAMPLE, Rows
 from webnnm.expert.facts.facts import Suspicion
@@ -61,8 +62,10 @@ def find_copies(rows: Rows) -> Suspicion | None:
     """Find testing rows with a few training rows much nearer than all others."""
     tested = rows.subsets["testing"]
     tested = tested[:: -(-len(tested) // MAX_TESTED) or 1]
+    if len(tested) < MIN_ROWS or len(rows.training) < 2 * NEIGHBOURS:
+        return None
     points = make_points(rows, rows.training, len(tested))
-    if points is None or len(tested) < MIN_ROWS or len(points) < 2 * NEIGHBOURS:
+    if points is None:
         return None
     others = make_points(rows, tested, len(points)) or []
     groups: list[int] = []
@@ -183,17 +186,13 @@ def find_contradictions(rows: Rows) -> Suspicion | None:
     """Find equal rows with different classes, unless rows are equal by chance."""
     if rows.target is None or not rows.classes:
         return None
-    rows_by_key: dict[bytes, list[int]] = defaultdict(list)
-    for row, key in enumerate(make_row_keys(rows.inputs)):
-        rows_by_key[key].append(row)
+    target, groups = rows.target, group_equal_rows(rows.inputs)
+    different = len(target) - sum([len(equal_rows) - 1 for equal_rows in groups])
     narrow = 0 < len(rows.columns) <= NARROW
-    if narrow and all(len({*column.values}) < FEW * len(rows_by_key) for column in rows.columns):
+    if narrow and all(len({*column.values}) < FEW * different for column in rows.columns):
         return None
-    target = rows.target
     conflicts = [
-        equal_rows
-        for equal_rows in rows_by_key.values()
-        if len({target[row] for row in equal_rows}) > 1
+        equal_rows for equal_rows in groups if len({target[row] for row in equal_rows}) > 1
     ]
     share = sum(map(len, conflicts)) / len(rows.target)
     if share <= 0.01:

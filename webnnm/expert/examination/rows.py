@@ -10,17 +10,15 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
-from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
 from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
 from webnnm.data.preparation.epoch_arrays import Arrays, augment_rows
 from webnnm.data.preparation.precision import PrecisionLoss
+from webnnm.data.preparation.row_sample import sample_rows
 from webnnm.data.preparation.standardize import Standardization
-from webnnm.data.split import PARTS
 from webnnm.data.tables.encoding import OneHotEncoder
-from webnnm.expert.facts.facts import MAX_EXAMINED
 
 MAX_SAMPLE = 2000
 """This many rows show how columns are related; more would only take longer."""
@@ -130,30 +128,6 @@ class Rows:
             return [(1.0, 0.0)] * size
         pairs = [p for p in zip(fitted.std, fitted.mean, strict=True) for _ in range(fitted.repeat)]
         return [*islice(cycle(pairs), size)]
-
-
-def sample_rows(
-    dataset: Dataset, *, labelled: Sequence[float] | None = None
-) -> dict[str, Sequence[int]]:
-    """Return the rows of each subset that are examined: all, or a share drawn by the seed.
-
-    Rows whose class in `labelled` is negative have no label, and are left out.
-    """
-    total = dataset.size("full")
-    sampled: dict[str, Sequence[int]] = {}
-    for subset in PARTS:
-        rows = dataset.rows(subset)
-        if labelled is not None and min(labelled, default=0) < 0:
-            rows = [row for row in rows if labelled[row] >= 0]
-        if total > MAX_EXAMINED:
-            draw = Stream(dataset.seed, Purpose.SPLITTING, "examined", subset)
-            size = -(-len(rows) * MAX_EXAMINED // total)
-            chosen = {draw.below(len(rows)) for _ in range(size)}
-            rows = [rows[index] for index in sorted(chosen)]
-        sampled[subset] = rows
-    all_rows = [row for rows in sampled.values() for row in rows]
-    is_complete = total <= MAX_EXAMINED and len(all_rows) == total
-    return sampled | {"full": dataset.rows("full") if is_complete else sorted({*all_rows})}
 
 
 def collect_rows(dataset: Dataset) -> Rows:

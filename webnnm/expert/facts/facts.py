@@ -16,9 +16,6 @@ from webnnm.training.loss_choice import Conversion, LabelFacts
 from webnnm.training.output_activation import OutputActivation
 from webnnm.training.settings import FinalSettings, Settings
 
-MAX_EXAMINED = 20_000
-"""Of more rows than this, so many are examined."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class OutputFacts:

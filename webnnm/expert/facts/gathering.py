@@ -14,8 +14,8 @@ from webnnm.data.binding.binding import DataBinding
 from webnnm.data.dataset import Dataset
 from webnnm.data.examples.iris import IrisDataset
 from webnnm.data.preparation.quality import measure_quality
+from webnnm.data.preparation.row_sample import count_examined_rows
 from webnnm.expert.facts.facts import (
-    MAX_EXAMINED,
     DataFacts,
     DeviceFacts,
     Facts,
@@ -152,10 +152,10 @@ def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicio
 
 def _describe_sample(dataset: Dataset) -> str:
     """Return how many rows are examined, "" for all of them."""
-    total = dataset.size("full")
-    if total <= MAX_EXAMINED:
+    total, examined = dataset.size("full"), count_examined_rows(dataset)
+    if examined == total:
         return ""
-    return f"examined {MAX_EXAMINED:,} of {total:,} rows, drawn by seed {dataset.seed}"
+    return f"examined {examined:,} of {total:,} rows, drawn by seed {dataset.seed}"
 
 
 def _unknown(dataset: Dataset) -> dict[str, float]:
