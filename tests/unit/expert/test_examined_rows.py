@@ -34,14 +34,14 @@ def test_a_share_of_many_rows_is_drawn_by_the_seed() -> None:
     data = numbers(80_000)
     found = sample_rows(data)
     for subset in ("training", "validation", "testing"):
-        share = len(data.rows(subset)) / 4
+        share = len(data.rows(subset)) / 16
         assert 0.8 * share <= len(found[subset]) <= share
         assert {*found[subset]} <= {*data.rows(subset)}
     assert sorted({*found["training"], *found["validation"], *found["testing"]}) == found["full"]
     assert sample_rows(data) == found
     assert sample_rows(numbers(80_000, seed=1)) != found
     told = review(SOURCE, data)
-    assert told.examined == "examined 20,000 of 80,000 rows, drawn by seed 0"
+    assert told.examined == "examined 5,000 of 80,000 rows, drawn by seed 0"
     assert str(told).endswith(told.examined)
     assert told.to_dict()["examined"] == told.examined
 

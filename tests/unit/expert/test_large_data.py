@@ -11,7 +11,6 @@ import pytest
 from webnnm import Dataset, review
 from webnnm.core.arrays import HostArray
 from webnnm.core.finding import Finding
-from webnnm.data.preparation import row_sample
 from webnnm.data.preparation.row_sample import MIN_ROWS, count_examined_rows, sample_rows
 
 ROWS, WIDTH = 900, 1600
@@ -47,16 +46,8 @@ def test_the_examined_rows_are_said_and_depend_on_the_seed_alone() -> None:
     assert review(SOURCE, data).to_dict() == review(SOURCE, data).to_dict()
 
 
-def test_data_without_faults_have_no_more_findings_than_in_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    data = dataset(numbers())
-    sampled = findings(data)
-    monkeypatch.setattr(row_sample, "MIN_ROWS", ROWS)
-    assert count_examined_rows(data) == ROWS
-    assert {id: str(finding) for id, finding in findings(data).items()} == {
-        id: str(finding) for id, finding in sampled.items()
-    }
+def test_data_without_faults_have_no_findings() -> None:
+    assert not [id for id in findings(dataset(numbers())) if "E600" <= id < "E700"]
 
 
 def test_a_column_is_constant_only_if_no_training_row_differs() -> None:

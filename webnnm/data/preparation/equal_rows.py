@@ -15,18 +15,37 @@ are not equal, and only those are read as a whole."""
 
 
 def group_equal_rows(*sides: Mapping[str, HostArray]) -> list[list[int]]:
-    """Return the numbers of rows with the same inputs, or the same inputs and outputs, by groups.
+    """Return the numbers of rows with the same numbers, by groups.
 
     >>> group_equal_rows({"x": HostArray.of([[1, 2], [3, 4], [1, 2]])})
     [[0, 2]]
     """
-    arrays = [_align_rows(values) for side in sides for values in side.values()]
+    arrays = _list_arrays(sides)
     alike = _group(range(len(arrays[0])), [*zip(*map(_cut_rows, arrays), strict=True)])
     if all(_count_row_bytes(values) <= MAX_BYTES for values in arrays):
         return alike
+    return _split_groups(alike, arrays)
+
+
+def split_equal_rows(
+    groups: Iterable[Sequence[int]], *sides: Mapping[str, HostArray]
+) -> list[list[int]]:
+    """Return the rows of groups that are equal in further arrays too, by groups.
+
+    >>> split_equal_rows([[0, 1, 3]], {"y": HostArray.of([5, 6, 6, 5])})
+    [[0, 3]]
+    """
+    return _split_groups(groups, _list_arrays(sides))
+
+
+def _list_arrays(sides: Iterable[Mapping[str, HostArray]]) -> list[HostArray]:
+    return [_align_rows(values) for side in sides for values in side.values()]
+
+
+def _split_groups(groups: Iterable[Sequence[int]], arrays: Sequence[HostArray]) -> list[list[int]]:
     return [
         rows
-        for candidates in alike
+        for candidates in groups
         for rows in _group(candidates, [_digest_row(arrays, row) for row in candidates])
     ]
 

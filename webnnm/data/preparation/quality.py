@@ -13,7 +13,7 @@ from webnnm.core.shapes import count
 from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Arrays, Dataset
 from webnnm.data.field import SUBSETS
-from webnnm.data.preparation.equal_rows import group_equal_rows
+from webnnm.data.preparation.equal_rows import group_equal_rows, split_equal_rows
 from webnnm.data.preparation.features import FeatureFacts, measure_features
 from webnnm.data.preparation.row_sample import MAX_CELLS, sample_rows
 from webnnm.data.preparation.statistics import class_counts
@@ -88,7 +88,8 @@ class DataQuality:
     Attributes: `sizes`, subset → rows; `method` of the split, "" if unknown; `classes`, for each
     output that has them; `features`, for each place of an input that holds measurements;
     `repeated`, subset → how many of its rows (inputs and outputs) are also in training; `coarse`,
-    whether the inputs have so few values that rows are equal by chance.
+    whether the inputs have so few values that rows are equal by chance; `equal`, groups of rows
+    with the same inputs.
     """
 
     sizes: Mapping[str, int]
@@ -97,6 +98,7 @@ class DataQuality:
     features: tuple[FeatureFacts, ...]
     repeated: Mapping[str, int]
     coarse: bool = False
+    equal: Sequence[Sequence[int]] = ()
 
     @property
     def constant(self) -> tuple[FeatureFacts, ...]:
@@ -141,11 +143,12 @@ def measure_quality(dataset: Dataset, *, max_cells: int = MAX_CELLS) -> DataQual
     features: list[FeatureFacts] = []
     repeated: dict[str, int] = {}
     coarse = False
+    equal = group_equal_rows(inputs)
     if sizes["training"]:
         sample = sample_rows(dataset, max_cells=max_cells)["training"]
         for block in dataset.inputs:
             features += measure_features(dataset, block, sample, max_cells)
-        repeated, distinct = _count_repeated(dataset, inputs, outputs)
+        repeated, distinct = _count_repeated(dataset, split_equal_rows(equal, outputs))
         share = max((n / sizes[subset] for subset, n in repeated.items()), default=0.0)
         if share:
             training = dataset.rows("training")
@@ -161,18 +164,19 @@ def measure_quality(dataset: Dataset, *, max_cells: int = MAX_CELLS) -> DataQual
         tuple(features),
         repeated,
         coarse,
+        equal,
     )
 
 
 def _count_repeated(
-    dataset: Dataset, inputs: Arrays, outputs: Arrays
+    dataset: Dataset, groups: Sequence[Sequence[int]]
 ) -> tuple[dict[str, int], int]:
     """Return how many rows of a subset are also in training, and the number of different rows of
-    training."""
+    training, from groups of equal rows."""
     subset_of = {row: subset for subset in PARTS for row in dataset.rows(subset)}
     repeated = {subset: 0 for subset in PARTS[1:] if dataset.size(subset)}
     distinct = dataset.size("training")
-    for rows in group_equal_rows(inputs, outputs):
+    for rows in groups:
         subsets = Counter(subset_of[row] for row in rows if row in subset_of)
         if subsets["training"]:
             distinct -= subsets["training"] - 1

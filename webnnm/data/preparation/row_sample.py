@@ -9,7 +9,7 @@ from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
 from webnnm.data.split import PARTS
 
-MAX_ROWS = 20_000
+MAX_ROWS = 5_000
 """Of more rows than this, so many are examined."""
 
 MAX_CELLS = 400_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from webnnm.data.dataset import Dataset
@@ -91,19 +91,22 @@ rounds has whole numbers. Each fact is reported once."""
 
 
 def examine(
-    dataset: Dataset, failed: Callable[[str, Exception], None] | None = None
+    dataset: Dataset,
+    failed: Callable[[str, Exception], None] | None = None,
+    equal: Sequence[Sequence[int]] | None = None,
 ) -> dict[str, Suspicion]:
     """Return what is suspicious about the rows of a dataset in memory, by rule.
 
     `failed` is told of a check that raised an error, and the others go on; without it, it is
-    raised.
+    raised. `equal` are groups of rows with the same inputs, which are looked for if they are
+    not known.
 
     >>> rows = [[float(row % 7), float(row)] for row in range(40)]
     >>> found = examine(Dataset(rows, [row % 2 for row in range(40)]))
     >>> found["E616"].message
     'column 1 numbers the rows, from 0 to 39'
     """
-    rows = collect_rows(dataset)
+    rows = collect_rows(dataset, equal)
 
     def check(id: str, search: Callable[[], Suspicion | None]) -> Suspicion | None:
         try:

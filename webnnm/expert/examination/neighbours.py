@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.data.preparation.equal_rows import group_equal_rows
 from webnnm.data.preparation.quality import FEW, NARROW
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import MAX_SAMPLE, Rows
 from webnnm.expert.facts.facts import Suspicion
 
-MAX_VALUES = 3 * 10**7
-"""The number of values compared to find neighbours: about a second in a page."""
+MAX_VALUES = 10**7
+"""The number of values compared to find neighbours: a third of a second in a page."""
 
 MAX_TESTED = 40
 """Testing rows whose neighbours are looked for."""
@@ -61,7 +60,9 @@ LATER_TARGET = "Take the value after the window as the target: this one lies wit
 def find_copies(rows: Rows) -> Suspicion | None:
     """Find testing rows with a few training rows much nearer than all others."""
     tested = rows.subsets["testing"]
-    tested = tested[:: -(-len(tested) // MAX_TESTED) or 1]
+    width = sum(count(values.shape[1:]) for values in rows.inputs.values())
+    limit = min(MAX_TESTED, MAX_VALUES // max(1, width * len(rows.training)))
+    tested = tested[:: -(-len(tested) // max(1, limit)) or 1]
     if len(tested) < MIN_ROWS or len(rows.training) < 2 * NEIGHBOURS:
         return None
     points = make_points(rows, rows.training, len(tested))
@@ -186,13 +187,13 @@ def find_contradictions(rows: Rows) -> Suspicion | None:
     """Find equal rows with different classes, unless rows are equal by chance."""
     if rows.target is None or not rows.classes:
         return None
-    target, groups = rows.target, group_equal_rows(rows.inputs)
-    different = len(target) - sum([len(equal_rows) - 1 for equal_rows in groups])
+    target = rows.target
+    different = len(target) - sum([len(equal_rows) - 1 for equal_rows in rows.equal])
     narrow = 0 < len(rows.columns) <= NARROW
     if narrow and all(len({*column.values}) < FEW * different for column in rows.columns):
         return None
     conflicts = [
-        equal_rows for equal_rows in groups if len({target[row] for row in equal_rows}) > 1
+        equal_rows for equal_rows in rows.equal if len({target[row] for row in equal_rows}) > 1
     ]
     share = sum(map(len, conflicts)) / len(rows.target)
     if share <= 0.01:

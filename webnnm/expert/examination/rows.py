@@ -15,6 +15,7 @@ from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
 from webnnm.data.preparation.epoch_arrays import Arrays, augment_rows
+from webnnm.data.preparation.equal_rows import group_equal_rows
 from webnnm.data.preparation.precision import PrecisionLoss
 from webnnm.data.preparation.row_sample import sample_rows
 from webnnm.data.preparation.standardize import Standardization
@@ -66,7 +67,8 @@ class Rows:
     - `lost`: "input NAME" or "output NAME" → column → how many distinct values float32 keeps of it;
       `came_as_float32`, inputs that had no more digits before.
     - `weights` of all rows, None without; `report`, what was found in a table; `augmented`, inputs
-      and outputs of some rows as the augmentation changes them, None without.
+      and outputs of some rows as the augmentation changes them, None without; `equal`, groups of
+      rows with the same inputs.
     """
 
     inputs: Mapping[str, HostArray]
@@ -87,6 +89,7 @@ class Rows:
     augmented: Callable[[Sequence[int]], tuple[Arrays, Arrays]] | None = None
     lost: Mapping[str, Mapping[int, PrecisionLoss]] = field(default_factory=dict[str, Any])
     came_as_float32: frozenset[str] = frozenset()
+    equal: Sequence[Sequence[int]] = ()
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -130,8 +133,9 @@ class Rows:
         return [*islice(cycle(pairs), size)]
 
 
-def collect_rows(dataset: Dataset) -> Rows:
-    """Return the rows of a dataset for the examination.
+def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None) -> Rows:
+    """Return the rows of a dataset for the examination; `equal` are groups of rows with the same
+    inputs, which are looked for if they are not known.
 
     >>> found = collect_rows(Dataset([[1.0, 2.0], [3.0, 5.0]], [0, 1], split=(1, 0, 0)))
     >>> [list(column.values) for column in found.columns], list(found.target)
@@ -171,4 +175,5 @@ def collect_rows(dataset: Dataset) -> Rows:
         partial(augment_rows, dataset) if dataset.augmentation else None,
         dataset.lost_values(),
         dataset.came_as_float32,
+        group_equal_rows(inputs) if equal is None else equal,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -130,7 +130,7 @@ def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> Da
         shared_rows=quality.get_repeated_share(),
         coarse=quality.coarse,
         method=quality.method,
-        suspicions={} if bare.non_finite else _suspicions(dataset, failures),
+        suspicions={} if bare.non_finite else _suspicions(dataset, quality.equal, failures),
         unknown=_unknown(dataset),
         sorted=any(c.in_order for c in quality.classes),
         examined=_describe_sample(dataset),
@@ -139,7 +139,9 @@ def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> Da
     )
 
 
-def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicion]:
+def _suspicions(
+    dataset: Dataset, equal: Sequence[Sequence[int]], failures: list[Finding]
+) -> dict[str, Suspicion]:
     """Return what an examination finds, and add its failures; the rows of Iris are known to be
     sound."""
     if isinstance(dataset, IrisDataset):
@@ -147,7 +149,7 @@ def _suspicions(dataset: Dataset, failures: list[Finding]) -> dict[str, Suspicio
     from webnnm.expert.examination.examination import examine
     from webnnm.expert.rules.failing import failure
 
-    return examine(dataset, lambda id, error: failures.append(failure(id, error)))
+    return examine(dataset, lambda id, error: failures.append(failure(id, error)), equal)
 
 
 def _describe_sample(dataset: Dataset) -> str:
