@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from tools import compile_wheel, components, compress, models, pyodide, wheel
+from tools import compile_wheel, components, compress, models, pyodide, stdlib, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.docs import documents
 from tools.page_parts import write_parts
@@ -114,6 +114,7 @@ def build() -> None:
         *built,
         desktop_wheel,
         DISTRIBUTION / "pyodide-lock.json",
+        *stdlib.build(),
         DIGITS,
         ROOT / "tools" / "build_site.py",
         ROOT / "tools" / "page_parts.py",

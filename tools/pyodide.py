@@ -130,7 +130,7 @@ def write_distribution(target: Path, wheels: list[Path]) -> None:
 
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for file in [*(PACKAGE / name for name in CORE), stdlib.build(), *wheels]:
+    for file in [*(PACKAGE / name for name in CORE), *stdlib.build(), *wheels]:
         shutil.copyfile(file, target / file.name)
     info = lock_of_package()["info"] | {"version": version()}
     lock = PyodideLockSpec(info=InfoSpec(**info), packages={})
@@ -155,7 +155,7 @@ def build(built: Sequence[Path]) -> None:
     wheels = [*wheels_of(PAGES), *built, *([numpy] if numpy else [])]
     everything = list(dict.fromkeys([*wheels, *wheels_of(TESTS)]))
     recipe = ROOT / "tools" / "pyodide.py"
-    inputs = [*built, recipe, stdlib.build()]
+    inputs = [*built, recipe, *stdlib.build()]
     key = fingerprint(inputs, version(), " ".join(path.name for path in everything))
     with step("pyodide-distribution", key, DISTRIBUTION / "pyodide-lock.json") as needed:
         if needed:

@@ -1,8 +1,9 @@
-"""Step that compiles the part of Python's standard library that pages start with.
+"""Step that splits Python's standard library into what pages start with, as bytecode, and the rest.
 
-Pyodide's archive holds sources, which are compiled again on every visit; that takes longer than
-everything else at its start. Here, the modules that every page imports are compiled once; all
-others remain sources, since bytecode is larger.
+Pyodide's archive holds all sources, which are compiled again on every visit; that takes longer than
+everything else at its start. Here, the modules that every page imports are compiled once. Those
+that they import later lie beside them as sources, since bytecode is larger. All others are in a
+second archive, which a page fetches when it imports one of them (tools/stdlib_rest.py).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import ast
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
+from tools import stdlib_rest
 from tools.common import CACHE, NODE_MODULES, ROOT, fingerprint, run, step
 from tools.slim import outside_functions
 
@@ -20,50 +23,106 @@ NAME = "python_stdlib.zip"
 FOLDER = CACHE / "stdlib"
 LOADER = ("importlib.metadata", "tarfile", "zipfile")
 """What else Pyodide imports when it loads packages."""
+CODECS = (
+    "ascii",
+    "cp1252",
+    "cp437",
+    "latin_1",
+    "unicode_escape",
+    "utf_16",
+    "utf_16_le",
+    "utf_8_sig",
+)
+LATER = (
+    *("_compat_pickle", "ctypes", "hmac", "numbers", "pickle", "secrets"),  # NumPy
+    *("gzip", "pkgutil"),
+    *(f"encodings.{name}" for name in CODECS),
+)
+"""What pages import later without waiting for the other archive."""
 
 COMPILE = """
-const [core, names, folder] = JSON.parse(process.argv[1]);
+const { core, folder, call } = JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"));
 (async () => {
   const { loadPyodide } = await import(`${core}/pyodide.mjs`);
-  const pyodide = await loadPyodide({ indexURL: core, args: [] });
+  // Tracebacks have the lines of these modules, without columns, which would add a third.
+  const env = { HOME: "/home/pyodide", PYTHONNODEBUGRANGES: "1" };
+  const pyodide = await loadPyodide({ indexURL: core, args: [], env });
   for (const [place, root] of [["/core", core], ["/made", folder]]) {
     pyodide.FS.mkdir(place);
     pyodide.FS.mount(pyodide.FS.filesystems.NODEFS, { root }, place);
   }
-  pyodide.globals.set("names", pyodide.toPy(names));
+  pyodide.globals.set("call", pyodide.toPy(call));
   pyodide.runPython(`
 import contextlib, importlib, importlib.util, marshal, sys, zipfile
 
-for name in names:
-    with contextlib.suppress(ImportError):  # most are names in modules
-        importlib.import_module(name)
-origins = [getattr(module.__spec__, "origin", None) for module in [*sys.modules.values()]]
 PLACE = "/lib/python314.zip/"
+
+def import_all(names):
+    for name in names:
+        with contextlib.suppress(ImportError):  # most are names in modules
+            importlib.import_module(name)
+    origins = [getattr(module.__spec__, "origin", None) for module in [*sys.modules.values()]]
+    return {origin.removeprefix(PLACE) for origin in origins if origin}
+
+def module_of(entry):
+    return entry.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+compiled = import_all(call["compiled"])
+sources = import_all(call["sources"]) - compiled
 with zipfile.ZipFile("/core/python_stdlib.zip") as whole:
-    with zipfile.ZipFile("/made/python_stdlib.zip", "w", zipfile.ZIP_DEFLATED) as made:
-        for entry in whole.namelist():
-            content = whole.read(entry)
-            if entry.endswith(".py") and PLACE + entry in origins:
-                code = compile(content, PLACE + entry, "exec", dont_inherit=True, optimize=0)
+    names = [name for name in whole.namelist() if not name.endswith("/")]
+    first = zipfile.ZipFile("/made/" + call["first"], "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+    rest = zipfile.ZipFile("/made/" + call["rest"], "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+    with first, rest:
+        missing = []
+        for name in names:
+            content = whole.read(name)
+            if name in compiled:
+                code = compile(content, PLACE + name, "exec", dont_inherit=True, optimize=0)
                 # Flag 1 says: with the hash of the source, which is not to be compared.
                 head = importlib.util.MAGIC_NUMBER + b"\\\\1\\\\0\\\\0\\\\0" + bytes(8)
-                entry, content = entry + "c", head + marshal.dumps(code)
-            made.writestr(zipfile.ZipInfo(entry), content, zipfile.ZIP_DEFLATED, 9)
+                first.writestr(zipfile.ZipInfo(name + "c"), head + marshal.dumps(code), 8, 9)
+            elif name in sources:
+                first.writestr(zipfile.ZipInfo(name), content, 8, 9)
+            else:
+                rest.writestr(zipfile.ZipInfo(name), content, 8, 9)
+                if name.endswith(".py"):
+                    missing.append(module_of(name))
+        text = call["finder"].replace(call["unfilled"], f"NAMES = frozenset({missing!r})")
+        first.writestr(zipfile.ZipInfo("sitecustomize.py"), text, 8, 9)
 `);
 })().catch((error) => { console.error(error); process.exit(1); });
 """
 
 
-def build() -> Path:
-    """Build the archive and return its path."""
+class Archives(NamedTuple):
+    """What pages start with, and the rest."""
+
+    first: Path
+    rest: Path
+
+
+def build() -> Archives:
+    """Build both archives and return their paths."""
+    archives = Archives(FOLDER / NAME, FOLDER / stdlib_rest.REST)
+    finder = Path(stdlib_rest.__file__)
     names = find_stdlib_imports()
-    key = fingerprint([PACKAGE / "package.json", Path(__file__)], *names)
-    with step("standard library", key, FOLDER / NAME) as needed:
+    key = fingerprint([PACKAGE / "package.json", Path(__file__), finder], *names)
+    with step("standard library", key, *archives) as needed:
         if needed:
             FOLDER.mkdir(parents=True, exist_ok=True)
-            arguments = json.dumps([str(PACKAGE), names, str(FOLDER)])
-            run(["node", "-e", COMPILE, arguments], "compiling the standard library")
-    return FOLDER / NAME
+            call = {
+                "compiled": names,
+                "sources": LATER,
+                "first": NAME,
+                "rest": stdlib_rest.REST,
+                "finder": finder.read_text(),
+                "unfilled": "NAMES: frozenset[str] = frozenset()",
+            }
+            job = FOLDER / "job.json"
+            job.write_text(json.dumps({"core": str(PACKAGE), "folder": str(FOLDER), "call": call}))
+            run(["node", "-e", COMPILE, job], "compiling the standard library")
+    return archives
 
 
 def find_stdlib_imports() -> list[str]:

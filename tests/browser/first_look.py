@@ -77,6 +77,9 @@ async def check_start(page: Any, name: str) -> None:
     assert "trainer.py" not in late or name == "worker.html", "a worker asks for its own files"
     loaded = [path for path, _ in await page.evaluate("usable.loaded")]
     assert any("/webnnm-" in path for path in loaded)
+    assert not any(path.endswith("/python_stdlib_rest.zip") for path in loaded), (
+        "the library of a start is complete"
+    )
     if name == "iris.html":  # what keeps trainings, among others, comes later
         assert not any("/webnnm_rest-" in path for path in loaded)
 
