@@ -34,7 +34,7 @@ CODECS = (
     "utf_8_sig",
 )
 LATER = (
-    *("_compat_pickle", "ctypes", "hmac", "numbers", "pickle", "secrets"),  # NumPy
+    *("_compat_pickle", "ctypes", "hmac", "numbers", "pickle", "platform", "secrets"),  # NumPy
     *("gzip", "pkgutil"),
     *(f"encodings.{name}" for name in CODECS),
 )

@@ -43,6 +43,18 @@ import importlib.util
     assert REST not in asked
 
 
+async def test_numpy_imports_nothing_of_the_rest(fresh: Fresh) -> None:
+    page, asked = fresh
+    program = """
+import pyodide_js
+await pyodide_js.loadPackage("numpy")
+import numpy, numpy.fft, numpy.linalg, numpy.random
+float(numpy.random.default_rng(0).random(3).sum())
+"""
+    assert await page.run_python(program) > 0
+    assert REST not in asked
+
+
 async def test_without_a_network_the_error_says_so_and_a_later_import_succeeds(
     fresh: Fresh,
 ) -> None:
