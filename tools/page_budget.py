@@ -20,7 +20,7 @@ from webnnm.cli.serve import SiteServer
 
 LIMIT_KB = 60
 """Most kilobytes that a page may load beyond the runtime before it can be used."""
-LIMIT_ALL_KB = 11_500
+LIMIT_ALL_KB = 5_000
 """Most kilobytes with the runtime, where WebNN runs the models."""
 ROUNDS = 3
 RUNTIME = "/vendor/"
