@@ -18,6 +18,7 @@ from bench.training_steps import Unequal
 from bench.workloads import LARGE, numbers
 from tools.common import playwright_config, say
 from tools.models import file_in_cache
+from webnnm import load_onnx
 
 OURS = "webnnm"
 CHROMIUMS = ("webnn", playwright_config().SECOND)
@@ -55,6 +56,7 @@ SUBJECTS = {
         "result of EfficientNet-Lite0",
         {
             OURS: "picture_webnnm.html",
+            f"{OURS}, exported": "picture_exported.html",
             "LiteRT.js, WebNN": "picture_litert.html?accelerator=webnn",
             "LiteRT.js, wasm": "picture_litert.html?accelerator=wasm",
             "ONNX Runtime Web, WebNN": "picture_onnxruntime.html?provider=webnn",
@@ -88,6 +90,13 @@ def write_files() -> None:
     language_models.write_model()
     tflite.convert(file_in_cache(WEIGHTS), MODELS / "efficientnet-lite0.tflite")
     minilm.convert(file_in_cache("model.safetensors").parent, MODELS / SENTENCES)
+    asyncio.run(_export_picture())
+
+
+async def _export_picture() -> None:
+    net = await load_onnx(MODELS / "efficientnet-lite0.onnx", backend="numpy")
+    await net.export(MODELS / "exported", format="page")
+    net.close()
 
 
 async def measure(contest: Contest, rounds: int) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from inspect import isawaitable
 from typing import Any, NamedTuple
 
-from webnnm import Dataset, ImageDataset, NNModel, TableDataset, TextDataset
+from webnnm import Dataset, ImageDataset, IrisDataset, NNModel, TableDataset, TextDataset
 
 ALL: dict[str, Any] = {"split": (1, 0, 0)}
 DENSE = "dense:layers matmul(w, shape=[units]), add(b), activation();\n"
@@ -164,6 +165,31 @@ CASES = (
         [[[1, 2], [3, 5]], [[[1, 2]]], [[4, 4], [1, 2], [0, 3]], [1, 2], [[1, 2, 3]], []],
     ),
     Case(
+        "standardised series of one length, shorter rows padded",
+        DENSE + "m:input shape={channel:2} sequence={time:4}; m:output shape=[2];"
+        "m:layers reduceMean(axes=[time]), dense(units=2, activation=softmax);",
+        lambda: Dataset(
+            [[[1.0, 2], [3, 4]], [[5, 6]], [[0, 1], [2, 2], [9, 1]]],
+            ["a", "b", "a"],
+            length=4,
+            standardize=True,
+            **ALL,
+        ),
+        [[[1, 2], [3, 5]], [[[1, 2], [3, 4], [5, 6], [7, 8]]], [[1, 2]] * 5],
+    ),
+    Case(
+        "flowers by their features",
+        DENSE + "m:input shape=[4]; m:output shape=[3];"
+        "m:layers dense(units=3, activation=relu), dense(units=3, activation=softmax);",
+        IrisDataset.create,
+        [
+            [5.1, 3.5, 1.4, 0.2],
+            {"petal_width": 2, "petal_length": 5, "sepal_width": 3, "sepal_length": 6},
+            [5.1, 3.5, 1.4],
+            {"petal_width": 2},
+        ],
+    ),
+    Case(
         "one yes/no answer",
         DENSE
         + "m:input shape=[2]; m:output shape=[1]; m:layers dense(units=1, activation=sigmoid);",
@@ -217,5 +243,8 @@ async def open_model(case: Case) -> NNModel:
     settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
     if case.sequence:
         settings["sequence_length"] = case.sequence
-    model = await NNModel.create(source=case.source, dataset=case.dataset(), seed=3, **settings)
+    dataset = case.dataset()
+    if isawaitable(dataset):
+        dataset = await dataset
+    model = await NNModel.create(source=case.source, dataset=dataset, seed=3, **settings)
     return await NNModel.load(await model.save(), **settings)

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,13 +33,12 @@ ANSWER = """async ([engine, rows]) => {
   model.close();
   return { engine: model.engine, answers };
 }"""
-DRAWN = """async (rows) => {
-  const canvas = document.createElement("canvas");
-  Object.assign(canvas, { width: rows[0].length, height: rows.length });
-  const pixels = rows.flat().flatMap((colours) => [...colours, 255]);
-  const image = new ImageData(new Uint8ClampedArray(pixels), canvas.width);
+DRAWN = """async ([width, height, pixels]) => {
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  const image = new ImageData(new Uint8ClampedArray(pixels), width);
   canvas.getContext("2d").putImageData(image, 0, 0);
-  return document.querySelector("webnnm-model").predict(canvas);
+  const model = document.querySelector("webnnm-model");
+  return model.predict(canvas).then((m) => ({ m }), ({ message }) => ({ error: message }));
 }"""
 RECALLED = f"""async (settings) => {{
   const build = MLGraphBuilder.prototype.build;
@@ -133,17 +133,22 @@ async def test_the_element_shows_a_form_and_predicts(folder: Path, page: Any) ->
         assert not any("pyodide" in name or "model-worker" in name for name in names)
 
 
-async def test_a_picture_is_read_as_python_reads_its_pixels(
-    folder: Path, webnn_context: Any, page_log: Any
+@pytest.mark.parametrize("alpha", [255, 254])
+@pytest.mark.parametrize("name", ["grey", "coloured"])
+async def test_pictures_are_read_as_python_reads_them(
+    folder: Path, webnn_context: Any, page_log: Any, name: str, alpha: int
 ) -> None:
-    case = next(case for case in CASES if case.name.startswith("coloured"))
-    (right,) = await find_answers(case, folder)
+    case = next(case for case in CASES if case.name.startswith(name))
+    pixels = [(7 * k) % 256 for k in range(6 * 5 * 4)]
+    pixels[3::4] = [alpha] * 30
+    picture = SimpleNamespace(width=5, height=6, data=bytes(pixels))
+    (right,) = await find_answers(case._replace(rows=[picture]), folder)
+    assert ("error" in right) == (alpha < 255)
     page = await webnn_context.new_page()
     page_log.watch(page)
     with SiteServer(folder) as server:
         await page.goto(server.url)
-        answered = await page.evaluate(DRAWN, case.rows[0])
-    check_equal(answered, right["m"], "a canvas")
+        check_equal(await page.evaluate(DRAWN, [5, 6, pixels]), right, "a canvas")
     await page.close()
 
 

@@ -28,8 +28,8 @@ VERSION = 1
 MANIFEST, WEIGHTS, FOLDER = "model.json", "model.bin", "webnnm"
 MAX_FAST_WORK = 250_000
 """Up to so many multiplications, JavaScript has the answer before a device has its inputs."""
-MAX_SCRIPT_WORK = 2_000_000_000
-"""More multiplications than this take plain JavaScript several seconds."""
+MAX_SCRIPT_WORK = 500_000_000
+"""More multiplications than this take plain JavaScript seconds, in which the page stands still."""
 LENGTH = 64
 """The positions of sequences whose length neither the model nor its dataset has."""
 POLICY = "script-src 'self'"
