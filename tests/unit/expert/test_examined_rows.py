@@ -35,7 +35,7 @@ def test_a_share_of_many_rows_is_drawn_by_the_seed() -> None:
     found = sample_rows(data)
     for subset in ("training", "validation", "testing"):
         share = len(data.rows(subset)) / 16
-        assert 0.8 * share <= len(found[subset]) <= share
+        assert len({*found[subset]}) == share
         assert {*found[subset]} <= {*data.rows(subset)}
     assert sorted({*found["training"], *found["validation"], *found["testing"]}) == found["full"]
     assert sample_rows(data) == found

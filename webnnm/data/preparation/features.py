@@ -14,6 +14,7 @@ from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
+from webnnm.data.preparation.row_sample import draw_numbers
 from webnnm.data.preparation.standardize import (
     collect_offsets,
     compute_moments,
@@ -106,8 +107,7 @@ def _draw_pixels(total: int, limit: int, seed: int) -> Sequence[int]:
     """Return the pixels of an image that are measured: all of them, or as many as the limit."""
     if total <= max(1, limit):
         return range(total)
-    draw = Stream(seed, Purpose.SPLITTING, "pixels")
-    return sorted({draw.below(total) for _ in range(max(1, limit))})
+    return draw_numbers(Stream(seed, Purpose.SPLITTING, "pixels"), total, max(1, limit))
 
 
 class _Places:

@@ -49,9 +49,23 @@ def sample_rows(
         if total > examined:
             draw = Stream(dataset.seed, Purpose.SPLITTING, "examined", subset)
             size = -(-len(rows) * examined // total)
-            chosen = {draw.below(len(rows)) for _ in range(size)}
-            rows = [rows[index] for index in sorted(chosen)]
+            rows = [rows[index] for index in draw_numbers(draw, len(rows), size)]
         sampled[subset] = rows
     all_rows = [row for rows in sampled.values() for row in rows]
     is_complete = total <= examined and len(all_rows) == total
     return sampled | {"full": dataset.rows("full") if is_complete else sorted({*all_rows})}
+
+
+def draw_numbers(stream: Stream, total: int, size: int) -> list[int]:
+    """Return different numbers from 0 to `total` − 1, in ascending order.
+
+    >>> draw_numbers(Stream(0, Purpose.SPLITTING), 3, 3)
+    [0, 1, 2]
+    """
+    drawn: list[int] = []
+    moved: dict[int, int] = {}  # the first steps of a Fisher–Yates shuffle
+    for index, word in enumerate(stream.words(size)):
+        other = index + word % (total - index)
+        drawn.append(moved.get(other, other))
+        moved[other] = moved.get(index, index)
+    return sorted(drawn)

@@ -21,8 +21,11 @@ from webnnm.data.preparation.row_sample import sample_rows
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.tables.encoding import OneHotEncoder
 
-MAX_SAMPLE = 2000
+MAX_SAMPLE, MIN_SAMPLE = 2000, 500
 """This many rows show how columns are related; more would only take longer."""
+
+MAX_SAMPLE_CELLS = 60_000
+"""Of many columns fewer rows are compared, so that they have about as many numbers as this."""
 
 MAX_COLUMNS = 256
 """Wider rows are pictures or spectra, whose single columns have no meaning of their own."""
@@ -106,7 +109,9 @@ class Rows:
     @cached_property
     def sample(self) -> Sequence[int]:
         """Evenly spaced training rows, few enough to compare with each other."""
-        return self.training[:: -(-len(self.training) // MAX_SAMPLE) or 1]
+        limit = MAX_SAMPLE_CELLS // max(1, len(self.columns))
+        limit = max(MIN_SAMPLE, min(MAX_SAMPLE, limit))
+        return self.training[:: -(-len(self.training) // limit) or 1]
 
     @cached_property
     def columns(self) -> list[Column]:
