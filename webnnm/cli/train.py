@@ -36,6 +36,7 @@ from webnnm.cli.option_hints import as_options, options_of
 from webnnm.cli.output_paths import save_somewhere, write
 from webnnm.core.errors import DataError
 from webnnm.evaluation.history import History
+from webnnm.runtime.state import ReviewTime
 from webnnm.trainer.progress import display
 from webnnm.trainer.screen import Screen
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from webnnm.trainer.training import Training
 
 HISTORY_SUFFIXES = (".csv", ".json", ".svg")
+
+REVIEW_TIMES: dict[str, ReviewTime] = {"before": True, "after": "after", "off": False}
 """The formats of the history of a training."""
 
 
@@ -63,6 +66,13 @@ def add(commands: Parsers) -> None:
         "--history",
         metavar="FILE",
         help=f"write the history of the training: {', '.join(HISTORY_SUFFIXES)}",
+    )
+    one.add_argument(
+        "--review",
+        choices=tuple(REVIEW_TIMES),
+        default="before",
+        help="when the expert system looks at model and data: before the training, after it, which "
+        "begins sooner, or never; after and off decide no setting. Default: %(default)s",
     )
     add_backend(one)
     add_table(one, required=True)
@@ -113,6 +123,7 @@ async def _run_training(
             settings,
             resume=arguments.resume,
             silence=parse_silenced_rules(arguments),
+            review=REVIEW_TIMES[arguments.review],
             progress="off" if screen is None else screen,
         )
         history = await _until_interrupted(training)

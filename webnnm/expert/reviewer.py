@@ -154,6 +154,7 @@ class Reviewer:
         settings: Settings,
         scouting: ScoutingFacts | None = None,
         network: Network | None = None,
+        trained: bool | None = None,
     ) -> Facts:
         """Return all facts; the dataset is measured the first time only."""
         model = self._model
@@ -176,7 +177,7 @@ class Reviewer:
             data=self._data,
             scouting=scouting,
             device=model.device,
-            trained=model.trained,
+            trained=model.trained if trained is None else trained,
         )
         return _with_refused(facts, model.sequence, problems)
 
@@ -185,10 +186,12 @@ class Reviewer:
         settings: Settings,
         scouting: Mapping[str, Any] | None = None,
         history: History | None = None,
+        trained: bool | None = None,
     ) -> Review:
         """Return findings and resolved settings of a training; with its `history`, also on its
         course.
 
+        `trained` is whether the parameters were trained before, by default whether they are now;
         `scouting` is the table of a seed search, as `Scouting.to_dict` returns it. If the inputs
         become float16, the model is reviewed once more with float16 inputs.
         """
@@ -201,10 +204,11 @@ class Reviewer:
             from webnnm.expert.facts.hindsight import scouting_facts
 
             measured = scouting_facts(table)
-        review = apply_rules(self._gather(history, settings, measured), off=off)
+        review = apply_rules(self._gather(history, settings, measured, None, trained), off=off)
         if review.settings.compute_type == "float16":
             half = half_network(self._model.network)
-            review = apply_rules(self._gather(history, settings, measured, half), off=off)
+            facts = self._gather(history, settings, measured, half, trained)
+            review = apply_rules(facts, off=off)
         if history is not None:
             # Findings reported then may not apply to a model that is trained now.
             ids = {*off, *(finding.id for finding in review.findings)}

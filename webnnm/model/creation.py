@@ -12,6 +12,7 @@ from webnnm.core.naming import snake_case
 from webnnm.core.plugins import plugin
 from webnnm.notation import parse
 from webnnm.notation.syntax import Document, ModelFile
+from webnnm.runtime.state import ReviewTime
 from webnnm.training.settings import parse_settings
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class ModelSettings:
     backend: str | Backend = "auto"
     device: str | None = None
     optimize_for: str = "size"
-    review: bool = True
+    review: ReviewTime = True
     accelerated: bool | None = None
     power_preference: str | None = None
     seed: int = 0
@@ -51,6 +52,12 @@ class ModelSettings:
         """What else is asked of the browser, as keywords of `backend`."""
         return {"accelerated": self.accelerated, "power_preference": self.power_preference}
 
+
+REVIEW_TIMES = (True, False, "after")
+REVIEW_HINT = (
+    "True, False to leave the expert system out, or 'after' to begin sooner and look at model and "
+    "data after the training"
+)
 
 SETTINGS = tuple(setting.name for setting in fields(ModelSettings))
 
@@ -91,12 +98,19 @@ def _check(settings: ModelSettings) -> None:
     types = {
         "files": (isinstance(files, Mapping), "a dict, name in the text → path, URL or bytes"),
         "log": (callable(log), "a function that takes a line, such as print"),
-        "review": (isinstance(review, bool), "a bool: review=False leaves out the expert system"),
+        "review": (review in REVIEW_TIMES, REVIEW_HINT),
     }
     for name, (is_allowed, type) in types.items():
         if not is_allowed:
             message = f"{name} is {getattr(settings, name)!r}"[:60]
             raise DataError("NNM704", message, hint=f"give {type}")
+
+
+def check_review_time(value: Any) -> ReviewTime:
+    """Return the setting `review`. Raises `DataError` NNM704 for any other value."""
+    if value not in REVIEW_TIMES:
+        raise DataError("NNM704", f"review is {value!r}"[:60], hint=f"give {REVIEW_HINT}")
+    return value
 
 
 async def model_document(settings: ModelSettings) -> Document:

@@ -47,7 +47,7 @@ class CreateSettings(TypedDict, total=False):
     backend: Literal["auto", "webnn", "onnxruntime", "numpy", "jax"] | Backend
     device: Literal["npu", "gpu", "cpu", "webgpu", "wasm", "tpu"] | None
     optimize_for: Literal["size", "edge"]
-    review: bool
+    review: bool | Literal["after"]
     accelerated: bool | None
     power_preference: Literal["default", "high-performance", "low-power"] | None
     seed: int

@@ -21,11 +21,16 @@ from webnnm.evaluation.history import History
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.outline import Warning
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.model.creation import ModelSettings, model_document, read_model_settings
+from webnnm.model.creation import (
+    ModelSettings,
+    check_review_time,
+    model_document,
+    read_model_settings,
+)
 from webnnm.model.keywords import read_hyperparameters
 from webnnm.runtime.occupancy import Occupancy
 from webnnm.runtime.parameters import Parameter, ParameterStore
-from webnnm.runtime.state import ModelState
+from webnnm.runtime.state import ModelState, ReviewTime
 from webnnm.trainer.review import explicit_settings
 from webnnm.trainer.row_settings import complete_from_dataset
 from webnnm.training.settings import Settings
@@ -137,7 +142,8 @@ class NNModel:
         - `batch_size`: overrides the batch size of the dataset.
         - `sequence_length`: an integer, or a dict from sequence name to integer.
         - `review`: with False, the expert system neither reports on the model nor on its trainings,
-          and decides no setting: those that are "auto" are off. `model.review()` still works.
+          and decides no setting: those that are "auto" are off. `model.review()` still works. With
+          "after", it decides nothing either, and reports on the data when a training has ended.
         - `log`: a function that receives progress messages; `print` by default.
         - `strict`: treat warnings of the notation as errors.
 
@@ -626,6 +632,7 @@ class NNModel:
         autosave: str | os.PathLike[str] | None = None,
         autosave_seconds: float = 30.0,
         on_autosave: Callable[[Exception | None], object] | None = None,
+        review: ReviewTime | None = None,
         **more: Unpack[Hyperparameters],
     ) -> Training:
         """Start training; await the result to get its `History`.
@@ -641,6 +648,7 @@ class NNModel:
           when the page is closed, and at the end.
         - `on_autosave`: a function called after each checkpoint, with None or the exception.
           Failures also appear as warnings in the log and the history.
+        - `review`: True, False or "after", as in `create`, by default what was given there.
 
         Raises `DataError` NNM703 for unknown names, NNM704 for values out of range, NNM712 while
         the model is being trained or tested, NNM714 without a dataset, NNM808 if there is no
@@ -668,8 +676,11 @@ class NNModel:
             from webnnm.trainer.autosave import Autosave
 
             saving = partial(Autosave, self.save, autosave, autosave_seconds, on_autosave)
-        reviewer = self._reviewer if self.state.review else None
-        self._training = Training(self.state, reviewer, settings, begun, saving)
+        time = self.state.review if review is None else check_review_time(review)
+        reviewer = self._reviewer if time else None
+        self._training = Training(
+            self.state, reviewer, settings, begun, saving, reviews_after=time == "after"
+        )
         return self._training
 
     def review(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from webnnm.backends.base import Backend
 from webnnm.core.errors import DataError
@@ -20,6 +20,9 @@ from webnnm.runtime.restored import Restored, collect_facts
 from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.training.forward import OutputLoss
 
+ReviewTime = bool | Literal["after"]
+"""Whether a training is reviewed before it begins (True), after it has ended, or not at all."""
+
 LOCKED_ATTRIBUTES = frozenset({"backend", "batch_size", "network", "seed", "sequence"})
 """Attributes that cannot be set while the model is trained or tested (NNM712)."""
 
@@ -31,9 +34,9 @@ class ModelState:
     Attributes: `network`, the elaborated document; `backend` and the `parameters` on it; `seed`, of
     initialisation and shuffling; `batch_size`, None for the dataset's; `device`, the requested
     device, or "", and `preferences`, what else was asked of the browser; `optimize_for`, the aim of
-    a training unless a hyperparameter sets another; `review`, whether the expert system looks at
-    the model and its trainings; `sequence`, lengths by sequence name; `step`, training steps
-    applied so far; `trained`, whether the parameters were trained or taken from elsewhere;
+    a training unless a hyperparameter sets another; `review`, whether and when the expert system
+    looks at the model and its trainings; `sequence`, lengths by sequence name; `step`, training
+    steps applied so far; `trained`, whether the parameters were trained or taken from elsewhere;
     `restored`, what a snapshot holds about the data; `occupancy`, who has the model at the moment;
     `closed`, whether its owner closed it.
     """
@@ -47,7 +50,7 @@ class ModelState:
     device: str = ""
     preferences: Mapping[str, Any] = field(default_factory=dict[str, Any])
     optimize_for: str = "size"
-    review: bool = True
+    review: ReviewTime = True
     sequence: dict[str, int] = field(default_factory=dict[str, int])
     step: int = 0
     closed: bool = False

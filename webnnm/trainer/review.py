@@ -63,10 +63,14 @@ class Review:
 
         These are the three most important ones and all errors; the others are listed by id.
         """
-        lines = summarize_findings(f for f in self.ranked if str(f) not in self.logged)
-        lines += [self.examined] if self.examined else []
+        lines = self.summarize()
         settings = [text for text in self._describe_settings() if not text.endswith("(given)")]
         return [*lines, f"settings: {', '.join(settings)}"] if settings else lines
+
+    def summarize(self) -> list[str]:
+        """Return the findings that need attention, and how many rows were examined."""
+        lines = summarize_findings(f for f in self.ranked if str(f) not in self.logged)
+        return [*lines, self.examined] if self.examined else lines
 
     def __str__(self) -> str:
         lines = self._group_by_area()

@@ -32,10 +32,12 @@ class Reviewer(Protocol):
         settings: Settings,
         scouting: Mapping[str, Any] | None = None,
         history: History | None = None,
+        trained: bool | None = None,
     ) -> Review:
         """Return findings and resolved settings of a training; with its `history`, also on its
         course.
 
+        `trained` is whether the parameters were trained before, by default whether they are now;
         `scouting` is the table of a seed search, as `Scouting.to_dict` returns it.
         """
         ...

@@ -76,13 +76,17 @@ class Training(Unfinished):
         settings: Settings,
         checkpoint: Checkpoint | None = None,
         autosave: StartAutosave | None = None,
+        *,
+        reviews_after: bool = False,
     ) -> None:
         check_event_loop("a training")
         self._state = state
         self._reviewer = reviewer
+        self._reviewer_before = None if reviews_after else reviewer
         self._autosave = autosave
         self.is_running = True
         self._requested = settings
+        self._was_trained = state.trained
         self._resumed_from = checkpoint
         self._is_paused = False
         self._reported: set[str] = set()
@@ -271,13 +275,13 @@ class Training(Unfinished):
         """Decide the settings of the training, and report them."""
         state, history, note = self._state, self.history, self._reporter.note
         with self._measure_phase(history.phases, "review"):
-            plan = plan_training(state, self._reviewer, self._requested)
+            plan = plan_training(state, self._reviewer_before, self._requested)
         self._apply_plan(plan)
         for line in plan.review.summary():
             note(line)
         if plan.settings.seeds > 0 and state.parameters.count:
             with self._measure_phase(history.phases, "scouting"):
-                plan = await try_seeds(state, self._reviewer, plan)
+                plan = await try_seeds(state, self._reviewer_before, plan)
             assert plan.scouting is not None
             history.scouting = plain(plan.scouting.to_dict())
             note(str(plan.scouting))
@@ -349,6 +353,13 @@ class Training(Unfinished):
         """Measure the outcome of the training, and report what the expert system finds in it."""
         state, history, settings = self._state, self.history, self._settings
         failures: list[Finding] = []
+        if self._reviewer_before is None:
+            from webnnm.trainer.late_review import review_afterwards
+
+            trained = self._was_trained
+            lines = review_afterwards(reviewer, self._requested, history, trained_before=trained)
+            for line in lines:
+                self._reporter.note(line)
         try:
             from webnnm.trainer.outcome import measure_outcome
 
@@ -440,9 +451,9 @@ class Training(Unfinished):
 
     def _report_early(self) -> None:
         """Report what can be seen during the training, such as a loss that does not change."""
-        if self._reviewer is None:
+        if self._reviewer_before is None:
             return
-        for finding in self._reviewer.hindsight(self.history, early=True):
+        for finding in self._reviewer_before.hindsight(self.history, early=True):
             self._reported.add(finding.id)
             self._reporter.note(str(finding))
 

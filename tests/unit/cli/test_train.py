@@ -56,6 +56,21 @@ def rows_of(text: str) -> list[dict[str, str]]:
 # Training.
 
 
+@pytest.mark.parametrize(
+    ("time", "finds", "decides"),
+    [("before", True, True), ("after", True, False), ("off", False, False)],
+)
+def test_a_training_that_is_reviewed_after_it_or_never(
+    model: str, tmp_path: Path, capsys: Printed, time: str, finds: bool, decides: bool
+) -> None:
+    out = str(tmp_path / "m.safetensors")
+    done = train_as_json(
+        capsys, "train", model, "--data", IRIS, "--out", out, *FAST, "--review", time
+    )["history"]
+    assert bool(done["findings"]) is finds
+    assert any(origin.startswith("E") for origin in done["chosen"].values()) is decides
+
+
 def test_training_as_a_user_starts_it(model: str, tmp_path: Path) -> None:
     out = tmp_path / "m.safetensors"
     ended = run("train", model, "--data", IRIS, "--standardize", "--out", str(out), *FAST)

@@ -80,7 +80,40 @@ async def test_models_are_reviewed_unless_told_otherwise() -> None:
     model.close()
 
 
-async def test_other_values_are_refused() -> None:
-    with pytest.raises(DataError, match="review is 'brief'") as caught:
-        await create_model(review="brief")
+@pytest.mark.parametrize("value", ["brief", 2])
+async def test_other_values_are_refused(value: Any) -> None:
+    with pytest.raises(DataError, match=f"review is {value!r}") as caught:
+        await create_model(review=value)
     assert caught.value.code == "NNM704"
+    model, _ = await create_model()
+    with pytest.raises(DataError, match=f"review is {value!r}") as caught:
+        model.train(epochs=1, review=value)
+    assert caught.value.code == "NNM704"
+    model.close()
+
+
+async def test_a_review_after_the_training_decides_nothing_and_finds_the_same() -> None:
+    settings: dict[str, Any] = {"epochs": 6, "gradient_clipping": "auto", "progress": "off"}
+    model, _ = await create_model()
+    before = await model.train({**settings, "on_epoch": lambda _: None})
+    model.close()
+    model, log = await create_model(review="after")
+    seen = [len(log)]
+    history = await model.train({**settings, "on_epoch": lambda _: seen.append(len(log))})
+    assert {name: history.settings[name] for name in OFF_VALUES} == OFF_VALUES
+    assert {f.id for f in history.findings} == {f.id for f in before.findings}
+    assert not [finding for finding in history.findings if finding.action]
+    assert not [line for line in log[seen[0] : seen[-1]] if "see review()" in line]
+    assert [line for line in log[seen[-1] :] if "see review()" in line]
+    model.close()
+
+
+async def test_a_training_is_reviewed_at_the_time_it_names() -> None:
+    model, _ = await create_model(review=False)
+    history = await model.train(epochs=1, review="after", progress="off")
+    assert "E404" in {finding.id for finding in history.findings}
+    model.close()
+    model, _ = await create_model()
+    history = await model.train(epochs=1, review=False, progress="off")
+    assert history.findings == []
+    model.close()
