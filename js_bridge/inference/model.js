@@ -9,6 +9,8 @@ import { prepare } from "./rows.js";
 
 const FORMAT = "webnnm-page";
 const VERSION = 1;
+/** Errors of a device that was lost, and of a graph that another call gave up for that reason. */
+const LOST = new Set(["ContextLost", "UnknownHandle"]);
 
 /** What starts each engine; a page loads the modules of the one that it uses. @type {Record<EngineName, StartEngine>} */
 const ENGINES = {
@@ -33,16 +35,39 @@ export async function openModel(url, only) {
   }
   const weights = await download(new URL(manifest.weights, url).href);
   const names = only ? [only] : manifest.engines;
-  const engine = await start(names, (name) => ENGINES[name](manifest, weights, url), manifest);
+  const startEngine = () => start(names, (name) => ENGINES[name](manifest, weights, url), manifest);
+  let opening = startEngine();
+  let closed = false;
+  const { name } = await opening;
+  /** @param {Numbers} numbers */
+  const run = async (numbers) => {
+    const current = opening;
+    const engine = await current;
+    try {
+      return await engine.run(numbers);
+    } catch (error) {
+      if (closed || !(error instanceof Error && LOST.has(error.name))) throw error;
+    }
+    // The device is gone: another one may be there.
+    if (opening === current) {
+      engine.close();
+      opening = startEngine();
+    }
+    return (await opening).run(numbers);
+  };
   return {
-    engine: engine.name,
+    engine: name,
     signature: manifest.inputs,
     /** Return the answer of each output to a row. @param {any} row */
     async predict(row) {
       const { numbers, lengths } = await prepare(manifest.inputs, row);
-      return describe(manifest.outputs, await engine.run(numbers), lengths);
+      return describe(manifest.outputs, await run(numbers), lengths);
     },
-    close: () => engine.close(),
+    /** Free the device's memory. */
+    async close() {
+      closed = true;
+      (await opening).close();
+    },
   };
 }
 

@@ -50,6 +50,21 @@ RECALLED = f"""async (settings) => {{
   await ({ANSWER})(settings);
   return builds;
 }}"""
+AFTER_LOSS = """async (row) => {
+  const contexts = [];
+  const create = navigator.ml.createContext.bind(navigator.ml);
+  navigator.ml.createContext = async (...options) => {
+    contexts.push(await create(...options));
+    return contexts.at(-1);
+  };
+  const { openModel } = await import("./webnnm/inference/model.js");
+  const model = await openModel(new URL("./model.json", document.baseURI).href, "webnn");
+  const before = await model.predict(row);
+  contexts[0].destroy();
+  const both = await Promise.all([model.predict(row), model.predict(row)]);
+  model.close();
+  return { before, both, opened: contexts.length };
+}"""
 CODE = re.compile(r"NNM\d{3}")
 
 
@@ -212,3 +227,16 @@ async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(folder: Path,
         assert result["engine"] == "onnxruntime"
         check_equal(result["answers"], [right], "onnxruntime")
         assert await page.evaluate("refused") == []
+
+
+@pytest.mark.webnn
+async def test_a_lost_device_is_replaced(folder: Path, webnn_context: Any, page_log: Any) -> None:
+    await find_answers(CASES[0], folder)
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        result = await page.evaluate(AFTER_LOSS, CASES[0].rows[0])
+    assert result["both"] == [result["before"]] * 2
+    assert result["opened"] == 2
+    await page.close()
