@@ -133,8 +133,8 @@ def build() -> None:
             vendor_tokenizers()
             vendor_bridge()
             vendor_models()
-            write_parts(SITE)
             pyodide.write_distribution(VENDOR / "pyodide", pyodide.page_wheels(built))
+            write_parts(SITE)  # it names what is there
             shutil.copy2(desktop_wheel, SITE / desktop_wheel.name)
             write_explanations(SITE)
             write_service_worker(SITE)

@@ -20,8 +20,10 @@ from webnnm.cli.serve import SiteServer
 
 LIMIT_KB = 60
 """Most kilobytes that a page may load beyond the runtime before it can be used."""
-LIMIT_ALL_KB = 5_000
+LIMIT_ALL_KB = 5_700
 """Most kilobytes with the runtime, where WebNN runs the models."""
+LIMITS_ALL_KB = dict.fromkeys(("index.html", "hello.html", "iris.html"), 5000)
+"""That of pages that start without the second wheel."""
 ROUNDS = 3
 RUNTIME = "/vendor/"
 PAGE = ROOT / "docs" / "performance.md"
@@ -207,7 +209,7 @@ def main() -> None:
             results = asyncio.run(visits(server.url))
             write("budget", table(results))
             for name, it in results.items():
-                if it.own_kb > LIMIT_KB or it.all_kb > LIMIT_ALL_KB:
+                if it.own_kb > LIMIT_KB or it.all_kb > LIMITS_ALL_KB.get(name, LIMIT_ALL_KB):
                     say(f"MORE THAN THE LIMIT: {name}, {it.own_kb:.1f} of {it.all_kb:,.0f} kB")
 
 

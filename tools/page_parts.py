@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 
@@ -40,6 +41,7 @@ PROGRAM = re.compile(r'<script type="py" src="(\./[^"]+)" config="(\./[^"]+)">')
 """The program of a page in the page itself, and its configuration."""
 IMPORTED = re.compile(r"""(?:\bfrom|\bimport)\s*["'](\.{1,2}/[^"']+)["']""")
 """A module that a script imports when it is loaded itself."""
+LOCK_FILE = "./vendor/pyodide/pyodide-lock.json"
 PYSCRIPT = (
     *("core-", "deprecations-manager", "donkey", "error", "pyodide_graph"),
     *("py-editor", "py-game", "py-terminal"),
@@ -81,25 +83,40 @@ def fill(text: str, parts: dict[str, str]) -> str:
 def preloads(site: Path, text: str) -> str:
     """Return links that let a browser fetch at once what the start of a page asks for in turn.
 
-    They name PyScript's files and what the bridge imports if these are in the site already.
+    They name files of PyScript, the bridge and Pyodide if these are in the site already.
     """
     data: list[str] = []
+    wheels: list[str] = []
     scripts = [f"./vendor/pyscript/{name}" for name in _names(site / "vendor" / "pyscript")]
     if program := PROGRAM.search(text):
         config = json.loads((site / program[2]).read_text(encoding="utf-8"))
         data = [program[2], program[1], *config["files"]]
         scripts += config["js_modules"]["main"]
+        wheels = find_wheels(site, config["packages"])
+        data += [LOCK_FILE] if wheels else []
     for script in scripts:  # it grows meanwhile
         scripts += [name for name in _find_imports(site, script) if name not in scripts]
+    fetched = {"rel": "preload", "as_": "fetch", "crossorigin": ""}
     kinds = [
         ({"rel": "modulepreload"}, scripts),
-        ({"rel": "preload", "as_": "fetch", "crossorigin": ""}, data),
+        (fetched, data),
+        # What starts Python is more urgent.
+        (fetched | {"fetchpriority": "low"}, wheels),
     ]
     return "".join(
         f"{tag('link', **kind, href=name, data_later='')}\n"
         for kind, names in kinds
         for name in names
     )
+
+
+def find_wheels(site: Path, packages: Sequence[str]) -> list[str]:
+    """Return the wheels of packages from a site's lock file, none if it is not there yet."""
+    if not (site / LOCK_FILE).exists():
+        return []
+    locked = json.loads((site / LOCK_FILE).read_text(encoding="utf-8"))["packages"]
+    folder = posixpath.dirname(LOCK_FILE)
+    return [f"{folder}/{locked[name]['file_name']}" for name in packages if name in locked]
 
 
 def _names(pyscript: Path) -> list[str]:
