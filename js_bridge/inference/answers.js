@@ -5,9 +5,8 @@
  * @module
  */
 
-import { product } from "./rows.js";
+import { LENGTH, product } from "./rows.js";
 
-const LENGTH = "length/";
 /** How far the sum of the probabilities of a row may be from 1. */
 const SUM_TOLERANCE = 1e-3;
 const THRESHOLD = 0.5;
@@ -58,7 +57,7 @@ function decode(shares, shape, kind, classes, labels) {
     const row = shares.slice(first, first + classes);
     decoded.push(kind === "multilabel"
       ? labels.filter((_, number) => Number(row[number]) >= THRESHOLD)
-      : labels[row.indexOf(Math.max(...row.filter((share) => !Number.isNaN(share))))]);
+      : labels[row.indexOf(largest(row.filter((share) => !Number.isNaN(share))))]);
   }
   return nest(decoded, lead);
 }
@@ -66,19 +65,19 @@ function decode(shares, shape, kind, classes, labels) {
 /** @param {number[]} scores @param {number} columns @param {string} scale */
 function toProbabilities(scores, columns, scale) {
   if (scale === "logit" && columns === 1) return scores.map((score) => 1 / (1 + Math.exp(-score)));
-  const shares = [];
-  for (let first = 0; first < scores.length; first += columns) {
-    shares.push(...normalize(scores.slice(first, first + columns), scale));
-  }
-  return shares;
+  const rows = Array.from({ length: scores.length / columns }, (_, row) => scores.slice(row * columns, (row + 1) * columns));
+  return rows.flatMap((row) => normalize(row, scale));
 }
+
+/** Return the largest number; there may be more than a call of Math.max takes. @param {number[]} values */
+const largest = (values) => values.reduce((most, value) => Math.max(most, value), -Infinity);
 
 /** Return the probabilities of a row. @param {number[]} row @param {string} scale */
 function normalize(row, scale) {
   const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);
   if (scale === "logProbability") return row.map((value) => Math.exp(Math.min(value, 0)));
   if (scale === "logit") {
-    const top = Math.max(...row);
+    const top = largest(row);
     const total = top + Math.log(sum(row.map((value) => Math.exp(value - top))));
     return row.map((value) => Math.exp(Math.min(value - total, 0)));
   }

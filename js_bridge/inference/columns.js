@@ -16,22 +16,24 @@ const SHAPE = /^(\()?([+-])? *([^\d.,'()+\- ]+)? *([+-])?([\d][\d.,' ]*|[.,]\d+)
 const MAX_LISTED = 8;
 
 /**
- * Return the numbers of a row: an object from column to cell, or a list with a cell per column.
+ * Return the numbers of a row: an object from column to cell, a list with a cell per column, or the
+ * cell of the only one.
  *
  * @param {Encoder[]} encoders @param {any} row
  */
 export function encodeRow(encoders, row) {
   return encoders.flatMap((encoder, index) => {
     const cell = isRecord(row) ? row[encoder.name] : cellsOf(encoders, row)[index];
-    if (isRecord(row) && !(encoder.name in row)) throw refuse("NNM710", `no column "${encoder.name}"`);
+    if (isRecord(row) && !Object.hasOwn(row, encoder.name)) throw refuse("NNM710", `no column "${encoder.name}"`);
     return "categories" in encoder ? encodeWord(encoder, cell) : [encodeNumber(encoder, cell)];
   });
 }
 
 /** @param {Encoder[]} encoders @param {any} row @returns {any[]} */
 function cellsOf(encoders, row) {
-  const cells = Array.isArray(row) && row.length === 1 && Array.isArray(row[0]) ? row[0] : row;
-  if (Array.isArray(cells) && cells.length === encoders.length) return cells;
+  const list = Array.isArray(row) ? row : [row];
+  const cells = list.length === 1 && Array.isArray(list[0]) ? list[0] : list;
+  if (cells.length === encoders.length) return cells;
   const names = encoders.map(({ name }) => name).join(", ");
   throw refuse("NNM702", `row 0 is ${JSON.stringify(row)}\nhint: a row has ${encoders.length} cells: ${names}`);
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { flatten, permute, product, refuse } from "./rows.js";
+import { fits, flatten, permute, refuse, refuseShape } from "./rows.js";
 
 const WHITE = 255;
 /** Shares of red, green and blue in grey, of 2 ** 16: the luma of ITU-R BT.601, as PIL has it. */
@@ -34,14 +34,12 @@ function brightest({ light }, ofBytes) {
 
 /** @param {string} where @param {RowFormat} format @param {any} numbers */
 function readNumbers(where, format, numbers) {
-  const { flat } = flatten(where, numbers);
-  if (flat.length !== product(format.fieldShape)) {
-    throw refuse("NNM702", `${where}: ${flat.length} pixels are not a picture of ${format.fieldShape.join(" × ")}`);
-  }
+  const { flat, shape } = flatten(where, numbers);
+  if (!fits(shape, format.fieldShape)) throw refuseShape(where, format.fieldShape, shape);
   const bytes = numbers instanceof Uint8Array || numbers instanceof Uint8ClampedArray;
   let white = brightest(format, bytes);
   const values = Array.from(flat);
-  if (format.light?.ofBytes && !bytes && white > 1 && Math.max(...values) <= 1 && values.some(Boolean)) {
+  if (format.light?.ofBytes && !bytes && white > 1 && values.every((value) => value <= 1) && values.some(Boolean)) {
     if (values.every(Number.isInteger)) {
       throw refuse("NNM702", `${where}: all pixels are 0 or 1, but white was ${white}\nhint: give bytes (Uint8Array), or fractions in 0 … 1`);
     }

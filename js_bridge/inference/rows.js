@@ -5,8 +5,8 @@
  * @module
  */
 
-const LENGTH = "length/";
-const COLUMN_SHAPE = 1;
+/** What the names of inputs and outputs begin with that have the lengths of sequences, as in Python. */
+export const LENGTH = "length/";
 
 /** An error with a code of docs/errors.md. @param {string} code @param {string} message */
 export const refuse = (code, message) => new Error(`${code}: ${message}`);
@@ -19,12 +19,12 @@ export const refuse = (code, message) => new Error(`${code}: ${message}`);
 export async function prepare(inputs, row) {
   const rows = splitByInput(inputs, row);
   /** @type {Numbers} */
-  const numbers = {};
+  const numbers = Object.create(null);
   /** @type {Record<string, number>} */
-  const lengths = {};
+  const lengths = Object.create(null);
   for (const [name, format] of Object.entries(inputs)) {
     const where = `input "${name}"`;
-    if (!(name in rows)) throw refuse("NNM702", `${where} has no data`);
+    if (!Object.hasOwn(rows, name)) throw refuse("NNM702", `${where} has no data`);
     const { values, length } = await readInput(where, format, rows[name]);
     numbers[name] = values;
     if (format.sequence === undefined) continue;
@@ -38,7 +38,7 @@ export async function prepare(inputs, row) {
 }
 
 /** @param {any} value @returns {value is Record<string, any>} */
-export const isRecord = (value) => Object.getPrototypeOf(value ?? 0) === Object.prototype;
+export const isRecord = (value) => [Object.prototype, null].includes(Object.getPrototypeOf(value ?? 0));
 
 /**
  * Return the row of each input; an object may also hold the columns of the only one.
@@ -50,10 +50,10 @@ function splitByInput(inputs, row) {
   if (!isRecord(row)) return { [first]: row };
   const columns = others.length > 0 ? [] : (inputs[first]?.encoders ?? []);
   const entries = Object.entries(row).map(([name, value]) => [name.replace(/:input$/, ""), value]);
-  const isInput = entries.every(([name]) => name in inputs);
-  if (!isInput && columns.some(({ name }) => name in row)) return { [first]: row };
+  const isInput = entries.every(([name]) => Object.hasOwn(inputs, name));
+  if (!isInput && columns.some(({ name }) => Object.hasOwn(row, name))) return { [first]: row };
   for (const [name] of entries) {
-    if (name in inputs) continue;
+    if (Object.hasOwn(inputs, name)) continue;
     throw refuse("NNM710", columns.length > 0
       ? `no column "${columns[0]?.name}"` : `there is no input "${name}"`);
   }
@@ -74,15 +74,12 @@ async function readInput(where, format, row) {
   if (format.sequence !== undefined) {
     length = findLength(where, format, shape);
   } else if (format.kind !== "picture" && !fits(shape, fieldShape)) {
-    const size = (/** @type {number[]} */ sizes) => `[${sizes.join(", ")}]`;
-    throw refuse("NNM702", `${where} takes a row of ${size(fieldShape)}, not ${size(shape)}`);
+    throw refuseShape(where, fieldShape, shape);
   }
   if (scale) flat = standardize(flat, scale);
   if (axes.length > 0) flat = permute(flat, fieldShape, axes, length);
   if (format.ids !== undefined) checkIds(where, flat, format.ids);
-  if (!format.dtype.startsWith("float") && !Array.prototype.every.call(flat, Number.isInteger)) {
-    throw refuse("NNM702", `${where} takes integers`);
-  }
+  if (!format.dtype.startsWith("float")) checkIntegers(where, flat, format.dtype);
   const total = (format.length ?? 1) * width;
   if (flat.length === total) return { values: flat, length };
   const padded = new Float64Array(total);
@@ -104,7 +101,7 @@ async function readRow(where, format, row) {
   if (format.encoders && (format.named || isRecord(row))) {
     const { encodeRow } = await import("./columns.js");
     const flat = encodeRow(format.encoders, row);
-    return { flat, shape: [flat.length].slice(0, COLUMN_SHAPE) };
+    return { flat, shape: [flat.length] };
   }
   if (format.letters) return readText(where, format.letters, row);
   return flatten(where, row);
@@ -153,8 +150,12 @@ export function flatten(where, values) {
 /** @param {number[]} shape */
 export const product = (shape) => shape.reduce((size, factor) => size * factor, 1);
 
+/** @param {string} where @param {number[]} shape @param {number[]} actual */
+export const refuseShape = (where, shape, actual) => (
+  refuse("NNM702", `${where} takes a row of [${shape.join(", ")}], not [${actual.join(", ")}]`));
+
 /** Whether an array is one row of a shape: sizes of 1 may be left out, and it may be flat. */
-function fits(/** @type {number[]} */ actual, /** @type {number[]} */ shape) {
+export function fits(/** @type {number[]} */ actual, /** @type {number[]} */ shape) {
   const sizes = (/** @type {number[]} */ all) => all.filter((size) => size !== 1);
   const own = sizes(actual);
   return String(own) === String(sizes(shape)) || (own.length === 1 && own[0] === product(shape));
@@ -211,6 +212,17 @@ export function permute(flat, shape, axes, positions) {
     });
   }
   return result;
+}
+
+/** @param {string} where @param {ArrayLike<number>} flat @param {string} dtype */
+function checkIntegers(where, flat, dtype) {
+  const count = 2 ** Number(/\d+/.exec(dtype));
+  const lowest = dtype.startsWith("u") ? 0 : -count / 2;
+  for (let index = 0; index < flat.length; index += 1) {
+    const value = Number(flat[index]);
+    if (Number.isInteger(value) && value >= lowest && value < lowest + count) continue;
+    throw refuse("NNM702", `${where} takes integers from ${lowest} to ${lowest + count - 1}, element ${index} is ${value}`);
+  }
 }
 
 /** @param {string} where @param {ArrayLike<number>} flat @param {number} rows */

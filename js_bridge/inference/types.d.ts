@@ -27,7 +27,8 @@ type Encoder = { name: string } & (
 interface RowFormat {
   kind: "columns" | "picture" | "text" | "numbers";
   dtype: string;
-  shape: number[];
+  /** For numbers: as a form asks for them, null for an open length. */
+  shape?: (number | null)[];
   fieldShape: number[];
   axes: number[];
   sequence?: string;

@@ -79,7 +79,7 @@ function isPicture(value) {
 /** Bring pictures into a form that can be sent to the worker. @param {any} row @returns {Promise<any>} */
 async function portable(row) {
   if (isPicture(row)) return createImageBitmap(row, { imageOrientation: "from-image" });
-  if (Object.getPrototypeOf(row ?? 0) !== Object.prototype) return row;
+  if (![Object.prototype, null].includes(Object.getPrototypeOf(row ?? 0))) return row;
   const entries = Object.entries(row).map(async ([name, value]) => [name, await portable(value)]);
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -129,8 +129,8 @@ function fieldsOf(name, input) {
     const field = make("textarea", { required: true });
     return { fields: [make("label", { className: "whole" }, "Text", field)], read: () => field.value };
   }
-  const [length] = input.shape;
-  if (input.shape.length === 1 && length && length <= MAX_FIELDS) {
+  const [length = 1] = input.shape;
+  if (input.shape.length <= 1 && length && length <= MAX_FIELDS) {
     const columns = Array.from({ length }, (_, at) => ({ name: `${name} ${at + 1}`, usual: null }));
     const { fields, read } = columnFields(columns);
     return { fields, read: () => Object.values(read()) };

@@ -124,6 +124,9 @@ CASES = (
             {"weight": "1.000,5 kg"},
             {"weight": 2.5},
             {"weight": ""},
+            2,
+            "1,75 kg",
+            [2, 3],
         ],
     ),
     Case(
@@ -137,6 +140,8 @@ CASES = (
             [[v[0] % 2 for v in row] for row in PIXELS],
             [v[0] for row in PIXELS for v in row],
             [1, 2],
+            [[v for (v,) in row] + [0] for row in PIXELS[1:]],
+            [[[v[0] for v in row] for row in PIXELS[:3]]] * 2,
         ],
     ),
     Case(
@@ -145,7 +150,10 @@ CASES = (
         "m:layers conv2d(k, kernel=3, padding=same, filters=4), relu(),"
         "maxPool2d(windowDimensions=2, strides=2), flatten(), dense(units=2, activation=softmax);",
         lambda: pictures(3),
-        [[[[v[0], 255 - v[0], 90] for v in row] for row in PIXELS]],
+        [
+            [[[v[0], 255 - v[0], 90] for v in row] for row in PIXELS],
+            [[[v[0] for v in row] for row in PIXELS]] * 3,
+        ],
     ),
     Case(
         "letters",
@@ -221,6 +229,32 @@ CASES = (
             {"a": [1, 2]},
             {"a": [1, 2], "c": [1, 2]},
         ],
+    ),
+    Case(
+        "integers of 32 bits",
+        "m:input int32 shape=[2]; m:output shape=[2]; m:layers cast(type=float32);",
+        lambda: None,
+        [[7, -8], [2**31 - 1, -(2**31)], [2**31, 0], [0, -(2**31) - 1], [0.5, 1]],
+    ),
+    Case(
+        "integers of 8 bits",
+        "m:input uint8 shape=[2]; m:output shape=[2]; m:layers cast(type=float32);",
+        lambda: None,
+        [[0, 255], [300, 1], [0, -1]],
+    ),
+    Case(
+        "names of members of every object in JavaScript",
+        DENSE + "m:input shape=[2] sequence=constructor; m:output shape=[3];"
+        "m:layers reduceMean(axes=[constructor]), dense(units=3, activation=linear);",
+        lambda: None,
+        [[[1, 2], [3, 5]], {"m": [[1, 2]]}, {"toString": [[1, 2]]}],
+        4,
+    ),
+    Case(
+        "a number without dimensions",
+        "m:input shape=[]; m:output shape=[]; m:layers tanh();",
+        lambda: None,
+        [[0.5], 0.25, [[1]]],
     ),
     Case(
         "a matrix in another order",

@@ -16,7 +16,7 @@ from tests.browser.accessibility import violations
 from tests.browser.exported_cases import CASES, Case, open_model
 from tests.browser.site_pages import WATCH_POLICY
 from tools.common import SITE
-from webnnm import GraphBuilder, export_graph, load_onnx
+from webnnm import GraphBuilder, TableDataset, export_graph, load_onnx
 from webnnm.cli.serve import SiteServer
 from webnnm.core.errors import WebNNMError
 from webnnm.formats.page.exporting import build_page, export_page
@@ -64,6 +64,31 @@ AFTER_LOSS = """async (row) => {
   const both = await Promise.all([model.predict(row), model.predict(row)]);
   model.close();
   return { before, both, opened: contexts.length };
+}"""
+ODD = ("toString", "__proto__", "constructor")
+"""Columns with names that every object in JavaScript has."""
+PREDICT_ODD = """async (rows) => {
+  const { openModel } = await import("./webnnm/inference/model.js");
+  const model = await openModel(new URL("./model.json", document.baseURI).href);
+  const parsed = rows.map((text) => JSON.parse(text));
+  const bare = Object.defineProperties(
+    Object.create(null), Object.getOwnPropertyDescriptors(parsed[0]));
+  const answer = (row) => model.predict(row).catch(({ message }) => ({ error: message }));
+  return Promise.all([...parsed, bare].map(answer));
+}"""
+MANY = """async (count) => {
+  const { readPicture } = await import("./webnnm/inference/pictures.js");
+  const { describe } = await import("./webnnm/inference/answers.js");
+  const light = { white: 255, ofBytes: true };
+  const pixels = new Float32Array(count).fill(0.5);
+  const picture = await readPicture("m", { light, fieldShape: [count] }, pixels);
+  const scores = new Float32Array(count).fill(-9);
+  scores[count - 1] = 1;
+  const labels = ["probability", "logit", "logProbability"].map((scale) => {
+    const format = { shape: [count], positions: false, kind: "classes", classes: count, scale };
+    return describe({ m: format }, { m: scores }, {}).m.label;
+  });
+  return [picture[count - 1], ...labels];
 }"""
 CODE = re.compile(r"NNM\d{3}")
 
@@ -126,6 +151,60 @@ async def test_answers_are_those_of_python(
             assert result["engine"] == engine
             for row, actual, right in zip(case.rows, result["answers"], expected, strict=True):
                 check_equal(actual, right, f"{engine}, {row}")
+        await check_form(page, case)
+    await page.close()
+
+
+async def check_form(page: Any, case: Case) -> None:
+    """Fill in the form of a page, and check that it answers."""
+    element, (row, *_) = page.locator("webnnm-model"), case.rows
+    file = {"name": "a.png", "mimeType": "image/png", "buffer": await page.screenshot()}
+    for field in await element.locator("input, textarea").all():
+        kind = await field.evaluate("(field) => field.type")
+        if kind == "file":
+            await field.set_input_files(file)
+        elif kind == "textarea":
+            await field.fill(row if isinstance(row, str) else json.dumps(row))
+        else:
+            await field.fill("1")
+    await element.get_by_role("button", name="Predict").click()
+    answer = element.locator("form .whole[role=status] :is(p, li)").first
+    failure = element.locator("p[role=status]:not(:empty)")
+    await answer.or_(failure).first.wait_for()
+    assert await failure.all_inner_texts() == []
+
+
+@pytest.mark.webnn
+async def test_columns_have_the_names_of_members_of_every_object(
+    folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    rows = {name: [1.0, 2.0, 4.0] for name in ODD} | {"dear": ["no", "yes", "no"]}
+    case = Case(
+        "odd names",
+        "m:input shape=[3]; m:output shape=[2]; m:layers matmul(w), softmax();",
+        lambda: TableDataset(rows, label="dear", split=(1, 0, 0)),
+        [dict.fromkeys(ODD, 2), *({name: 1 for name in ODD if name != one} for one in ODD)],
+    )
+    expected = await find_answers(case, folder)
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        answers = await page.evaluate(PREDICT_ODD, [json.dumps(row) for row in case.rows])
+    check_equal(answers, [*expected, expected[0]], "odd names")
+    await page.close()
+
+
+async def test_pictures_and_classes_can_be_many(
+    folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    await find_answers(next(case for case in CASES if case.name.startswith("grey")), folder)
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    count = 256 * 256 * 3
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        assert await page.evaluate(MANY, count) == [0.5, *[count - 1] * 3]
     await page.close()
 
 
@@ -216,7 +295,7 @@ async def test_an_imported_graph_takes_and_returns_its_tensors(
 @pytest.mark.projects("no-webnn")
 async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(folder: Path, page: Any) -> None:
     case = next(case for case in CASES if case.name.startswith("coloured"))
-    (right,) = await find_answers(case, folder)
+    expected = await find_answers(case, folder)
     model = await open_model(case)
     files = {name: (SITE / "vendor" / "onnxruntime" / name).read_bytes() for name in FILES}
     await export_page(model.state, folder, None, files)
@@ -225,7 +304,7 @@ async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(folder: Path,
         await page.goto(server.url)
         result = await page.evaluate(ANSWER, ["onnxruntime", case.rows])
         assert result["engine"] == "onnxruntime"
-        check_equal(result["answers"], [right], "onnxruntime")
+        check_equal(result["answers"], expected, "onnxruntime")
         assert await page.evaluate("refused") == []
 
 

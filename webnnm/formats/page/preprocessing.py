@@ -23,9 +23,9 @@ from webnnm.runtime.state import ModelState
 def describe_rows(state: ModelState, lengths: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return input → what it takes, and how a row becomes the numbers of its tensor.
 
-    Beside what `serving.describe_inputs` says: `dtype` and `shape` of a row, or of each position of
-    a `sequence`, which has at most `length`; `fieldShape`, as rows are given, and `axes`, the order
-    of its dimensions in the tensor; `scale`, how numbers are standardised; `ids`, the number of
+    Beside what `serving.describe_inputs` says: `dtype`; `fieldShape`, as a row is given, or each
+    position of a `sequence`, which has at most `length`, and `axes`, the order of its dimensions in
+    the tensor; `scale`, how numbers are standardised; `ids`, the number of
     rows of an embedding's table; `encoders` of columns; `light` of pictures, whose dimensions have
     `names`; `letters` of texts.
     """
@@ -51,7 +51,7 @@ def _describe_row(
     sizes = features.sizes()
     names = tuple(name or "" for name in features.names)
     field = form.field if form else Field(sizes, vertex.dtype, names)
-    row: dict[str, Any] = {"dtype": vertex.dtype, "shape": [*sizes]}
+    row: dict[str, Any] = {"dtype": vertex.dtype}
     if features.sequence is not None:
         row |= {"sequence": features.sequence, "length": lengths[features.sequence]}
         own = field.of_position() if form else field
