@@ -382,17 +382,16 @@ function where(condition, yes, no) {
   return { data, shape };
 }
 
-/** What integers hold of a number. @type {Record<string, Formula>} */
-const HOLD = {
-  int32: (x) => Math.min(Math.max(Number(x), -(2 ** 31)), 2 ** 31 - 1),
-  int8: (x) => (Number(x) << 24) >> 24,
-  uint8: (x) => Number(x) & 255,
-};
+/** The least and the largest number of each type. @type {Record<string, [number, number]>} */
+const RANGES = { int32: [-(2 ** 31), 2 ** 31 - 1], int8: [-128, 127], uint8: [0, 255] };
 
 /** @param {Tensor} x @param {string} type @returns {Tensor} */
 function cast(x, type) {
-  if (type === "float32") return { data: Float32Array.from(x.data), shape: x.shape };
-  return { data: Int32Array.from(x.data, HOLD[type]), shape: x.shape };
+  const range = RANGES[type];
+  if (!range) return { data: Float32Array.from(x.data), shape: x.shape };
+  const [least, largest] = range;
+  const data = Int32Array.from(x.data, (value) => Math.min(Math.max(value, least), largest));
+  return { data, shape: x.shape };
 }
 
 /** The table of all operators. @type {Record<string, (...operands: any[]) => any>} */
