@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from fetched import MEGABYTE, load
-from page import clear_error, element, make, show_error
+from page import clear_error, element, log, make, show_error
 from pretrained import SMOLLM2, model_of, offer_model, read_chosen_files
 from pyscript import when
 
@@ -17,25 +17,30 @@ class Chat:
     def __init__(self):
         self.model = None
         self.messages = []
-        self.compiling = None
+        self.warm_up = None
 
     async def use(self, model):
         """Take a model; of one before, the memory is freed."""
+        if self.warm_up is not None:
+            self.warm_up.cancel()
         if self.model is not None:
             self.model.close()
         self.model = model
         self.forget()
         element("message").focus()
         if model.backend.name == "webnn":  # others compute where the page draws
-            self.compiling = asyncio.ensure_future(self.compile())
+            self.warm_up = asyncio.ensure_future(self.compile())
 
     async def compile(self):
         """Compile the graphs of an answer while the reader writes the first message."""
         greeting = {"role": "user", "content": "Hello"}
-        pieces = aiter(self.model.generate([*self.prompt(), greeting], **settings()))
-        for _ in range(2):  # the second token needs another graph than the first
-            await anext(pieces, None)
-        await pieces.aclose()
+        try:
+            pieces = aiter(self.model.generate([*self.prompt(), greeting], **settings()))
+            for _ in range(2):  # the second token needs another graph than the first
+                await anext(pieces, None)
+            await pieces.aclose()
+        except Exception as error:  # which the first message shows
+            log(f"no graph was compiled in advance: {error}")
 
     def forget(self):
         """Begin a new conversation."""

@@ -110,10 +110,12 @@ async def test_iris_without_a_network(journey: Journey) -> None:
         await journey.wait_for("html[data-offline]")
     # The server is gone.
     await journey.tab.set_offline(True)
-    await journey.tab.reload()
-    await journey.wait_until_ready()
-    await journey.train(epochs="20")
-    await journey.tab.click("#classify")
-    await journey.wait_for_text("#species", "%")
-    journey.record_success("trains without a network")
-    await journey.tab.set_offline(False)
+    try:
+        await journey.tab.reload()
+        await journey.wait_until_ready()
+        await journey.train(epochs="20")
+        await journey.tab.click("#classify")
+        await journey.wait_for_text("#species", "%")
+        journey.record_success("trains without a network")
+    finally:
+        await journey.tab.set_offline(False)

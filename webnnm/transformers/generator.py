@@ -365,10 +365,9 @@ class Generator:
     def _count_cached(self, base: GraphSpec, rows: list[list[int]]) -> int:
         """Return how many tokens of each text are in the cache; free one of other sizes."""
         sizes = base.batch, base.length, base.beams, len(base.ends)
-        is_valid = self._sizes == sizes and self._cache_version == self._parameters.version
         if self._sizes != sizes:
             self._free()
-            self._sizes = sizes
+        is_valid = self._cache_version == self._parameters.version
         if not is_valid or len(self._texts) != len(rows):
             return 0
         # The tokens that were chosen last have no keys yet.
@@ -379,8 +378,8 @@ class Generator:
 
     async def _allocate(self, base: GraphSpec, types: Mapping[str, TensorType]) -> None:
         """Allocate the memory for the state of graphs, unless it is there."""
-        missing = {name: type for name, type in types.items() if name not in self._state[0]}
         for state in self._state:
+            missing = {name: type for name, type in types.items() if name not in state}
             tensors = await self._backend.tensors(missing)
             self._backend.claim("generation", *tensors.values())
             state.update(tensors)
@@ -388,6 +387,7 @@ class Generator:
             type = TensorType("float32", (base.batch, self.language.vocabulary))
             self._inputs[SCORES] = await self._backend.tensor(type)
             self._backend.claim("generation", self._inputs[SCORES])
+        self._sizes = base.batch, base.length, base.beams, len(base.ends)
         self._cache_version = self._parameters.version
 
     def _free(self) -> None:

@@ -44,8 +44,15 @@ class Graphs:
         return (await self.compile_with_types(spec))[0]
 
     async def compile_with_types(self, spec: GraphSpec) -> tuple[Executable, dict[str, TensorType]]:
-        """Return a compiled graph and the types of its state."""
+        """Return a compiled graph and the types of its state.
+
+        Parameters that have changed since the generation began are inputs: the next generation has
+        other constants.
+        """
         entry = self._kept.get(spec)
+        if entry is None and spec.version not in (0, self._parameters.version):
+            spec = replace(spec, version=0)
+            entry = self._kept.get(spec)
         if entry is None:
             graph, types = self._language.graph(spec)
             if not spec.encodes:

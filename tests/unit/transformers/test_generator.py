@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, NNModel
+from webnnm import BackendError, DataError, NNModel
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 
@@ -155,6 +155,35 @@ async def test_memory_stays_as_it_is() -> None:
     assert "generation" not in after.kinds
     assert after.tensors < before.tensors
     assert after.graphs < before.graphs
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+async def test_memory_that_was_lacking_is_there_later(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, generator = await create()
+    create_tensors, calls = model.backend.tensors, 0
+
+    async def tensors(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == failing:
+            raise BackendError("NNM709", "out of memory")
+        return await create_tensors(*arguments)
+
+    monkeypatch.setattr(model.backend, "tensors", tensors)
+    with pytest.raises(BackendError, match="out of memory"):
+        await whole(generator, [[1, 2, 3]], 4)
+    assert await whole(generator, [[1, 2, 3]], 4) == [await without_cache(model, [1, 2, 3], 4)]
+
+
+async def test_parameters_may_change_between_two_tokens() -> None:
+    model, generator = await create()
+    tokens = generator.generate([[1, 2, 3]], 6)
+    await anext(tokens)
+    model.state.parameters.set("table", model.state.parameters.value("table").tolist()[::-1])
+    assert sum([len(row) async for (row,) in tokens]) == 5
+    assert await whole(generator, [[1, 2, 3]], 6) == [await without_cache(model, [1, 2, 3], 6)]
 
 
 async def test_one_token_needs_one_graph() -> None:
