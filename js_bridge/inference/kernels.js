@@ -385,13 +385,16 @@ function where(condition, yes, no) {
 /** The least and the largest number of each type. @type {Record<string, [number, number]>} */
 const RANGES = { int32: [-(2 ** 31), 2 ** 31 - 1], int8: [-128, 127], uint8: [0, 255] };
 
-/** @param {Tensor} x @param {string} type @returns {Tensor} */
+/** Floats become the nearest integer of a type, integers wrap around. @param {Tensor} x @param {string} type @returns {Tensor} */
 function cast(x, type) {
   const range = RANGES[type];
   if (!range) return { data: Float32Array.from(x.data), shape: x.shape };
   const [least, largest] = range;
-  const data = Int32Array.from(x.data, (value) => Math.min(Math.max(value, least), largest));
-  return { data, shape: x.shape };
+  const size = largest - least + 1;
+  const convert = x.data instanceof Float32Array
+    ? (/** @type {number} */ value) => Math.min(Math.max(value, least), largest)
+    : (/** @type {number} */ value) => ((((value - least) % size) + size) % size) + least;
+  return { data: Int32Array.from(x.data, convert), shape: x.shape };
 }
 
 /** The table of all operators. @type {Record<string, (...operands: any[]) => any>} */
