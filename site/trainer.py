@@ -63,6 +63,7 @@ SOON = (
     "trainer.scout",
     "trainer.outcome",
     "training.step",
+    "data.preparation.quality",
     "training.clipping",
     "training.probe_step",
     "evaluation.compare",

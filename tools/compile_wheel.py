@@ -20,6 +20,7 @@ PROGRAM = ROOT / "tools" / "bytecode.py"
 SOON = (
     *("charts/", "compiler/infinite.py", "core/lru_cache.py", "diagram/", "evaluation/"),
     *("data/pictures/pixel_scale.py", "data/tables/encoding.py", "model/report.py"),
+    "data/preparation/",
     *(f"expert/facts/{name}.py" for name in ("chains", "course", "hindsight", "learning", "paths")),
     "expert/rules/",
     *("language/", "notation/", "runtime/", "snapshots/", "trainer/", "training/"),

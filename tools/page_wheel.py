@@ -82,6 +82,10 @@ LATE = (
         )
     ),
     *(f"{PACKAGE}compiler/passes/{name}.py" for name in ("bias", "pool_sizes")),
+    *(
+        f"{PACKAGE}data/preparation/{name}.py"
+        for name in ("equal_rows", "features", "quality", "row_sample")
+    ),
     f"{PACKAGE}graph/transforms/integers.py",
     *(f"{PACKAGE}expert/facts/{name}.py" for name in ("chains", "paths")),
     *(
@@ -128,7 +132,8 @@ LATE = (
 """Needed only by pages that use pictures, that recompute values to save memory, whose models have
 unusual numbers, layers, settings, many dimensions or an explicit backend, or that have no WebNN:
 the latter wait for NumPy, which takes longer. Inference and tests come after training, which takes
-time as well, and so do the measurements of a training, of its epochs and its start."""
+time as well, and so do the review of data and the
+measurements of a training, of its epochs and its start."""
 INSTALL = "from webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]

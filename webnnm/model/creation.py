@@ -54,10 +54,7 @@ class ModelSettings:
 
 
 REVIEW_TIMES = (True, False, "after")
-REVIEW_HINT = (
-    "True, False to leave the expert system out, or 'after' to begin sooner and look at model and "
-    "data after the training"
-)
+REVIEW_HINT = "True, False for none, or 'after' the training"
 
 SETTINGS = tuple(setting.name for setting in fields(ModelSettings))
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from operator import mul
-from typing import Any
 
-from webnnm.core.arrays import HostArray, pack
-from webnnm.core.random import Purpose, Stream
+from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
-from webnnm.data.field import Field
-from webnnm.data.preparation.row_sample import draw_numbers
 from webnnm.data.preparation.standardize import (
     collect_offsets,
     compute_moments,
@@ -22,9 +17,6 @@ from webnnm.data.preparation.standardize import (
     list_offsets,
 )
 from webnnm.data.series.sequences import flatten_positions
-
-EXACT = 1e-4
-"""How close to 0 and 1 the mean and deviation of standardised data are, in float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +65,6 @@ def measure_features(
     size = width if channel is None else row.shape[channel]
     repeat = 1 if channel is None else count(row.shape[channel + 1 :])
     pixels = _draw_pixels(width // size, max_cells // (len(values) * size), dataset.seed)
-    training = _Places(array, field, dataset.rows("training"))
     is_sample = len(sample) < dataset.size("training") or len(pixels) < width // size
     compared = range(0)
     if block not in dataset.standardization:
@@ -86,18 +77,20 @@ def measure_features(
         total, squares = sum(column), sum(map(mul, column, column))
         mean, std = _compute_moments(column, total, squares)
         low, high = min(column), max(column)
-        if low == high and is_sample and (other := training.find_other(low, offsets)) is not None:
-            mean, std = low, abs(other - low) / math.sqrt(len(training) * len(offsets))
-            low, high = min(low, other), max(high, other)
+        if low == high and is_sample:
+            from webnnm.data.preparation.places import Places
+
+            training = Places(array, field, dataset.rows("training"))
+            other = training.find_other(low, offsets)
+            if other is not None:
+                mean, std = low, abs(other - low) / math.sqrt(len(training) * len(offsets))
+                low, high = min(low, other), max(high, other)
         # Only features that are nearly standardised may have been standardised with other rows.
         foreign = False
         if low < high and abs(mean) < 1 and 0.3 < std < 3 and index in compared:
-            everything = _Places(array, field, dataset.rows("full"))
-            foreign = (
-                len(set(column)) > 2
-                and _is_standardized(everything.collect(offsets))
-                and not _is_standardized(training.collect(offsets))
-            )
+            from webnnm.data.preparation.places import uses_foreign_statistics
+
+            foreign = len(set(column)) > 2 and uses_foreign_statistics(dataset, block, offsets)
         name = row.features[index % len(row.features)] if row.features else ""
         binary = low == 0 and high == 1 and total == squares
         yield FeatureFacts(block, index, name, mean, std, low, high, binary, foreign)
@@ -107,54 +100,9 @@ def _draw_pixels(total: int, limit: int, seed: int) -> Sequence[int]:
     """Return the pixels of an image that are measured: all of them, or as many as the limit."""
     if total <= max(1, limit):
         return range(total)
-    return draw_numbers(Stream(seed, Purpose.SPLITTING, "pixels"), total, max(1, limit))
+    from webnnm.data.preparation.draws import draw_numbers
 
-
-class _Places:
-    """Rows of an input, of which one place at a time is read, without a copy of the others."""
-
-    def __init__(self, array: HostArray, field: Field, rows: Sequence[int]) -> None:
-        self._array, self._field, self._rows = array, field, rows
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @cached_property
-    def _values(self) -> HostArray:
-        """The rows as they are, or the positions of sequences that count."""
-        if not self._field.sequence:
-            return self._array
-        return flatten_positions(self._array.rows(self._rows), self._field)[0]
-
-    @property
-    def _numbers(self) -> Sequence[int]:
-        return range(len(self._values)) if self._field.sequence else self._rows
-
-    def collect(self, offsets: Sequence[int]) -> list[float]:
-        """Return the values at these offsets of a row."""
-        width = count(self._values.shape[1:])
-        columns = (collect_offsets(self._values, width, [offset]) for offset in offsets)
-        return [column[row] for column in columns for row in self._numbers]
-
-    def find_other(self, value: float, offsets: Sequence[int]) -> float | None:
-        """Return a number at these offsets that is not `value`, None if there is none."""
-        values, width = self._values, count(self._values.shape[1:])
-        size = len(values.data) // (len(values) * width)
-        memory: Any = values.data
-        bits = memory.cast({1: "B", 2: "H", 4: "I", 8: "Q"}[size])
-        packed = bytes(pack((value,), values.dtype))
-        usual, same = int.from_bytes(packed, "little"), packed * len(values)
-        for offset in offsets:
-            column = bits[offset::width]
-            if column.tobytes() == same:  # in native code: most constants are constant everywhere
-                continue
-            for row in self._numbers:
-                if column[row] != usual:
-                    first = (row * width + offset) * size
-                    other = HostArray(values.dtype, (), values.data[first : first + size])
-                    if (number := other.values()[0]) != value:  # 0 and −0 differ in their bits
-                        return number
-        return None
+    return draw_numbers(seed, "pixels", total, max(1, limit))
 
 
 def _compute_moments(column: Sequence[float], total: float, squares: float) -> tuple[float, float]:
@@ -164,12 +112,3 @@ def _compute_moments(column: Sequence[float], total: float, squares: float) -> t
     if variance < 1e-6 * mean * mean:
         return compute_moments(column)
     return mean, math.sqrt(max(0.0, variance))
-
-
-def _is_standardized(column: Sequence[float]) -> bool:
-    """Return whether values have mean 0 and deviation 1, of a population or of a sample."""
-    if abs(math.fsum(column)) >= EXACT * len(column):
-        return False
-    std = compute_moments(column)[1]
-    sample = std * math.sqrt(len(column) / max(1, len(column) - 1))
-    return abs(std - 1) < EXACT or abs(sample - 1) < EXACT

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -154,8 +153,10 @@ def measure_quality(dataset: Dataset, *, max_cells: int = MAX_CELLS) -> DataQual
             training = dataset.rows("training")
             coarse = _is_coarse(inputs, training, distinct)
             if not coarse:
+                from webnnm.data.preparation.chance import estimate_chance_share
+
                 classes = get_row_classes(dataset.outputs, outputs)
-                coarse = share <= LIKELY * _estimate_chance_share(inputs, classes, training, sample)
+                coarse = share <= LIKELY * estimate_chance_share(inputs, classes, training, sample)
     facts = (_measure_classes(dataset, block, outputs[block]) for block in dataset.outputs)
     return DataQuality(
         sizes,
@@ -195,36 +196,6 @@ def _is_coarse(inputs: Arrays, training: Sequence[int], different_rows: int) -> 
         for size in [count(values.shape[1:])]
         for index in range(size)
     )
-
-
-def _estimate_chance_share(
-    inputs: Arrays, classes: Sequence[int] | None, training: Sequence[int], sample: Sequence[int]
-) -> float:
-    """Return the share of rows with an equal one if the numbers of a class were independent.
-
-    Their distributions are those of the sample.
-    """
-    sizes = Counter(classes[row] if classes else 0 for row in training)
-    groups: dict[int, list[int]] = defaultdict(list)
-    for row in sample:
-        groups[classes[row] if classes else 0].append(row)
-    return math.fsum(
-        sizes[label] * _estimate_repeat_probability(inputs, rows, sizes[label])
-        for label, rows in groups.items()
-    ) / len(training)
-
-
-def _estimate_repeat_probability(inputs: Arrays, sample: Sequence[int], size: int) -> float:
-    """Return the probability that one of `size` rows is drawn again if its numbers are drawn."""
-    probability = 1.0
-    for values in inputs.values():
-        width, flat = count(values.shape[1:]), values.values()
-        for element in range(width):
-            counts = Counter([flat[row * width + element] for row in sample]).values()
-            probability *= sum(n * n for n in counts) / len(sample) ** 2
-            if probability * size < 1e-6:
-                return 0.0
-    return 1 - (1 - probability) ** size
 
 
 def _measure_classes(dataset: Dataset, block: str, labels: HostArray) -> ClassFacts | None:

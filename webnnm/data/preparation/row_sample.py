@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
 from webnnm.data.split import PARTS
@@ -47,25 +46,11 @@ def sample_rows(
         if labelled is not None and min(labelled, default=0) < 0:
             rows = [row for row in rows if labelled[row] >= 0]
         if total > examined:
-            draw = Stream(dataset.seed, Purpose.SPLITTING, "examined", subset)
+            from webnnm.data.preparation.draws import draw_numbers
+
             size = -(-len(rows) * examined // total)
-            rows = [rows[index] for index in draw_numbers(draw, len(rows), size)]
+            rows = [rows[n] for n in draw_numbers(dataset.seed, subset, len(rows), size)]
         sampled[subset] = rows
     all_rows = [row for rows in sampled.values() for row in rows]
     is_complete = total <= examined and len(all_rows) == total
     return sampled | {"full": dataset.rows("full") if is_complete else sorted({*all_rows})}
-
-
-def draw_numbers(stream: Stream, total: int, size: int) -> list[int]:
-    """Return different numbers from 0 to `total` − 1, in ascending order.
-
-    >>> draw_numbers(Stream(0, Purpose.SPLITTING), 3, 3)
-    [0, 1, 2]
-    """
-    drawn: list[int] = []
-    moved: dict[int, int] = {}  # the first steps of a Fisher–Yates shuffle
-    for index, word in enumerate(stream.words(size)):
-        other = index + word % (total - index)
-        drawn.append(moved.get(other, other))
-        moved[other] = moved.get(index, index)
-    return sorted(drawn)
