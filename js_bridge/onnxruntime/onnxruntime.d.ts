@@ -1,6 +1,6 @@
 /** ONNX Runtime Web as a context that the bridge adopts: see onnxruntime.js. */
 
-/** Called while the WebAssembly of ONNX Runtime is fetched. */
+/** Called while the WebAssembly of ONNX Runtime is fetched; of all bytes, 0 stands for unknown. */
 export type Tell = (receivedBytes: number, allBytes: number) => void;
 
 /**

@@ -92,19 +92,21 @@ async function storage() {
 /**
  * Return a WebAssembly file, from the browser's storage if it was fetched before.
  *
- * @param {string} address @param {Tell} [onProgress] called with the received and the total bytes
+ * @param {string} address @param {Tell} [onProgress] called with the received and the total bytes, 0 if unknown
  */
 async function fetchBinary(address, onProgress) {
   const cache = await storage();
   const cached = await cache?.match(address);
   const response = cached ?? await fetch(address);
   if (!response.ok) throw new Error(`${address}: the server answered ${response.status}`);
-  const total = Number(response.headers.get("content-length")) || 0;
+  // What is received is counted unpacked, and nobody says how much that will be.
+  const packed = response.headers.has("content-encoding");
+  const total = packed ? 0 : Number(response.headers.get("content-length")) || 0;
   let received = 0;
   const counting = new TransformStream({
     transform(/** @type {Uint8Array} */ part, controller) {
       received += part.byteLength;
-      if (!cached && onProgress) onProgress(received, Math.max(total, received));
+      if (!cached && onProgress) onProgress(received, total && Math.max(total, received));
       controller.enqueue(part);
     },
   });

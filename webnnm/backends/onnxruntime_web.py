@@ -179,17 +179,18 @@ def _options(provider: str) -> str:
 
 
 class _Fetching:
-    """Logs the progress of fetching ONNX Runtime, in tenths."""
+    """Logs the progress of fetching ONNX Runtime: in tenths, in megabytes of an unknown size."""
 
     def __init__(self, log: Callable[[str], None] | None) -> None:
         self._log = log
-        self._logged_tenths = 0
+        self._logged_steps = 0
 
     def __call__(self, received: int, everything: int) -> None:
-        tenth = 10 * received // everything
-        if self._log is not None and tenth > self._logged_tenths:
-            self._logged_tenths = tenth
-            sizes = f"{received / 1e6:.0f} of {everything / 1e6:.0f} MB"
+        steps = 10 * received // everything if everything else received // 10**6
+        if self._log is not None and steps > self._logged_steps:
+            self._logged_steps = steps
+            end = f" of {everything / 1e6:.0f} MB" if everything else " MB"
+            sizes = f"{received / 1e6:.0f}{end}"
             self._log(f"fetching ONNX Runtime Web: {sizes}")
 
 

@@ -12,6 +12,8 @@ IDENTITY = "identity"
 """A file as it is."""
 WEIGHT = re.compile(r"q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)")
 ALIASES = {"x-gzip": "gzip"}
+WRITTEN_WITHIN_NS = 60 * 10**9
+"""A copy that is older than its file, or newer by more than this, is one of another content."""
 
 
 def is_copy(path: Path) -> bool:
@@ -20,13 +22,13 @@ def is_copy(path: Path) -> bool:
 
 
 def find_copies(path: Path) -> dict[str, Path]:
-    """Return the compressed copies of a file by coding, without those older than the file."""
+    """Return the compressed copies of a file by coding: those that were written right after it."""
     changed = path.stat().st_mtime_ns
     copies = {coding: path.with_name(path.name + end) for coding, end in SUFFIXES.items()}
     return {
         coding: copy
         for coding, copy in copies.items()
-        if copy.is_file() and copy.stat().st_mtime_ns >= changed
+        if copy.is_file() and 0 <= copy.stat().st_mtime_ns - changed <= WRITTEN_WITHIN_NS
     }
 
 
