@@ -17,12 +17,13 @@ const ARRAYS = {
 };
 
 /**
- * @param {Manifest} manifest @param {Uint8Array<ArrayBuffer>} weights @returns {Promise<Engine>}
+ * @param {Manifest} manifest @param {FetchWeights} fetchWeights @returns {Promise<Engine>}
  */
-export async function openDevice(manifest, weights) {
+export async function openDevice(manifest, fetchWeights) {
   if (!manifest.webnn) throw new Error("the model has no plan for WebNN");
   const context = await bridge.open(OPTIONS);
   try {
+    const weights = await fetchWeights();
     const { preferredInputLayout } = JSON.parse(bridge.limits(context));
     const shown = await recallFaults(context, manifest.webnn, weights);
     const layout = preferredInputLayout === "nhwc" ? "nhwc" : "nchw";

@@ -14,12 +14,19 @@ const LOST = new Set(["ContextLost", "UnknownHandle"]);
 
 /** What starts each engine; a page loads the modules of the one that it uses. @type {Record<EngineName, StartEngine>} */
 const ENGINES = {
-  webnn: async (manifest, weights) => (await import("./device.js")).openDevice(manifest, weights),
+  webnn: async (manifest, fetchWeights) => (
+    (await import("./device.js")).openDevice(manifest, fetchWeights)
+  ),
   onnxruntime: async (manifest, _, url) => (
     (await import("./onnxruntime.js")).openOnnxRuntime(manifest, url)
   ),
-  script: async (manifest, weights) => (await import("./script.js")).openScript(manifest, weights),
+  script: async (manifest, fetchWeights) => (
+    (await import("./script.js")).openScript(manifest, await fetchWeights())
+  ),
 };
+
+/** A file of the model is missing or of another export: no engine can run it. */
+class FileError extends Error {}
 
 /**
  * Load an exported model.
@@ -28,14 +35,17 @@ const ENGINES = {
  * @param {EngineName} [only] the engine to use, by default the first one that starts
  */
 export async function openModel(url, only) {
+  const response = await request(url);
   /** @type {Manifest} */
-  const manifest = JSON.parse(new TextDecoder().decode(await download(url)));
+  const manifest = await response.json();
   if (manifest.format !== FORMAT || manifest.version !== VERSION) {
     throw new Error(`${url} is not a model of format ${FORMAT} ${VERSION}: export it again`);
   }
-  const weights = await download(new URL(manifest.weights, url).href);
+  /** @type {Promise<Uint8Array<ArrayBuffer>> | undefined} */
+  let weights;
+  const fetchWeights = () => (weights ??= downloadWeights(manifest, response.url));
   const names = only ? [only] : manifest.engines;
-  const startEngine = () => start(names, (name) => ENGINES[name](manifest, weights, url), manifest);
+  const startEngine = () => start(names, (name) => ENGINES[name](manifest, fetchWeights, response.url), manifest);
   let opening = startEngine();
   let closed = false;
   const { name } = await opening;
@@ -84,6 +94,7 @@ async function start(names, open, { engines }) {
       if (!engines.includes(name)) throw new Error("the model was not exported for it");
       return await open(name);
     } catch (error) {
+      if (error instanceof FileError) throw error;
       reasons.push(`${name}: ${error instanceof Error ? error.message : error}`);
     }
   }
@@ -91,9 +102,22 @@ async function start(names, open, { engines }) {
   throw new Error(`this browser cannot run the model (${reasons.join("; ")})${hint}`);
 }
 
+/** Return the weights of a model. @param {Manifest} manifest @param {string} url */
+async function downloadWeights({ weights: { path, length } }, url) {
+  const address = new URL(path, url).href;
+  const bytes = await download(address);
+  if (bytes.length === length) return bytes;
+  throw new FileError(`${address} has ${bytes.length} bytes, ${url} is for ${length}: export the model again, and copy all files`);
+}
+
 /** Return the bytes of a file. @param {string} url */
 export async function download(url) {
+  return new Uint8Array(await (await request(url)).arrayBuffer());
+}
+
+/** @param {string} url */
+async function request(url) {
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url} cannot be fetched: ${response.status} ${response.statusText}`);
-  return new Uint8Array(await response.arrayBuffer());
+  if (response.ok) return response;
+  throw new FileError(`${url} cannot be fetched: ${response.status} ${response.statusText}`);
 }

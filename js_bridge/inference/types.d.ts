@@ -67,7 +67,8 @@ interface Manifest {
   format: "webnnm-page";
   version: number;
   name: string;
-  weights: string;
+  /** The address relative to the manifest, and the number of bytes. */
+  weights: { path: string; length: number };
   inputs: Record<string, RowFormat>;
   outputs: Record<string, AnswerFormat>;
   /** The engines that can run the model, in the order of preference. */
@@ -90,10 +91,13 @@ interface Manifest {
 
 type EngineName = "webnn" | "onnxruntime" | "script";
 
+/** Return the weights, which are fetched once. */
+type FetchWeights = () => Promise<Uint8Array<ArrayBuffer>>;
+
 /** Start an engine; `url` is the address of the manifest. */
 type StartEngine = (
   manifest: Manifest,
-  weights: Uint8Array<ArrayBuffer>,
+  fetchWeights: FetchWeights,
   url: string,
 ) => Promise<Engine>;
 

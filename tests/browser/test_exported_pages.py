@@ -19,13 +19,14 @@ from tools.common import SITE
 from webnnm import GraphBuilder, TableDataset, export_graph, load_onnx
 from webnnm.cli.serve import SiteServer
 from webnnm.core.errors import WebNNMError
+from webnnm.formats.page import exporting
 from webnnm.formats.page.exporting import build_page, export_page
 from webnnm.formats.page.onnx_runtime import FILES
 from webnnm.model.serving import answer
 
 ANSWER = """async ([engine, rows]) => {
   const { openModel } = await import("./webnnm/inference/model.js");
-  const model = await openModel(new URL("./model.json", document.baseURI).href, engine);
+  const model = await openModel("./model.json", engine);
   const answers = [];
   for (const row of rows) {
     answers.push(await model.predict(row).catch(({ message }) => ({ error: message })));
@@ -293,7 +294,10 @@ async def test_an_imported_graph_takes_and_returns_its_tensors(
 
 
 @pytest.mark.projects("no-webnn")
-async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(folder: Path, page: Any) -> None:
+async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(
+    folder: Path, page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "MAX_FAST_WORK", 0)  # as for a large model
     case = next(case for case in CASES if case.name.startswith("coloured"))
     expected = await find_answers(case, folder)
     model = await open_model(case)
@@ -305,7 +309,26 @@ async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(folder: Path,
         result = await page.evaluate(ANSWER, ["onnxruntime", case.rows])
         assert result["engine"] == "onnxruntime"
         check_equal(result["answers"], expected, "onnxruntime")
+        names = await page.evaluate("performance.getEntriesByType('resource').map((it) => it.name)")
+        assert any(name.endswith(".onnx") for name in names)
+        assert not any(name.endswith(".bin") for name in names)  # the same weights
         assert await page.evaluate("refused") == []
+
+
+async def test_weights_of_another_length_are_refused(
+    folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    await find_answers(CASES[0], folder)
+    (weights,) = folder.glob("model-*.bin")
+    weights.write_bytes(weights.read_bytes()[:-8])
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        status = page.locator("webnnm-model p[role=status]:not(:empty)").first
+        await page.get_by_text(f"{weights.name} has {weights.stat().st_size} bytes").wait_for()
+        assert "this browser cannot" not in await status.inner_text()
+    await page.close()
 
 
 @pytest.mark.webnn

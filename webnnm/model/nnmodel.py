@@ -568,7 +568,7 @@ class NNModel:
         """Write the model for other programs, as ONNX (".onnx", opset 21) or StableHLO (".mlir").
 
         With `format="page"` it becomes a folder, or a ".zip", that answers as `predict` does in any
-        browser, without Python (`docs/own-page.md`).
+        browser, without Python (`docs/exporting.md`).
 
         >>> await model.export("net.onnx")  # doctest: +SKIP
         PosixPath('net.onnx')
@@ -576,8 +576,9 @@ class NNModel:
         PosixPath('flats')
         >>> module = await model.export(format="stablehlo", batch=1)  # doctest: +SKIP
 
-        Returns the path or, without one, the bytes of an ONNX model or the text of a StableHLO
-        module. In pages, the path can be "browser:name" or "download:name", as in `save`.
+        Returns the path or, without one, the bytes of an ONNX model or of a page's archive, or the
+        text of a StableHLO module. In pages, the path can be "browser:name" or "download:name", as
+        in `save`; that of a page then gets the ending ".zip".
 
         - `graph`: "inference", "loss" or "train", with the hyperparameters of `train`.
         - `batch`, `sequence`: sizes; those that are None remain dynamic.

@@ -59,6 +59,7 @@ async def test_an_archive_has_the_files_of_the_folder() -> None:
     model = await open_model(TABLE, flats())
     with ZipFile(io.BytesIO(await model.export(format="page"))) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == build_page(model.state)
+        assert {entry.external_attr >> 16 for entry in archive.infolist()} == {0o644}
 
 
 async def test_weights_are_stored_once_for_all_plans() -> None:
@@ -73,9 +74,9 @@ async def test_weights_are_stored_once_for_all_plans() -> None:
         if constant["name"] == "param/w1"
     }
     ((offset, length),) = dense
-    assert files["model.bin"][offset : offset + length] == bytes(
-        model.state.parameters.value("w1").data
-    )
+    weights = files[manifest["weights"]["path"]]
+    assert len(weights) == manifest["weights"]["length"]
+    assert weights[offset : offset + length] == bytes(model.state.parameters.value("w1").data)
 
 
 async def test_plans_are_chosen_by_faults() -> None:
@@ -115,7 +116,48 @@ async def test_only_folders_of_pages_are_written_again(tmp_path: Path) -> None:
     assert await model.export(tmp_path / "page", format="page") == tmp_path / "page"
     await model.export(tmp_path / "page", format="page")
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter.txt").write_text("dear …")
-    with pytest.raises(DataError, match="NNM807"):
-        await model.export(tmp_path / "mine", format="page")
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+    for name, text in (("letter.txt", "dear …"), ("model.json", '{"format": "layers-model"}')):
+        (tmp_path / "mine" / name).write_text(text)
+        with pytest.raises(DataError, match="NNM807"):
+            await model.export(tmp_path / "mine", format="page")
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == {"letter.txt", "model.json"}
+
+
+def list_files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.desktop
+async def test_a_later_export_keeps_what_was_changed_and_removes_what_is_stale(
+    tmp_path: Path,
+) -> None:
+    await (await open_model(PYRAMID)).export(tmp_path, format="page")
+    first = build_page((await open_model(PYRAMID)).state)
+    assert list_files(tmp_path) == {*first}
+    html = (tmp_path / "index.html").read_text()
+    (tmp_path / "index.html").write_text(html.replace("<h1>", "<h1>My "))
+    (tmp_path / "webnnm" / "mine.js").write_text("own")
+    (tmp_path / "_headers").unlink()
+    model = await open_model(TABLE, flats())
+    second = build_page(model.state)
+    await model.export(tmp_path, format="page")
+    assert list_files(tmp_path) == {*second, "webnnm/mine.js"}
+    kept = (tmp_path / "index.html").read_text()
+    assert "<h1>My " in kept
+    old, new = (next(name for name in files if name.endswith(".bin")) for files in (first, second))
+    assert old != new and old not in kept and new in kept
+    others = second.keys() - {"index.html"}
+    assert all((tmp_path / name).read_bytes() == second[name] for name in others)
+    assert not any("inference/columns" in name for name in first)
+
+
+@pytest.mark.desktop
+@pytest.mark.parametrize("place", ["download", "browser"])
+async def test_the_storage_of_browsers_gets_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = await open_model(TABLE, flats())
+    with pytest.raises(DataError, match=f'"{place}:flats.zip" needs a browser'):
+        await model.export(f"{place}:flats", format="page")
+    assert [*tmp_path.iterdir()] == []

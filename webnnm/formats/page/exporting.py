@@ -8,13 +8,23 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError, DataError
 from webnnm.core.markup import page, tag
 from webnnm.core.shapes import count
 from webnnm.formats.page import onnx_runtime, scripts
+from webnnm.formats.page.folders import (
+    FILES,
+    FORMAT,
+    MANIFEST,
+    PAGE,
+    WEIGHTS,
+    describe_files,
+    digest,
+    write_folder,
+)
 from webnnm.formats.page.plans import PlanSet, Weights
 from webnnm.formats.page.preprocessing import describe_answers, describe_rows, describe_tensor
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
@@ -25,12 +35,15 @@ from webnnm.snapshots import storage
 
 VERSION = 1
 """The version of the manifest's format; `js_bridge/inference/model.js` reads it."""
-MANIFEST, WEIGHTS, FOLDER = "model.json", "model.bin", "webnnm"
+FOLDER = "webnnm"
+"""The folder of the scripts."""
+MODE = 0o644
+"""The permissions of the files of an archive: everybody reads them, the owner writes them."""
 MAX_FAST_WORK = 250_000
 """Up to so many multiplications, JavaScript has the answer before a device has its inputs."""
 MAX_SCRIPT_WORK = 500_000_000
 """More multiplications than this take plain JavaScript seconds, in which the page stands still."""
-LENGTH = 64
+DEFAULT_LENGTH = 64
 """The positions of sequences whose length neither the model nor its dataset has."""
 POLICY = "script-src 'self'"
 HEADERS = f"""\
@@ -64,16 +77,20 @@ async def export_page(
 async def store_page(files: Mapping[str, bytes], path: Any) -> Any:
     """Write the files of a page, and return the path.
 
-    `path` is a new or empty folder, or that of an earlier export; or a ".zip", also
-    "download:NAME.zip". Without a path, returns the bytes of the archive.
+    `path` is a new or empty folder, or that of an earlier export; or a ".zip", as "download:NAME"
+    and "browser:NAME" always are. Without a path, returns the bytes of the archive.
     """
     name = None if path is None else os.fspath(path)
     if name is not None and not name.lower().endswith(".zip"):
-        return _write_folder(Path(name), files)
+        if not name.startswith((storage.BROWSER, storage.DOWNLOAD)):
+            return write_folder(Path(name), files)
+        path = f"{name}.zip"
     target = io.BytesIO()
-    with ZipFile(target, "w", ZIP_DEFLATED) as archive:
+    with ZipFile(target, "w") as archive:
         for file, content in files.items():
-            archive.writestr(file, content)
+            entry = ZipInfo(file)
+            entry.external_attr = MODE << 16
+            archive.writestr(entry, content, ZIP_DEFLATED)
     return await storage.store(path, [target.getvalue()])
 
 
@@ -126,7 +143,9 @@ def assemble_page(
     script = plans.find_script_plan() if work <= MAX_SCRIPT_WORK else None
     onnx, extra = None, dict[str, bytes]()
     if runtime is not None:
-        onnx, extra[onnx_runtime.MODEL] = onnx_runtime.describe_onnx(graph, values)
+        described, content = onnx_runtime.describe_onnx(graph, values)
+        model = f"model-{digest(content)}.onnx"
+        onnx, extra[model] = {"model": model, **described}, content
         extra |= {onnx_runtime.FOLDER + file: content for file, content in runtime.items()}
     if device is None and script is None and onnx is None:
         raise DataError(
@@ -137,11 +156,13 @@ def assemble_page(
     sources = {"webnn": device, "onnxruntime": onnx, "script": script}
     order = ("script", "webnn", "onnxruntime") if work <= MAX_FAST_WORK else tuple(sources)
     engines = [engine for engine in order if sources[engine] is not None]
+    content = weights.join()
+    weights_file = f"model-{digest(content)}{WEIGHTS}"
     manifest = {
-        "format": "webnnm-page",
+        "format": FORMAT,
         "version": VERSION,
         "name": name,
-        "weights": WEIGHTS,
+        "weights": {"path": weights_file, "length": len(content)},
         "inputs": inputs,
         "outputs": outputs,
         "engines": engines,
@@ -153,15 +174,19 @@ def assemble_page(
     first += scripts.COLUMNS if any("encoders" in one for one in inputs.values()) else ()
     first += scripts.ENGINES[engines[0]]
     others = tuple(path for engine in engines[1:] for path in scripts.ENGINES[engine])
-    return {
-        "index.html": _write_page(name, first).encode(),
+    # If WebNN comes first, a browser without it fetches the model as ONNX instead.
+    spared = onnx is not None and engines[0] == "webnn"
+    data = (MANIFEST,) if spared else (MANIFEST, weights_file)
+    files = {
+        PAGE: _write_page(name, data, first).encode(),
         "style.css": STYLE.encode(),
         "_headers": _write_headers(onnx is not None).encode(),
-        MANIFEST: json.dumps(manifest, separators=(",", ":"), allow_nan=False).encode(),
-        WEIGHTS: weights.join(),
+        weights_file: content,
         **{f"{FOLDER}/{path}": text for path, text in scripts.read_scripts(first + others).items()},
         **extra,
     }
+    text = json.dumps(manifest, separators=(",", ":"), allow_nan=False)
+    return {**files, FILES: describe_files(files), MANIFEST: text.encode()}
 
 
 def count_work(graph: Graph) -> int:
@@ -189,7 +214,7 @@ def _find_lengths(state: ModelState, sequence: Lengths) -> dict[str, int]:
         name = vertex.features[0].sequence
         if name is not None:
             asked = sequence if isinstance(sequence, int) else (sequence or {}).get(name)
-            lengths[name] = vertex.length or asked or state.sequence.get(name) or LENGTH
+            lengths[name] = vertex.length or asked or state.sequence.get(name) or DEFAULT_LENGTH
     return lengths
 
 
@@ -197,34 +222,19 @@ def _write_headers(webassembly: bool) -> str:
     return HEADERS.replace(POLICY, f"{POLICY} 'wasm-unsafe-eval'") if webassembly else HEADERS
 
 
-def _write_page(name: str, modules: Sequence[str]) -> str:
-    """Return the HTML; everything that the first answer needs is fetched at once."""
+def _write_page(name: str, data: Sequence[str], modules: Sequence[str]) -> str:
+    """Return the HTML; the data and modules that the first answer needs are fetched at once."""
     preloads = [tag("link", rel="modulepreload", href=f"./{FOLDER}/{path}") for path in modules]
-    data = [
+    fetched = [
         tag("link", rel="preload", href=f"./{path}", as_="fetch", crossorigin="anonymous")
-        for path in (MANIFEST, WEIGHTS)
+        for path in data
     ]
     head = [
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("link", rel="stylesheet", href="./style.css"),
-        *data,
+        *fetched,
         *preloads,
         tag("script", type="module", src=f"./{FOLDER}/{scripts.ELEMENT}"),
     ]
     model = tag("webnnm-model", src=f"./{MANIFEST}", controls="")
     return page(name, tag("main", tag("h1", name), model), head=head)
-
-
-def _write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Write the files; a folder that is not empty must be that of an earlier export."""
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MANIFEST).exists():
-        hint = "give a new folder, an empty one, or that of an earlier export"
-        raise DataError("NNM807", f'"{folder}" is not empty', hint=hint)
-    try:
-        for name, content in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise DataError("NNM807", f'"{folder}" cannot be written: {reason}') from error
-    return folder

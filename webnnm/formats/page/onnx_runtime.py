@@ -11,7 +11,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.formats.onnx.writer import serialize
 from webnnm.graph.node import Graph
 
-MODEL, FOLDER = "model.onnx", "onnxruntime/"
+FOLDER = "onnxruntime/"
 FILES = ("ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm")
 """The files of ONNX Runtime Web for its provider wasm."""
 
@@ -24,7 +24,6 @@ def describe_onnx(graph: Graph, values: Mapping[str, HostArray]) -> tuple[dict[s
     model, inputs = build_onnx_model(graph, values)
     names = map_output_names(graph, model)
     described = {
-        "model": MODEL,
         "folder": FOLDER,
         "inputs": [{"name": name, **describe_type(type)} for name, type in inputs.items()],
         "outputs": [

@@ -1,0 +1,90 @@
+"""Writes the files of a page to a folder without losing what its owner changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from webnnm.core.errors import DataError
+
+FORMAT = "webnnm-page"
+"""The format that the manifest of every page names; `js_bridge/inference/model.js` reads it."""
+MANIFEST, FILES = "model.json", "webnnm/files.json"
+"""The manifest; and the digests of all other files as they were exported, by their paths."""
+PAGE = "index.html"
+OWN = (PAGE, "style.css", "_headers")
+"""The files that are made to be changed."""
+WEIGHTS = ".bin"
+
+
+def digest(content: bytes) -> str:
+    """Return a short text that differs for different contents.
+
+    >>> digest(b"one"), digest(b"two")
+    ('7692c3ad3540', '3fc4ccfe7458')
+    """
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def describe_files(files: Mapping[str, bytes]) -> bytes:
+    """Return what a later export to the same folder has to know of the files."""
+    return json.dumps({name: digest(content) for name, content in files.items()}).encode()
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Write the files of a page; a folder that is not empty must be that of an earlier export.
+
+    Of that, files of `OWN` that were changed are kept, and those that the page no longer has are
+    removed. The manifest is written when all else is there.
+    """
+    try:
+        earlier = _read_earlier(folder)
+        written = {**files}
+        for name in OWN:
+            if (folder / name).is_file() and not _is_exported(folder, name, earlier):
+                written[name] = (folder / name).read_bytes()
+        old, new = (
+            next((n for n in names if n.endswith(WEIGHTS)), "") for names in (earlier, files)
+        )
+        if old and old != new:
+            written[PAGE] = written[PAGE].replace(old.encode(), new.encode())
+        for name in sorted(written, key=MANIFEST.__eq__):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(written[name])
+        for name in earlier.keys() - files.keys():
+            if _is_exported(folder, name, earlier):
+                (folder / name).unlink()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError("NNM807", f'"{folder}" cannot be written: {reason}') from error
+    return folder
+
+
+def _read_earlier(folder: Path) -> dict[str, str]:
+    """Return the digests of the files of an earlier export by their paths, {} for a new folder."""
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return {}
+    manifest = _read_object(folder / MANIFEST)
+    if manifest.get("format") != FORMAT:
+        hint = "give a new folder, an empty one, or that of an earlier export"
+        raise DataError("NNM807", f'"{folder}" is not empty', hint=hint)
+    return _read_object(folder / FILES)
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """Return the object in a file of JSON, {} if there is none."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _is_exported(folder: Path, name: str, earlier: Mapping[str, str]) -> bool:
+    """Return whether a file in the folder is as an earlier export wrote it."""
+    path = folder / name
+    inside = path.resolve().is_relative_to(folder.resolve())
+    return inside and path.is_file() and digest(path.read_bytes()) == earlier.get(name)
