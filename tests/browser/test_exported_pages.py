@@ -19,7 +19,6 @@ from tools.common import SITE
 from webnnm import GraphBuilder, TableDataset, export_graph, load_onnx
 from webnnm.cli.serve import SiteServer
 from webnnm.core.errors import WebNNMError
-from webnnm.formats.page import exporting
 from webnnm.formats.page.exporting import build_page, export_page
 from webnnm.formats.page.onnx_runtime import FILES
 from webnnm.model.serving import answer
@@ -294,11 +293,9 @@ async def test_an_imported_graph_takes_and_returns_its_tensors(
 
 
 @pytest.mark.projects("no-webnn")
-async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(
-    folder: Path, page: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(exporting, "MAX_FAST_WORK", 0)  # as for a large model
-    case = next(case for case in CASES if case.name.startswith("coloured"))
+async def test_onnx_runtime_runs_what_the_browser_has_no_webnn_for(folder: Path, page: Any) -> None:
+    text = "m:input shape=[600]; m:output shape=[1]; m:layers matmul(w, shape=[600]), matmul(v);"
+    case = Case("large", text, lambda: None, [[number / 600 for number in range(600)]])
     expected = await find_answers(case, folder)
     model = await open_model(case)
     files = {name: (SITE / "vendor" / "onnxruntime" / name).read_bytes() for name in FILES}

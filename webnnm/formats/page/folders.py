@@ -44,8 +44,10 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
         earlier = _read_earlier(folder)
         written = {**files}
         for name in OWN:
-            if (folder / name).is_file() and not _is_exported(folder, name, earlier):
-                written[name] = (folder / name).read_bytes()
+            if (folder / name).is_file():
+                content = (folder / name).read_bytes()
+                if digest(content) != earlier.get(name):
+                    written[name] = content
         old, new = (
             next((n for n in names if n.endswith(WEIGHTS)), "") for names in (earlier, files)
         )
@@ -54,9 +56,11 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
         for name in sorted(written, key=MANIFEST.__eq__):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(written[name])
-        for name in earlier.keys() - files.keys():
-            if _is_exported(folder, name, earlier):
-                (folder / name).unlink()
+        for path in [*folder.rglob("*")]:
+            name = path.relative_to(folder).as_posix()
+            stale = name in earlier and name not in files and path.is_file()
+            if stale and digest(path.read_bytes()) == earlier[name]:
+                path.unlink()
     except OSError as error:
         reason = error.strerror or str(error)
         raise DataError("NNM807", f'"{folder}" cannot be written: {reason}') from error
@@ -81,10 +85,3 @@ def _read_object(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
-
-
-def _is_exported(folder: Path, name: str, earlier: Mapping[str, str]) -> bool:
-    """Return whether a file in the folder is as an earlier export wrote it."""
-    path = folder / name
-    inside = path.resolve().is_relative_to(folder.resolve())
-    return inside and path.is_file() and digest(path.read_bytes()) == earlier.get(name)
