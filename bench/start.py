@@ -105,25 +105,26 @@ async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
     Raises `Unequal` if pages come to different results.
     """
     seconds: dict[str, Any] = {}
-    results: dict[tuple[str, str], Any] = {}
     load: list[float] = []
     for number in range(rounds):
         for name, subject in SUBJECTS.items():
             pages = [*subject.pages.items()]
+            results: dict[str, dict[str, Any]] = {}
             for contestant, page in pages[number % len(pages) :] + pages[: number % len(pages)]:
                 for project in CHROMIUMS:
                     version, first = await visit(contest, project, page)
                     times = seconds.setdefault(version, {}).setdefault(name, {})
                     times.setdefault(contestant, []).append(first["at"] / 1e3)
-                    results[name, contestant] = first["value"]
-            compare({contestant: results[name, contestant] for contestant in subject.pages}, name)
+                    results.setdefault(version, {})[contestant] = first["value"]
+            for values in results.values():
+                compare(values, name)
             load.append(os.getloadavg()[0])
             summary = f"round {number + 1}, load {load[-1]:.1f}: {seconds_of(seconds, name)}"
             say(f"  {subject.title}, {summary}")
     return {
         "medians": {
             version: {
-                name: {who: statistics.median(each) for who, each in times.items()}
+                name: {who: statistics.median(visits) for who, visits in times.items()}
                 for name, times in subjects.items()
             }
             for version, subjects in seconds.items()
@@ -137,8 +138,8 @@ async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
 def seconds_of(seconds: Mapping[str, Any], name: str) -> str:
     """Return the latest seconds of a subject in words."""
     return "; ".join(
-        f"{version}: " + ", ".join(f"{who} {each[-1]:.2f}" for who, each in subjects[name].items())
-        for version, subjects in seconds.items()
+        f"{version}: " + ", ".join(f"{who} {times[-1]:.2f}" for who, times in parts[name].items())
+        for version, parts in seconds.items()
     )
 
 

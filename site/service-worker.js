@@ -142,8 +142,9 @@ async function answer(event) {
 }
 
 /**
- * Return a request of this script's own for what a page asks, but for the page itself. WebKit checks
- * one for the script of an audio worklet against the policy of this script, and blocks it.
+ * Return a request of this script's own for what a page asks for, unless it is the page itself.
+ * WebKit would check a page's request for the script of an audio worklet against the policy of this
+ * script, and block it.
  */
 function ownRequest(request) {
   const { mode, url, headers } = request;

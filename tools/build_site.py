@@ -138,7 +138,7 @@ def build() -> None:
             shutil.copy2(desktop_wheel, SITE / desktop_wheel.name)
             write_explanations(SITE)
             write_service_worker(SITE)
-    # Afterwards: the service worker keeps no documents, and what has been read of a response is
-    # not compressed.
+    # Afterwards: the service worker keeps no documents, and hashes files as pages receive them,
+    # which is unpacked.
     documents.copy_to_site()
     compress.write_copies(SITE)

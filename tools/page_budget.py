@@ -200,7 +200,7 @@ def write(part: str, text: str) -> None:
 
 
 def main() -> None:
-    """Measure, print and write the tables; the words given name those that are wanted."""
+    """Measure, print and write the tables that the command line names, by default both."""
     wanted = sys.argv[1:] or ["budget", "slow network"]
     with SiteServer(SITE) as server:
         if "slow network" in wanted:

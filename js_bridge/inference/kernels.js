@@ -277,7 +277,7 @@ function sourceOf(k, size, mode) {
 }
 
 /**
- * The positions of a window that are inside of an axis, for each place of it.
+ * For each step of a window along an axis, its elements that are not padding, with their sources.
  *
  * @param {number} size @param {number} places @param {number} window @param {number} stride
  * @param {number} dilation @param {number} padding

@@ -111,3 +111,17 @@ def test_statistics_of_the_whole_dataset_show_in_a_few_columns() -> None:
             row[column] = (row[column] - mean) / std
     assert "E612" in findings(dataset(rows))
     assert "E612" not in findings(dataset(numbers()))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_cells_far_from_all_others_are_looked_for_in_the_rows_that_the_seed_draws(
+    seed: int,
+) -> None:
+    source = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), softmax();"
+    rows = [[NORMAL[row], NORMAL[row + 7]] for row in range(6_000)]
+    labels = [row * 7 % 10 < 5 for row in range(6_000)]
+    drawn = sample_rows(Dataset(rows, labels, seed=seed))["full"]
+    for row in drawn[100:103]:
+        rows[row][0] = 1e6
+    found = {finding.id: finding for finding in review(source, Dataset(rows, labels, seed=seed))}
+    assert "3 cells of column 0 are 1e+06" in found["E614"].message

@@ -24,8 +24,8 @@ FEW = 0.5
 by chance: those of Iris, of questionnaires, of short sentences."""
 
 LIKELY = 5
-"""So many times as many equal rows as independent numbers would give may be chance: those of a row
-hang together."""
+"""This many times as many equal rows as independent numbers would give may be chance: numbers of a
+row depend on one another."""
 
 
 @dataclass(frozen=True, slots=True)

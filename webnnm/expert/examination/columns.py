@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, pairwise
 
-from webnnm.data.preparation.row_sample import MAX_ROWS
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.data.tables.columns import as_number
 from webnnm.expert.examination.rows import Column, Rows
@@ -143,7 +142,7 @@ def find_far_cells(rows: Rows) -> Suspicion | None:
     texts: list[str] = []
     unsure = True
     for column in rows.columns:
-        ordered = sorted(column.values[:: -(-len(column.values) // MAX_ROWS)])
+        ordered = sorted(column.take(rows.subsets["full"]))
         if len(ordered) >= MIN_CELLS:
             for values, sign in ((ordered, 1), ([-v for v in reversed(ordered)], -1)):
                 report = _describe_far_cells(values, column, sign)
