@@ -8,7 +8,8 @@ import * as bridge from "../webnn/bridge.js";
 
 /** What both specifications of WebNN take for a context of the browser's choice. */
 const OPTIONS = "[{}, {}]";
-const KEPT = "webnnm-faults";
+/** What keys of records of faults begin with; the digest of the probes follows. */
+const KEPT = "webnnm-faults/";
 
 /** @type {Record<string, any>} */
 const ARRAYS = {
@@ -102,26 +103,27 @@ function readOutputs(outputs, bytes) {
  * @param {number} context @param {NonNullable<Manifest["webnn"]>} webnn
  * @param {Uint8Array<ArrayBuffer>} weights @returns {Promise<number[]>}
  */
-async function recallFaults(context, { faults, trials }, weights) {
+async function recallFaults(context, { faults, probes, trials }, weights) {
   if (trials.length === 0) return [];
   const subject = JSON.stringify([await bridge.browser(), bridge.limits(context), faults]);
-  const kept = readKept();
+  const key = KEPT + probes;
+  const kept = readKept(key);
   if (kept?.subject === subject) return kept.shown;
   const results = await Promise.all(trials.map((trial) => findFaults(context, trial, weights)));
   const all = new Set(results.flat());
   const shown = all.has(-1) ? faults.map((_, fault) => fault) : [...all];
   try {
-    localStorage.setItem(KEPT, JSON.stringify({ subject, shown }));
+    localStorage.setItem(key, JSON.stringify({ subject, shown }));
   } catch {
     // Storage is full or forbidden: the next visit tests again.
   }
   return shown;
 }
 
-/** @returns {{ subject: string, shown: number[] } | null} */
-function readKept() {
+/** @param {string} key @returns {{ subject: string, shown: number[] } | null} */
+function readKept(key) {
   try {
-    return JSON.parse(localStorage.getItem(KEPT) ?? "null");
+    return JSON.parse(localStorage.getItem(key) ?? "null");
   } catch {
     return null;
   }

@@ -76,6 +76,8 @@ interface Manifest {
   plans: Plan[];
   webnn: {
     faults: string[];
+    /** A digest of all probes and of what they should answer. */
+    probes: string;
     trials: Trial[];
     choices: { avoids: number[]; nchw: number; nhwc: number }[];
   } | null;

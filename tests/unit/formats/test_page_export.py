@@ -87,6 +87,18 @@ async def test_plans_are_chosen_by_faults() -> None:
     assert tested - {-1} == every
 
 
+async def test_of_a_long_plan_there_is_one() -> None:
+    text = "m:input shape=[2] sequence=time; m:output shape=[2]; m:layers lstm(u, v, hiddenSize=2);"
+    short, long = [manifest_of(await open_model(text), sequence=steps) for steps in (8, 80)]
+    assert len(short["webnn"]["choices"]) > 1 and short["webnn"]["trials"]
+    assert len(long["webnn"]["choices"]) == 1 and not long["webnn"]["trials"]
+    # Their steps are written out, one after the other. JavaScript may have its own plan.
+    assert (
+        all(len(plan["operators"]) > 80 * 8 for plan in long["plans"]) and len(long["plans"]) <= 2
+    )
+    assert long["webnn"]["choices"][0]["nchw"] == long["webnn"]["choices"][0]["nhwc"]
+
+
 @pytest.mark.parametrize(("sequence", "length"), [(None, 64), (5, 5), ({"time": 7}, 7)])
 async def test_sequences_have_a_greatest_length(sequence: Any, length: int) -> None:
     manifest = manifest_of(await open_model(STEPS), sequence=sequence)

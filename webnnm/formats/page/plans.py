@@ -18,6 +18,7 @@ from webnnm.compiler.traps import ALL_TRAPS, Trap
 from webnnm.compiler.traps.evidence import TOLERANCE, Trial, Untried
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import BackendError, DataError
+from webnnm.formats.page.folders import digest
 from webnnm.formats.page.portable_limits import LIMITS
 from webnnm.formats.page.scripts import find_script_operators
 from webnnm.graph.node import Graph
@@ -26,6 +27,8 @@ LAYOUTS = ("nchw", "nhwc")
 """The layouts of images that implementations prefer."""
 MAX_COMBINED = 4
 """Up to so many tested faults, there is a plan for each set of them; else for none, one and all."""
+MAX_OPERATORS = 1000
+"""Of a graph with more operators there is one plan only, which avoids all faults untested."""
 MAX_RANK = 5
 TENSORS = ("input", "constant", "output")
 TYPES = ("float32", "float16", "int32", "uint8", "int8")
@@ -67,7 +70,10 @@ class PlanSet:
     def describe_device_plans(self) -> dict[str, Any]:
         """Return the tests of faults, and the plan for each set of them in each layout."""
         everything = {layout: self._compile(layout, ALL_TRAPS) for layout in LAYOUTS}
-        tested = self._find_tested(everything)
+        nchw, nhwc = (everything[layout].plan for layout in LAYOUTS)
+        sources = {"nchw": "nchw", "nhwc": "nhwc" if '"nhwc"' in nhwc.json else "nchw"}
+        is_long = len(nchw.content["operators"]) > MAX_OPERATORS
+        tested = [] if is_long else self._find_tested(everything)
         shared = Trial(CONTROL, dtypes=frozenset(TYPES))
         trials: list[tuple[list[int], Trial]] = [([-1], shared)]
         for number, trap in enumerate(tested):
@@ -80,13 +86,18 @@ class PlanSet:
                     alone.add(probe)
             if alone.probes:
                 trials.append(([number] * len(alone.probes), alone))
+        used = [trial for trial in trials if tested]
         return {
             "faults": [trap.reason for trap in tested],
-            "trials": [self._describe_trial(*trial) for trial in trials if tested],
+            "probes": _digest([trial for _, trial in used]),
+            "trials": [self._describe_trial(*trial) for trial in used],
             "choices": [
                 {
                     "avoids": sorted(avoided),
-                    **{layout: self._plan_without(layout, tested, avoided) for layout in LAYOUTS},
+                    **{
+                        layout: self._plan_without(source, tested, avoided)
+                        for layout, source in sources.items()
+                    },
                 }
                 for avoided in _choose_sets(len(tested))
             ],
@@ -180,6 +191,12 @@ class PlanSet:
             "expected": [self._weights.add(trial.answer_data), len(trial.answer_data)],
             "answers": answers,
         }
+
+
+def _digest(trials: Sequence[Trial]) -> str:
+    """Return a short text that is the same for the same probes with the same answers."""
+    parts = (part for one in trials for part in (one.plan.hash.encode(), one.data, one.answer_data))
+    return digest(b"".join(parts))
 
 
 def _choose_sets(count: int) -> Iterator[frozenset[int]]:
