@@ -177,6 +177,12 @@ function pictureField({ width, height }) {
   return { fields: [label, preview], read: () => field.files?.[0] };
 }
 
+/** Return the only prediction, or all of several. @param {Record<string, Output>} outputs */
+function unwrapOnly(outputs) {
+  const [first, ...others] = Object.values(outputs);
+  return first && others.length === 0 ? first : outputs;
+}
+
 /** Show the prediction of an output. @param {Output} output */
 function renderOutput(output) {
   if ("values" in output) {
@@ -229,12 +235,15 @@ export class ModelElement extends HTMLElement {
    * @returns {Promise<Output | Record<string, Output>>}
    */
   async predict(row) {
+    return unwrapOnly(await this.#predictAll(row));
+  }
+
+  /** Predict one row, and return the predictions of all outputs. @param {any} row */
+  async #predictAll(row) {
     const model = await this.#model();
-    const result = await model.predict(row);
-    const [first, ...others] = Object.values(result);
-    const detail = first && others.length === 0 ? first : result;
-    this.dispatchEvent(new CustomEvent("prediction", { detail, bubbles: true }));
-    return detail;
+    const outputs = await model.predict(row);
+    this.dispatchEvent(new CustomEvent("prediction", { detail: unwrapOnly(outputs), bubbles: true }));
+    return outputs;
   }
 
   connectedCallback() {
@@ -292,11 +301,10 @@ export class ModelElement extends HTMLElement {
       event.preventDefault();
       try {
         const rows = Object.fromEntries(inputs.map(({ name, read }) => [name, read()]));
-        const outputs = await this.predict(several ? rows : Object.values(rows)[0]);
+        const outputs = Object.entries(await this.#predictAll(several ? rows : Object.values(rows)[0]));
         this.#status.textContent = "";
-        answer.replaceChildren(...("values" in outputs || "label" in outputs
-          ? [renderOutput(/** @type {Output} */ (outputs))]
-          : Object.entries(outputs).flatMap(([name, one]) => [make("p", {}, name), renderOutput(one)])));
+        answer.replaceChildren(...outputs.flatMap(([name, one]) => [
+          ...(outputs.length > 1 ? [make("p", {}, name)] : []), renderOutput(one)]));
       } catch (error) {
         answer.replaceChildren();
         this.#fail(error);

@@ -251,6 +251,13 @@ CASES = (
         4,
     ),
     Case(
+        "outputs with names of parts of an answer",
+        "m:input shape=[2]; values:output shape=[2]; label:output shape=[2];"
+        "values:layers add([m, m]); label:layers sub([m, m]);",
+        lambda: None,
+        [{"m": [1, 2]}],
+    ),
+    Case(
         "a number without dimensions",
         "m:input shape=[]; m:output shape=[]; m:layers tanh();",
         lambda: None,

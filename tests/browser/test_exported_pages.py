@@ -172,6 +172,8 @@ async def check_form(page: Any, case: Case) -> None:
     failure = element.locator("p[role=status]:not(:empty)")
     await answer.or_(failure).first.wait_for()
     assert await failure.all_inner_texts() == []
+    shown = await element.locator("form .whole[role=status]").inner_text()
+    assert "object" not in shown and "NaN" not in shown and "undefined" not in shown
 
 
 @pytest.mark.webnn
