@@ -50,8 +50,8 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
 
     on, report, lines, _ = await first_visit.run_python(CREATE + "found", units=1024)
     assert on == "ONNX Runtime Web (WebAssembly)"
-    assert "for which 14 MB are fetched once: NumPy would take" in report
-    assert "fetching ONNX Runtime Web: 14 of 14 MB" in lines
+    assert "for which 3 MB are fetched once: NumPy would take" in report
+    assert "fetching ONNX Runtime Web: 13 MB" in lines  # unpacked
     assert fetch()
 
     on, report, _, again = await first_visit.run_python(CREATE + "found", units=2)
@@ -76,13 +76,13 @@ async def test_a_probe_fetches_nothing_unless_asked_to(first_visit: PyodidePage)
         "npu": [False, no, None],
         "gpu": [False, no, None],
         "cpu": [False, no, None],
-        "wasm": [False, "ONNX Runtime would have to be fetched (14 MB)", None],
+        "wasm": [False, "ONNX Runtime would have to be fetched (3 MB)", None],
         "webgpu": [False, "this browser has no WebGPU", None],
         "numpy": [False, "NumPy would have to be fetched (3 MB)", None],
     }
     assert sentence == (
         f"{no}: small models run on NumPy, larger ones on ONNX Runtime, "
-        "for which 14 MB are fetched once"
+        "for which 3 MB are fetched once"
     )
     devices, sentence = await first_visit.run_python(PROBE, how={"fetch": True})
     for name, runs_on in (("wasm", "ONNX Runtime Web (WebAssembly)"), ("numpy", "NumPy")):

@@ -41,6 +41,7 @@ DRAWN = """async ([width, height, pixels]) => {
   return model.predict(canvas).then((m) => ({ m }), ({ message }) => ({ error: message }));
 }"""
 RECALLED = f"""async (settings) => {{
+  await document.querySelector("webnnm-model").signature; // it opens the model as well
   const build = MLGraphBuilder.prototype.build;
   let builds = 0;
   MLGraphBuilder.prototype.build = function (...args) {{

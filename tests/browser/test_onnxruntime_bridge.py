@@ -157,7 +157,8 @@ async def test_the_page_hears_of_the_download_once(page: Page, site_url: str, pr
     """
     answer = await run(page, site_url, program, project)
     received, everything = answer["last"]
-    assert received == everything > 10_000_000
+    assert received > 10_000_000
+    assert everything == 0  # the server sends it compressed: nobody knows how much there will be
     assert answer["second"] == []
 
 

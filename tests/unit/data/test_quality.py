@@ -12,7 +12,8 @@ from tests.work import calls
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Stream
 from webnnm.data import Dataset, IrisDataset
-from webnnm.data.preparation.quality import ClassFacts, DataQuality, FeatureFacts, measure_quality
+from webnnm.data.preparation.features import FeatureFacts
+from webnnm.data.preparation.quality import ClassFacts, DataQuality, measure_quality
 from webnnm.data.preparation.row_sample import MAX_CELLS
 from webnnm.data.preparation.standardize import collect_offsets
 

@@ -21,7 +21,6 @@ from webnnm import DataError, Dataset, NNModel
 from webnnm import review as review_text
 from webnnm.core.finding import Finding
 from webnnm.expert.examination import examination
-from webnnm.expert.facts import gathering
 from webnnm.expert.review import drop_contradictions, review
 from webnnm.expert.rules.failing import STRICT_VARIABLE
 from webnnm.expert.rules.registry import APPLIED_WHEN, RULES, TRAINING_MODULES
@@ -122,7 +121,7 @@ def test_an_examination_that_fails_is_a_finding(id: str, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("lenient")
 def test_data_that_cannot_be_measured_are_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering, "measure_quality", fail)
+    monkeypatch.setattr("webnnm.data.preparation.quality.measure_quality", fail)
     found = review_text(TEXT, Dataset(ROWS, [row % 3 for row in range(40)]))
     assert "measuring the data failed: IndexError" in found.finding("E600").message
     assert found.finding("E600").area == "Data" and "E101" in {one.id for one in found.findings}
@@ -133,7 +132,7 @@ def test_errors_about_the_data_are_still_raised(monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: Any) -> Any:
         raise DataError("NNM701", "no rows")
 
-    monkeypatch.setattr(gathering, "measure_quality", refuse)
+    monkeypatch.setattr("webnnm.data.preparation.quality.measure_quality", refuse)
     with pytest.raises(DataError):
         review_text(TEXT, Dataset(ROWS, [row % 3 for row in range(40)]))
 

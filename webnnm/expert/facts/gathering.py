@@ -13,8 +13,6 @@ from webnnm.core.shapes import count
 from webnnm.data.binding.binding import DataBinding
 from webnnm.data.dataset import Dataset
 from webnnm.data.examples.iris import IrisDataset
-from webnnm.data.preparation.quality import measure_quality
-from webnnm.data.preparation.row_sample import count_examined_rows
 from webnnm.expert.facts.facts import (
     DataFacts,
     DeviceFacts,
@@ -110,6 +108,8 @@ def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:
 
 def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> DataFacts:
     """Return the facts with what takes a look at the rows."""
+    from webnnm.data.preparation.quality import measure_quality
+
     quality = measure_quality(dataset)
     failures: list[Finding] = []
     block_of = {bound.field: block for block, bound in binding.inputs.items()}
@@ -154,6 +154,8 @@ def _suspicions(
 
 def _describe_sample(dataset: Dataset) -> str:
     """Return how many rows are examined, "" for all of them."""
+    from webnnm.data.preparation.row_sample import count_examined_rows
+
     total, examined = dataset.size("full"), count_examined_rows(dataset)
     if examined == total:
         return ""
