@@ -66,7 +66,7 @@ class Visit(NamedTuple):
     usable: float
 
 
-class Way(NamedTuple):
+class SlowVisit(NamedTuple):
     """Kilobytes until a page is usable, seconds until it is, and until a model is tested."""
 
     all_kb: float
@@ -93,7 +93,7 @@ def sum_bytes(usable: dict[str, Any]) -> int:
     return sum(size for _, size in usable["loaded"])
 
 
-async def train_slowly(context: Any, url: str, name: str) -> Way:
+async def train_slowly(context: Any, url: str, name: str) -> SlowVisit:
     """Open a page over the slow network in a browser as it is, and train and test its model."""
     page = await context.new_page()
     session = await context.new_cdp_session(page)
@@ -105,7 +105,7 @@ async def train_slowly(context: Any, url: str, name: str) -> Way:
     await page.evaluate(TRAIN)
     tested = await wait_for_value(page, TRAINED)
     await page.close()
-    return Way(sum_bytes(usable) / 1000, usable["at"] / 1000, tested / 1000)
+    return SlowVisit(sum_bytes(usable) / 1000, usable["at"] / 1000, tested / 1000)
 
 
 async def wait_for_value(page: Any, expression: str) -> Any:
@@ -127,16 +127,16 @@ async def visits(url: str) -> dict[str, Visit]:
         rounds = [{name: await visit(browser, url, name) for name in LINKS} for _ in range(ROUNDS)]
         await browser.close()
     return {
-        name: Visit(*map(statistics.median, zip(*(each[name] for each in rounds), strict=True)))
+        name: Visit(*map(statistics.median, zip(*(pages[name] for pages in rounds), strict=True)))
         for name in LINKS
     }
 
 
-async def slow_visits(url: str, project: str, name: str) -> tuple[Way, Way]:
+async def slow_visits(url: str, project: str, name: str) -> tuple[SlowVisit, SlowVisit]:
     """Return the medians of first and of second visits to a page over the slow network."""
     from playwright.async_api import async_playwright
 
-    rounds: list[tuple[Way, Way]] = []
+    rounds: list[tuple[SlowVisit, SlowVisit]] = []
     for _ in range(ROUNDS):
         # A profile on the disk: a cache in memory has no room for files of megabytes.
         with TemporaryDirectory() as profile:
@@ -150,7 +150,8 @@ async def slow_visits(url: str, project: str, name: str) -> tuple[Way, Way]:
                 rounds.append((first, await train_slowly(context, url, name)))
                 await context.close()
     first, second = (
-        Way(*map(statistics.median, zip(*ways, strict=True))) for ways in zip(*rounds, strict=True)
+        SlowVisit(*map(statistics.median, zip(*visits, strict=True)))
+        for visits in zip(*rounds, strict=True)
     )
     return first, second
 
@@ -174,7 +175,7 @@ def table(measures: dict[str, Visit]) -> str:
     )
 
 
-def slow_table(measures: dict[str, Way]) -> str:
+def slow_table(measures: dict[str, SlowVisit]) -> str:
     """Return the measures over the slow network as a table of Markdown."""
     head = "| visit | kB | usable, s | trained and tested, s |\n| --- | --: | --: | --: |\n"
     return head + "".join(
@@ -183,29 +184,29 @@ def slow_table(measures: dict[str, Way]) -> str:
     )
 
 
-async def measure_slow_visits(url: str) -> dict[str, Way]:
+async def measure_slow_visits(url: str) -> dict[str, SlowVisit]:
     """Return the measures of the Iris page over the slow network."""
-    measures: dict[str, Way] = {}
-    for project, words in {"webnn": "with WebNN", "no-webnn": "without WebNN"}.items():
+    measures: dict[str, SlowVisit] = {}
+    for project, title in {"webnn": "with WebNN", "no-webnn": "without WebNN"}.items():
         first, second = await slow_visits(url, project, "iris.html")
-        measures |= {f"first, {words}": first, f"second, {words}": second}
+        measures |= {f"first, {title}": first, f"second, {title}": second}
     return measures
 
 
 def write(part: str, text: str) -> None:
-    """Print a table, and write it into its place in the document."""
+    """Print a table, and write it into the document."""
     say(text)
-    place = re.compile(TABLE.format(part), re.DOTALL)
-    PAGE.write_text(place.sub(rf"\g<1>\n{text}\n\g<2>", PAGE.read_text()))
+    pattern = re.compile(TABLE.format(part), re.DOTALL)
+    PAGE.write_text(pattern.sub(rf"\g<1>\n{text}\n\g<2>", PAGE.read_text()))
 
 
 def main() -> None:
     """Measure, print and write the tables that the command line names, by default both."""
-    wanted = sys.argv[1:] or ["budget", "slow network"]
+    tables = sys.argv[1:] or ["budget", "slow network"]
     with SiteServer(SITE) as server:
-        if "slow network" in wanted:
+        if "slow network" in tables:
             write("slow network", slow_table(asyncio.run(measure_slow_visits(server.url))))
-        if "budget" in wanted:
+        if "budget" in tables:
             results = asyncio.run(visits(server.url))
             write("budget", table(results))
             for name, it in results.items():

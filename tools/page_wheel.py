@@ -84,7 +84,10 @@ LATE = (
     *(f"{PACKAGE}compiler/passes/{name}.py" for name in ("bias", "pool_sizes")),
     *(
         f"{PACKAGE}data/preparation/{name}.py"
-        for name in ("equal_rows", "features", "quality", "row_sample")
+        for name in (
+            *("chance", "draws", "equal_rows", "features", "places", "quality"),
+            "row_sample",
+        )
     ),
     f"{PACKAGE}graph/transforms/integers.py",
     *(f"{PACKAGE}expert/facts/{name}.py" for name in ("chains", "paths")),

@@ -95,18 +95,18 @@ async ([index, program]) => {
   const { loadPyodide } = await import(`${index}/pyodide.mjs`);
   mark("document");
   const plain = WebAssembly.instantiateStreaming;
-  WebAssembly.instantiateStreaming = async (...given) => {
-    const made = await plain.apply(WebAssembly, given);
+  WebAssembly.instantiateStreaming = async (...options) => {
+    const compiled = await plain.apply(WebAssembly, options);
     mark("fetch");
-    return made;
+    return compiled;
   };
   const pyodide = await loadPyodide({ indexURL: index });
   mark("python");
   await pyodide.loadPackage(["webnnm", "webnnm-rest"], { messageCallback() {} });
   pyodide.registerJsModule("webnnm_bridge", await import(`${index}/../webnnm/webnn/bridge.js`));
   mark("wheels");
-  const found = await pyodide.runPythonAsync(program);
-  return { ...times, ...found.toJs() };
+  const timesInPython = await pyodide.runPythonAsync(program);
+  return { ...times, ...timesInPython.toJs() };
 }
 """
 
@@ -134,7 +134,7 @@ async def measure(url: str) -> dict[str, dict[str, float]]:
         for name, visits in rounds.items():
             visits.append(await visit(url, name))
     return {
-        name: {stage: statistics.median(each[stage] for each in visits) for stage in STAGES}
+        name: {stage: statistics.median(times[stage] for times in visits) for stage in STAGES}
         for name, visits in rounds.items()
     }
 

@@ -10,6 +10,8 @@ from operator import mul
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
+from webnnm.data.preparation.draws import draw_numbers
+from webnnm.data.preparation.places import Places, uses_foreign_statistics
 from webnnm.data.preparation.standardize import (
     collect_offsets,
     compute_moments,
@@ -78,8 +80,6 @@ def measure_features(
         mean, std = _compute_moments(column, total, squares)
         low, high = min(column), max(column)
         if low == high and is_sample:
-            from webnnm.data.preparation.places import Places
-
             training = Places(array, field, dataset.rows("training"))
             other = training.find_other(low, offsets)
             if other is not None:
@@ -88,8 +88,6 @@ def measure_features(
         # Only features that are nearly standardised may have been standardised with other rows.
         foreign = False
         if low < high and abs(mean) < 1 and 0.3 < std < 3 and index in compared:
-            from webnnm.data.preparation.places import uses_foreign_statistics
-
             foreign = len(set(column)) > 2 and uses_foreign_statistics(dataset, block, offsets)
         name = row.features[index % len(row.features)] if row.features else ""
         binary = low == 0 and high == 1 and total == squares
@@ -100,8 +98,6 @@ def _draw_pixels(total: int, limit: int, seed: int) -> Sequence[int]:
     """Return the pixels of an image that are measured: all of them, or as many as the limit."""
     if total <= max(1, limit):
         return range(total)
-    from webnnm.data.preparation.draws import draw_numbers
-
     return draw_numbers(seed, "pixels", total, max(1, limit))
 
 

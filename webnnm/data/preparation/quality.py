@@ -12,6 +12,7 @@ from webnnm.core.shapes import count
 from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Arrays, Dataset
 from webnnm.data.field import SUBSETS
+from webnnm.data.preparation.chance import estimate_chance_share
 from webnnm.data.preparation.equal_rows import group_equal_rows, split_equal_rows
 from webnnm.data.preparation.features import FeatureFacts, measure_features
 from webnnm.data.preparation.row_sample import MAX_CELLS, sample_rows
@@ -153,8 +154,6 @@ def measure_quality(dataset: Dataset, *, max_cells: int = MAX_CELLS) -> DataQual
             training = dataset.rows("training")
             coarse = _is_coarse(inputs, training, distinct)
             if not coarse:
-                from webnnm.data.preparation.chance import estimate_chance_share
-
                 classes = get_row_classes(dataset.outputs, outputs)
                 coarse = share <= LIKELY * estimate_chance_share(inputs, classes, training, sample)
     facts = (_measure_classes(dataset, block, outputs[block]) for block in dataset.outputs)

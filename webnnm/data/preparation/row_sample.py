@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
+from webnnm.data.preparation.draws import draw_numbers
 from webnnm.data.split import PARTS
 
 MAX_ROWS = 5_000
@@ -46,8 +47,6 @@ def sample_rows(
         if labelled is not None and min(labelled, default=0) < 0:
             rows = [row for row in rows if labelled[row] >= 0]
         if total > examined:
-            from webnnm.data.preparation.draws import draw_numbers
-
             size = -(-len(rows) * examined // total)
             rows = [rows[n] for n in draw_numbers(dataset.seed, subset, len(rows), size)]
         sampled[subset] = rows
