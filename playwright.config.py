@@ -100,8 +100,10 @@ EVERYWHERE = ("webnn", "no-webnn", "worker")
 """Where tests run that do not say otherwise."""
 
 
-def launch_options(project: Project) -> dict[str, Any]:
-    """Return the keyword arguments of Playwright's `chromium.launch`."""
+def launch_options(project: Project | str) -> dict[str, Any]:
+    """Return the keyword arguments of Playwright's `chromium.launch` for a project or its name."""
+    if isinstance(project, str):
+        project = PROJECTS[project]
     return {
         "executable_path": str(chromium.executable(project.chromium)),
         "args": project.arguments,

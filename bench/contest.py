@@ -89,7 +89,7 @@ class Contest:
     async def another_browser(self, project: str) -> AsyncGenerator[None]:
         """Direct calls to a page of the browser of a Playwright project for a while."""
         config = playwright_config()
-        options = config.launch_options(config.PROJECTS[project])
+        options = config.launch_options(project)
         before, self.browser = self.browser, await self.browser.browser_type.launch(**options)
         try:
             async with self.another_page():
@@ -143,7 +143,7 @@ async def contest(*, torch: bool) -> AsyncGenerator[Contest]:
         process = await stack.enter_async_context(_torch()) if torch else None
         server = stack.enter_context(SiteServer(SITE, extra_roots=ROOTS))
         playwright = await stack.enter_async_context(async_playwright())
-        options = config.launch_options(config.PROJECTS["webnn"])
+        options = config.launch_options("webnn")
         browser = await playwright.chromium.launch(**options)
         stack.push_async_callback(browser.close)
         running = Contest(browser, server.url, process)

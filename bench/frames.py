@@ -88,7 +88,7 @@ async def main() -> None:
     style = f"/models/{STYLE}" if (SITE / "models" / STYLE).exists() else None
     with SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS) as server:
         async with async_playwright() as playwright:
-            options = config.launch_options(config.PROJECTS["webnn-webgpu"])
+            options = config.launch_options("webnn-webgpu")
             browser = await playwright.chromium.launch(**options)
             scripts = [INTEROP, "shareTensors()"]
             page = await open_pyodide_in(

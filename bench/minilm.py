@@ -14,12 +14,12 @@ from webnnm import from_pretrained
 
 def convert(source: Path, target: Path) -> None:
     """Write a folder of Hugging Face to another one, with the files of transformers.js."""
+    (target / "onnx").mkdir(parents=True, exist_ok=True)
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
         if not (target / name).exists():
             (target / name).hardlink_to(source / name)
     settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 512}
     (target / "tokenizer_config.json").write_text(json.dumps(settings))
-    (target / "onnx").mkdir(exist_ok=True)
     file = target / "onnx" / "model.onnx"
     asyncio.run(_export(source, file))
     model = onnx.load(file)

@@ -149,7 +149,7 @@ async def visit(contest: Contest, project: str, address: str) -> tuple[str, dict
     A new browser has nothing in its caches, and has started none of its services.
     """
     config = playwright_config()
-    options = config.launch_options(config.PROJECTS[project])
+    options = config.launch_options(project)
     browser = await contest.browser.browser_type.launch(**options)
     try:
         page = await browser.new_page()

@@ -3,6 +3,7 @@
 trainer.py does the work, in the page or, with ?worker in the address, in a worker.
 """
 
+import asyncio
 import json
 import os
 from base64 import b64decode, b64encode
@@ -40,6 +41,7 @@ class TrainingPage:
         self.name, self.rows, self.kind, self.read_form = name, rows, kind, read_form
         self.on_model = on_model
         self.running = False
+        self.looked = asyncio.Event()
         self.epochs = 0
         self.records = []
         self.editor = ModelEditor()
@@ -73,6 +75,7 @@ class TrainingPage:
         kept = await self.say_where()
         if self.kept.read():
             await self.offer()
+        self.looked.set()
         await self.attempt(self.trainer.prepare, kept=kept)
 
     async def say_where(self):
@@ -123,6 +126,10 @@ class TrainingPage:
 
     async def train(self, event):
         """Train on what the form says until the end or Stop, then show the result."""
+        if not self.looked.is_set():
+            await self.looked.wait()
+            if self.kept.note:  # offered just now: the reader has not seen it yet
+                return
         if self.running:
             return
         request = self.read_form()
@@ -174,22 +181,22 @@ class TrainingPage:
         answer = await self.attempt(self.trainer.train, **request)
         self.end()
         self.closer.refresh()
-        if answer is None:
-            element("progress-text").textContent = "No result"
-            element("save").disabled = True
-        else:
-            await self.show(answer)
-        if not request.get("keep", True):
-            return
-        if answer is None or answer["stopped"] == "stop":
-            await self.offer()
-        else:
+        is_kept = request.get("keep", True)
+        has_ended = answer is not None and answer["stopped"] != "stop"
+        if is_kept and has_ended:  # before the result shows: the reader may then leave at once
             self.kept.forget()
             if not element("kept").classList.contains("warning"):
                 tell(
                     "This training has ended, and the browser no longer keeps it. "
                     "Save model writes the model to a file."
                 )
+        if answer is None:
+            element("progress-text").textContent = "No result"
+            element("save").disabled = True
+        else:
+            await self.show(answer)
+        if is_kept and not has_ended:
+            await self.offer()
 
     def begin(self, epochs, records):
         """Set the page up for a training."""

@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -121,3 +121,13 @@ def playwright_config() -> ModuleType:
         sys.modules[name] = module
         spec.loader.exec_module(module)
     return sys.modules[name]
+
+
+async def open_empty_page(browser: Any, url: str) -> Any:
+    """Return a new page with nothing in it, of the server at this address."""
+    page = await browser.new_page(service_workers="block")
+    address = f"{url}/empty.html"
+    empty = "<!doctype html><title>Empty</title>"
+    await page.route(address, lambda route: route.fulfill(body=empty, content_type="text/html"))
+    await page.goto(address)
+    return page

@@ -93,7 +93,7 @@ async def drive(url: str) -> None:
 
     config = playwright_config()
     async with async_playwright() as playwright:
-        options = config.launch_options(config.PROJECTS["webnn"])
+        options = config.launch_options("webnn")
         browser = await playwright.chromium.launch(**options)
         page = await browser.new_page(viewport=config.VIEWPORT, service_workers="block")
         page.set_default_timeout(config.ACTION_TIMEOUT_SECONDS * 1000)

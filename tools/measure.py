@@ -14,7 +14,7 @@ import statistics
 from typing import Any
 
 from tools import compile_wheel, page_wheel, wheel
-from tools.common import SITE, playwright_config, say
+from tools.common import SITE, open_empty_page, playwright_config, say
 from webnnm.cli.serve import SiteServer
 
 LARGEST_WHEEL_KB = 160
@@ -89,8 +89,7 @@ async ({ index, code }) => {
 
 async def keeping_times(browser: Any, url: str) -> list[float]:
     """Return the milliseconds of saving and loading a 100 MB model in a new page."""
-    page = await browser.new_page(service_workers="block")
-    await page.goto(f"{url}/vendor/pyodide/pyodide-lock.json")
+    page = await open_empty_page(browser, url)
     times = await page.evaluate(RUN, {"index": f"{url}/vendor/pyodide", "code": KEEP})
     await page.close()
     return [*times, sum(times)]
@@ -98,8 +97,7 @@ async def keeping_times(browser: Any, url: str) -> list[float]:
 
 async def import_times(browser: Any, url: str) -> list[float]:
     """Return milliseconds of Pyodide's start, unpacking, import and first use in an empty page."""
-    page = await browser.new_page(service_workers="block")
-    await page.goto(f"{url}/vendor/pyodide/pyodide-lock.json")
+    page = await open_empty_page(browser, url)
     times = await page.evaluate(IMPORT, f"{url}/vendor/pyodide")
     await page.close()
     return times
@@ -121,10 +119,8 @@ async def medians(url: str) -> list[float]:
     """Return the medians of all, round by round in one browser."""
     from playwright.async_api import async_playwright
 
-    config = playwright_config()
-    options = config.launch_options(config.PROJECTS["webnn"])
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**options)
+        browser = await playwright.chromium.launch(**playwright_config().launch_options("webnn"))
         rounds = [
             [
                 *await import_times(browser, url),

@@ -123,7 +123,7 @@ async def visits(url: str) -> dict[str, Visit]:
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**launch_options("webnn"))
+        browser = await playwright.chromium.launch(**playwright_config().launch_options("webnn"))
         rounds = [{name: await visit(browser, url, name) for name in LINKS} for _ in range(ROUNDS)]
         await browser.close()
     return {
@@ -144,7 +144,7 @@ async def slow_visits(url: str, project: str, name: str) -> tuple[SlowVisit, Slo
                 context = await playwright.chromium.launch_persistent_context(
                     profile,
                     service_workers="block",  # theirs would not be slow
-                    **launch_options(project),
+                    **playwright_config().launch_options(project),
                 )
                 first = await train_slowly(context, url, name)
                 rounds.append((first, await train_slowly(context, url, name)))
@@ -154,12 +154,6 @@ async def slow_visits(url: str, project: str, name: str) -> tuple[SlowVisit, Slo
         for visits in zip(*rounds, strict=True)
     )
     return first, second
-
-
-def launch_options(project: str) -> dict[str, Any]:
-    """Return how the browser of a project is started."""
-    config = playwright_config()
-    return config.launch_options(config.PROJECTS[project])
 
 
 def table(measures: dict[str, Visit]) -> str:

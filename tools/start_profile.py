@@ -13,7 +13,7 @@ import os
 import re
 import statistics
 
-from tools.common import ROOT, SITE, playwright_config, say
+from tools.common import ROOT, SITE, open_empty_page, playwright_config, say
 from webnnm.cli.serve import SiteServer
 
 ROUNDS = 5
@@ -115,12 +115,9 @@ async def visit(url: str, dataset: str) -> dict[str, float]:
     """Return the milliseconds of each stage in a new browser."""
     from playwright.async_api import async_playwright
 
-    config = playwright_config()
-    options = config.launch_options(config.PROJECTS["webnn"])
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**options)
-        page = await browser.new_page(service_workers="block")
-        await page.goto(f"{url}/vendor/pyodide/pyodide-lock.json")
+        browser = await playwright.chromium.launch(**playwright_config().launch_options("webnn"))
+        page = await open_empty_page(browser, url)
         program = PROGRAM % DATASETS[dataset]
         times = await page.evaluate(VISIT, [f"{url}/vendor/pyodide", program])
         await browser.close()

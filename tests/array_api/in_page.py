@@ -86,7 +86,7 @@ def texts(suite: Path, installed: Path) -> dict[str, str]:
 async def run(files: dict[str, str], backend: str, given: list[str]) -> Any:
     """Return what pytest said in a page: its code, the memory held, counts and failures."""
     config = playwright_config()
-    options = config.launch_options(config.PROJECTS["webnn"])
+    options = config.launch_options("webnn")
     options["args"] = [*options["args"], ONLY_LOCAL]
     with SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS) as server:
         async with async_playwright() as playwright:

@@ -96,7 +96,7 @@ async def new_browser() -> AsyncIterator[Browser]:
     """A browser of the test's own, in which nothing else runs."""
     config = playwright_config()
     async with async_playwright() as playwright:
-        options = config.launch_options(config.PROJECTS["webnn"])
+        options = config.launch_options("webnn")
         browser = await playwright.chromium.launch(**options)
         yield browser
         await browser.close()

@@ -234,7 +234,7 @@ async def own_page(site_url: str) -> AsyncIterator[tuple[PyodidePage, Browser]]:
     if not apart:
         pytest.skip("WebNN computes in the page's process in all bundled Chromiums")
     async with async_playwright() as playwright:
-        options = config.launch_options(config.PROJECTS[apart[0]])
+        options = config.launch_options(apart[0])
         browser = await playwright.chromium.launch(**options)
         yield await open_pyodide(browser, site_url), browser
         await browser.close()

@@ -14,6 +14,15 @@ pytestmark = pytest.mark.projects("webnn", "worker")
 
 NOTE = "localStorage.getItem('webnnm:iris')"
 
+# Begins a training as soon as the page has enabled the button.
+CLICK_AT_ONCE = """
+addEventListener("DOMContentLoaded", () => {
+  const train = document.querySelector("#train");
+  const observer = new MutationObserver(() => { observer.disconnect(); train.click(); });
+  observer.observe(train, { attributeFilter: ["disabled"] });
+});
+"""
+
 
 def address(project: Any) -> str:
     return "iris.html?worker" if project.worker else "iris.html"
@@ -118,6 +127,30 @@ async def test_a_tab_that_did_not_know_offers_what_another_one_kept_meanwhile(
     await page.locator("#stop").click()
     await result_of(page)
     await tab.close()
+
+
+@pytest.mark.usual("webnn")
+async def test_who_trains_at_once_is_first_offered_what_the_browser_keeps(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_site_page(page, site_url, address(project))
+    await begin(page)
+    await hold(page)
+    await until_kept(page)
+    note = await page.evaluate(NOTE)
+    await page.add_init_script(CLICK_AT_ONCE)
+    await page.reload()
+    await page.locator("#continue:enabled").wait_for()
+    assert (await page.evaluate(NOTE))[:60] == note[:60]
+    assert await page.locator("#stop").is_disabled()
+    # A note without a training, of a page that was closed as it ended, keeps nobody from training.
+    await page.locator("#discard").click()
+    await page.locator("#continue").wait_for(state="hidden")
+    await page.evaluate("note => localStorage.setItem('webnnm:iris', note)", note)
+    await page.locator("#epochs").fill("3")  # a reload leaves the form as it is
+    await page.reload()
+    await result_of(page)
+    assert await page.evaluate(NOTE) is None
 
 
 @pytest.mark.usual("worker")

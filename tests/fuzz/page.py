@@ -76,7 +76,7 @@ class Browser:
         server = SiteServer(config.SITE_ROOT, extra_roots=config.EXTRA_ROOTS)
         site = self._stack.enter_context(server)
         playwright = await self._stack.enter_async_context(async_playwright())
-        options = config.launch_options(config.PROJECTS[self._project])
+        options = config.launch_options(self._project)
         browser = await playwright.chromium.launch(**options)
         self._stack.push_async_callback(browser.close)
         page = await open_pyodide(browser, site.url)

@@ -91,7 +91,7 @@ async def start(folder: Path, project: str) -> Chromium:
     from playwright.async_api import async_playwright
 
     config = playwright_config()
-    options = config.launch_options(config.PROJECTS[project])
+    options = config.launch_options(project)
     options["args"] = [*options["args"], *config.FAKE_DEVICES]
     downloads = folder / "downloads"
     downloads.mkdir(parents=True)
