@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress, repeat
+from operator import floordiv, mod
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
@@ -12,6 +15,9 @@ from webnnm.data.field import Field, Kind
 
 SUM_TOLERANCE = 1e-3
 """How far the sum of the probabilities of a row may be from 1 (spec D.4)."""
+
+BLOCK = 4096
+"""So many numbers at a time are looked at, until one is neither 0 nor 1."""
 
 
 def argmax(scores: HostArray) -> list[int]:
@@ -22,8 +28,11 @@ def argmax(scores: HostArray) -> list[int]:
     """
     width = scores.shape[-1]
     flat = scores.values()
+    if _is_binary(flat) and (numbers := _find_ones(flat, width)) is not None:
+        return numbers
+    flat = list(flat)
     rows = (flat[first : first + width] for first in range(0, len(flat), width))
-    return [max(range(width), key=row.__getitem__) for row in rows]
+    return [row.index(max(row)) for row in rows]
 
 
 def one_hot(numbers: Iterable[int], classes: int) -> HostArray:
@@ -85,18 +94,26 @@ def get_row_classes(
     return None
 
 
-def _detect_kind_of_rows(flat: Iterable[float], width: int, floats: bool) -> Kind:
-    values = list(flat)
-    starts = range(0, len(values), width)
-    if _is_binary(values):
-        single = width > 1 and all(sum(values[i : i + width]) == 1 for i in starts)
+def _detect_kind_of_rows(flat: Sequence[float], width: int, floats: bool) -> Kind:
+    if _is_binary(flat):
+        single = width > 1 and _find_ones(flat, width) is not None
         return "onehot" if single else "multilabel"
+    values = list(flat)
     if floats and width > 1 and all(0 <= value <= 1 for value in values):
-        sums = (sum(values[i : i + width]) for i in starts)
+        sums = (sum(values[i : i + width]) for i in range(0, len(values), width))
         if all(abs(total - 1) <= SUM_TOLERANCE for total in sums):
             return "distribution"
     return "continuous"
 
 
-def _is_binary(flat: Iterable[float]) -> bool:
-    return all(value in (0, 1) for value in flat)
+def _is_binary(flat: Sequence[float]) -> bool:
+    blocks = (flat[first : first + BLOCK] for first in range(0, len(flat), BLOCK))
+    return all({*block} <= {0, 1} for block in blocks)
+
+
+def _find_ones(flat: Sequence[float], width: int) -> list[int] | None:
+    """Return where in its row the 1 is, if every row of 0 and 1 has one; else None."""
+    ones = list(compress(itertools.count(), flat))
+    if list(map(floordiv, ones, repeat(width))) != list(range(len(flat) // width)):
+        return None
+    return list(map(mod, ones, repeat(width)))

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import islice, pairwise
-from operator import sub
+from operator import mul, sub
 from typing import NamedTuple
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.data.preparation.draws import draw_numbers
 from webnnm.data.preparation.quality import FEW, NARROW
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.rows import MAX_SAMPLE, Rows
+from webnnm.expert.examination.rows import MAX_COLUMNS, MAX_SAMPLE, Rows
 from webnnm.expert.facts.facts import Suspicion
 
 MAX_VALUES = 10**7
@@ -60,7 +61,7 @@ LATER_TARGET = "Take the value after the window as the target: this one lies wit
 def find_copies(rows: Rows) -> Suspicion | None:
     """Find testing rows with a few training rows much nearer than all others."""
     tested = rows.subsets["testing"]
-    width = sum(count(values.shape[1:]) for values in rows.inputs.values())
+    width = sum(min(count(values.shape[1:]), MAX_COLUMNS) for values in rows.inputs.values())
     limit = min(MAX_TESTED, MAX_VALUES // max(1, width * len(rows.training)))
     tested = tested[:: -(-len(tested) // max(1, limit)) or 1]
     if len(tested) < MIN_ROWS or len(rows.training) < 2 * NEIGHBOURS:
@@ -117,13 +118,16 @@ def adapt_to_windows(suspicion: Suspicion | None, rows: Rows) -> Suspicion | Non
 
 
 def make_points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[float, ...]] | None:
-    """Return rows as points, columns of a table in units of their deviation; None if too many."""
+    """Return rows as points, columns of a table in units of their deviation; None if too many.
+
+    Of rows with more than `MAX_COLUMNS` numbers, pictures or spectra, points have so many of them.
+    """
     arrays = [
         values
         for block, values in rows.inputs.items()
         if is_float(values.dtype) and rows.fields[block].kind == "continuous"
     ]
-    width = sum(count(values.shape[1:]) for values in arrays)
+    width = sum(min(count(values.shape[1:]), MAX_COLUMNS) for values in arrays)
     if len(arrays) < len(rows.inputs) or not 0 < width * len(numbers) * max(1, times) <= MAX_VALUES:
         return None
     points: list[tuple[float, ...]] = [()] * len(numbers)
@@ -140,11 +144,11 @@ def make_points(rows: Rows, numbers: Sequence[int], times: int) -> list[tuple[fl
                     # Another category is as far as one deviation, however rare: rows of one
                     # category are not copies of each other.
                     units[index] = 1 / (max(numbers_of_column) - min(numbers_of_column))
+        examined = draw_numbers(0, "columns", size, min(size, MAX_COLUMNS))
+        units = [units[index] for index in examined]
         for index, row in enumerate(numbers):
-            numbers_of_column = flat[row * size : (row + 1) * size]
-            points[index] += tuple(
-                [value * scale for value, scale in zip(numbers_of_column, units, strict=True)]
-            )
+            numbers_of_row = [flat[row * size + column] for column in examined]
+            points[index] += tuple(map(mul, numbers_of_row, units))
     return points
 
 
