@@ -127,7 +127,6 @@ async def open_empty_page(browser: Any, url: str) -> Any:
     """Return a new page with nothing in it, of the server at this address."""
     page = await browser.new_page(service_workers="block")
     address = f"{url}/empty.html"
-    empty = "<!doctype html><title>Empty</title>"
-    await page.route(address, lambda route: route.fulfill(body=empty, content_type="text/html"))
+    await page.route(address, lambda route: route.fulfill(body="", content_type="text/html"))
     await page.goto(address)
     return page
