@@ -82,6 +82,7 @@ def write_service_worker(site: Path) -> None:
     """Write the list of files to keep, and their version, into the service worker of a site."""
     script = site / service_worker.NAME
     skipped = {script, site / "_headers", *site.glob("webnnm-*.whl")}
+    skipped |= {*site.rglob(compile_wheel.current().sources.name)}  # only for tracebacks
     files = [path for path in site.rglob("*") if path.is_file() and path not in skipped]
     files = [path for path in files if not is_copy(path)]
     # Megabytes that only some visits need: js_bridge/onnxruntime caches its files itself.

@@ -6,7 +6,6 @@ what is made of them comes into /made.
 
 from __future__ import annotations
 
-import bz2
 import dataclasses
 import importlib
 import marshal
@@ -46,19 +45,17 @@ def compile_wheels(first: str, rest: str, soon: Sequence[str], tag: str) -> None
     vars(dataclasses)["exec"] = execute
     page_modules = importlib.import_module("webnnm.page_modules")
 
-    texts = page_modules.texts_of(FOLDER / page_modules.FIRST)
-    codes = compile_modules(texts, texts)
-    sources = join_files({file: texts[file] for file in texts if file.endswith(".py")})
-    new = {
-        page_modules.FIRST: join_files({file: texts[file] for file in texts.keys() - codes}),
-        page_modules.SOURCES: bz2.compress(sources),
-        page_modules.CODE: MAGIC_NUMBER + marshal.dumps(codes),
-    }
-    write(first, tag, new)
-
-    texts = page_modules.texts_of(FOLDER / page_modules.REST)
-    codes = compile_modules(texts, [file for file in texts if file.startswith(tuple(soon))])
-    write(rest, tag, {page_modules.REST_CODE: MAGIC_NUMBER + marshal.dumps(codes)})
+    sources: dict[str, str] = {}
+    for name, file, code_file, starts in (
+        (first, page_modules.FIRST, page_modules.CODE, ("",)),
+        (rest, page_modules.REST, page_modules.REST_CODE, tuple(soon)),
+    ):
+        texts = page_modules.texts_of(FOLDER / file)
+        codes = compile_modules(texts, [module for module in texts if module.startswith(starts)])
+        sources |= {module: texts.pop(module) for module in [*texts] if module in codes}
+        content = {file: join_files(texts), code_file: MAGIC_NUMBER + marshal.dumps(codes)}
+        write(name, tag, content)
+    write(rest, tag, {page_modules.SOURCES: join_files(sources)}, page_modules.SOURCES_PACKAGE)
 
 
 def join_files(texts: Mapping[str, str]) -> bytes:
@@ -86,18 +83,29 @@ def code_of(text: str, place: str) -> bytes:
     return marshal.dumps(compile(text, place, "exec", dont_inherit=True))
 
 
-def write(name: str, tag: str, new: Mapping[str, bytes]) -> None:
-    """Write a wheel for one version of Python, with files of the package that are new in it."""
-    with (
-        ZipFile(f"/wheels/{name}") as wheel,
-        ZipFile(f"/made/{name.replace('-py3-', f'-{tag}-')}", "w") as target,
-    ):
+def write(name: str, tag: str, new: Mapping[str, bytes], package: str = "") -> None:
+    """Write a wheel for one version of Python, with files of the package that are new in it.
+
+    `package` is the name of another one, which has these files alone.
+    """
+    with ZipFile(f"/wheels/{name}") as wheel:
         kept = {entry: wheel.read(entry) for entry in wheel.namelist()}
-        (facts,) = (entry for entry in kept if entry.endswith("/WHEEL"))
-        kept[facts] = kept[facts].replace(b"-py3-", f"-{tag}-".encode())
-        files = kept | {f"webnnm/{file}": content for file, content in new.items()}
-        record = facts.replace("/WHEEL", "/RECORD")
-        files[record] = "".join(f"{entry},,\n" for entry in files).encode()
+    if package:
+        before, project = name.partition("-")[0], package.replace("-", "_")
+        kept = {
+            entry.replace(before, project, 1): content.replace(before.encode(), project.encode(), 1)
+            for entry, content in kept.items()
+            if ".dist-info/" in entry
+        }
+        # Pyodide's lock file requires a module in every wheel.
+        kept[f"{project}.py"] = b""
+        name = name.replace(before, project, 1)
+    (facts,) = (entry for entry in kept if entry.endswith("/WHEEL"))
+    kept[facts] = kept[facts].replace(b"-py3-", f"-{tag}-".encode())
+    files = kept | {f"webnnm/{file}": content for file, content in new.items()}
+    record = facts.replace("/WHEEL", "/RECORD")
+    files[record] = "".join(f"{entry},,\n" for entry in files).encode()
+    with ZipFile(f"/made/{name.replace('-py3-', f'-{tag}-')}", "w") as target:
         for entry, content in files.items():
             # Other programs read the metadata; Python alone reads what is large.
             method, level = (ZIP_ZSTANDARD, 19) if len(content) > LARGE_BYTES else (ZIP_DEFLATED, 9)

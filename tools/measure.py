@@ -18,7 +18,7 @@ from tools.common import SITE, open_empty_page, playwright_config, say
 from webnnm.cli.serve import SiteServer
 
 LARGEST_WHEEL_KB = 160
-LARGEST_COMPILED_KB = 740
+LARGEST_COMPILED_KB = 460
 LONGEST_IMPORT_MS = 150
 LONGEST_FIRST_USE_MS = 400
 LONGEST_TRAINING_MS = 1500

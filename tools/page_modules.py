@@ -11,7 +11,6 @@ earlier waits for it.
 from __future__ import annotations
 
 import asyncio
-import bz2
 import dataclasses
 import marshal
 import sys
@@ -34,10 +33,11 @@ REST_CODE = "rest.code"
 """In wheels that tools/compile_wheel.py made: bytecode by file, after the magic number.
 
 That of what `dataclasses` generates is found by the hash of the text."""
-SOURCES = "sources.bz2"
-"""The compressed sources of the bytecode: for tracebacks, and for another Python."""
+SOURCES = "sources.txt"
+"""The sources of the bytecode, in a wheel of their own: for tracebacks, and for another Python."""
 REST_PACKAGE = "webnnm-rest"
-"""The name of the second wheel in Pyodide's lock file."""
+SOURCES_PACKAGE = "webnnm-sources"
+"""The names of the second wheel, and of that with the sources, in Pyodide's lock file."""
 PATIENCE = 2
 """Seconds until the second wheel is fetched."""
 
@@ -51,7 +51,7 @@ class Modules(ExecutionLoader):
         self.texts = texts_of(Path(folder, FIRST))
         self.codes = self._compile(CODE)
         self._fetching: asyncio.Future[None] | None = None
-        if not self.codes and Path(folder, SOURCES).exists():
+        if not self.codes and Path(folder, CODE).exists():
             self._read_sources()
 
     def find_spec(
@@ -116,7 +116,7 @@ class Modules(ExecutionLoader):
         from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
 
         try:
-            answer = await fetch(_address())
+            answer = await fetch(_address(REST_PACKAGE))
             if answer.ok and not self.rest.exists():
                 self._unpack((await answer.arrayBuffer()).to_bytes())
         except (LookupError, JsException):
@@ -139,27 +139,29 @@ class Modules(ExecutionLoader):
         return self.texts[file]
 
     def _read_sources(self) -> None:
-        packed = Path(self.folder, SOURCES).read_bytes()
-        self.texts |= _parts(bz2.decompress(packed).decode())
+        path = Path(self.folder, SOURCES)
+        if not path.exists():
+            self._fetch_at_once(SOURCES_PACKAGE, "the sources of its modules are")
+        self.texts |= texts_of(path)
 
     def _read_rest(self, file: str) -> None:
         if not self.rest.exists():
-            self._fetch_at_once(file)
+            self._fetch_at_once(REST_PACKAGE, f"{PACKAGE}/{file} is")
         self.texts |= texts_of(self.rest)
         self.codes |= self._compile(REST_CODE)
 
-    def _fetch_at_once(self, file: str) -> None:
+    def _fetch_at_once(self, package: str, what: str) -> None:
         from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
 
         try:
             from js import XMLHttpRequest  # pyrefly: ignore[missing-import]
 
             request: Any = XMLHttpRequest.new()
-            request.open("GET", _address(), False)
+            request.open("GET", _address(package), False)
             # Bytes as characters: the only way for a page that must wait synchronously.
             request.overrideMimeType("text/plain; charset=x-user-defined")
             request.send()
-            content = bytes(ord(character) & 255 for character in request.responseText)
+            content = request.responseText.encode("utf-16-le")[::2]
             is_found = request.status == 200
         except (ImportError, LookupError, JsException) as error:
             is_found, content, cause = False, b"", error
@@ -167,8 +169,8 @@ class Modules(ExecutionLoader):
             cause = None
         if not is_found:
             raise ImportError(
-                f"{PACKAGE}/{file} is in a second wheel, which cannot be fetched now: load it "
-                f'with the first one, `await pyodide.loadPackage("{REST_PACKAGE}")`'
+                f"{what} in another wheel, which cannot be fetched now: load it "
+                f'with the first one, `await pyodide.loadPackage("{package}")`'
             ) from cause
         self._unpack(content)
 
@@ -203,12 +205,12 @@ def _parts(text: str) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def _address() -> str:
-    """Return the address of the second wheel from Pyodide's lock file."""
+def _address(package: str) -> str:
+    """Return the address of a wheel from Pyodide's lock file."""
     import pyodide_js  # pyrefly: ignore[missing-import]
 
     packages: dict[str, Any] = pyodide_js.lockfile.packages.to_py()
-    file = packages[REST_PACKAGE]["file_name"]
+    file = packages[package]["file_name"]
     base = pyodide_js.lockfileBaseUrl or ""
     return file if "://" in file else f"{base.rstrip('/')}/{file}"
 

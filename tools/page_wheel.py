@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
@@ -140,6 +140,8 @@ measurements of a training, of its epochs and its start."""
 INSTALL = "from webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]
+PROJECTS = ("webnnm", page_modules.REST_PACKAGE.replace("-", "_"))
+"""The names in the files of both wheels."""
 
 
 class PageWheels(NamedTuple):
@@ -151,15 +153,15 @@ class PageWheels(NamedTuple):
 
 def current() -> PageWheels:
     """Return the paths of the most recently built page wheels."""
-    return newest(FOLDER, "run `make wheel`")
+    return PageWheels(*newest(FOLDER, PROJECTS, "run `make wheel`"))
 
 
-def newest(folder: Path, remedy: str) -> PageWheels:
+def newest(folder: Path, projects: Sequence[str], remedy: str) -> list[Path]:
     """Return the paths of the newest wheels in a folder; end the program if there are none."""
-    first, rest = (sorted(folder.glob(f"{name}-*-none-any.whl")) for name in _names())
-    if not first or not rest:
+    wheels = [sorted(folder.glob(f"{name}-*-none-any.whl"))[-1:] for name in projects]
+    if not all(wheels):
         fail(f"there are no wheels in {folder.relative_to(ROOT)}/: {remedy}.")
-    return PageWheels(first[-1], rest[-1])
+    return [path for (path,) in wheels]
 
 
 def build(source: Path) -> PageWheels:
@@ -172,7 +174,7 @@ def build(source: Path) -> PageWheels:
 
 def write(source: Path, folder: Path) -> PageWheels:
     """Write both wheels into a folder."""
-    first, rest = (folder / source.name.replace("webnnm", name, 1) for name in _names())
+    first, rest = (folder / source.name.replace("webnnm", name, 1) for name in PROJECTS)
     with ZipFile(source) as archive:
         texts = slim_texts(archive)
         early = first_texts(texts)
@@ -260,7 +262,3 @@ def _short_metadata(text: str) -> str:
     shown = ("Classifier:", "Keywords:", "Provides-Extra:", "Description-")
     lines = [line for line in head.splitlines() if not line.startswith(shown)]
     return "".join(f"{line}\n" for line in lines if "; extra ==" not in line)
-
-
-def _names() -> tuple[str, str]:
-    return "webnnm", page_modules.REST_PACKAGE.replace("-", "_")

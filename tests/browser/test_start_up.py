@@ -145,6 +145,22 @@ async def test_a_first_training_compiles_nothing(fresh: tuple[PyodidePage, list[
     assert missing == [["__init__.py", "page_modules.py"], []]
 
 
+async def test_loading_a_pretrained_model_compiles_nothing(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, _ = fresh
+    program = """
+import webnnm
+from webnnm.formats.onnx.importing.table import find_entry
+webnnm.load_onnx, webnnm.from_pretrained
+entries = [find_entry("", name) for name in ("Conv", "Gemm", "MatMul", "LayerNormalization")]
+assert all(entries)
+"""
+    (modules, _), *missing = await page.run_python(WATCHED + program + COMPILED)
+    assert modules > 200
+    assert missing == [["__init__.py", "page_modules.py"], []]
+
+
 async def test_a_first_model_needs_the_bytecode_of_the_first_wheel_alone(
     fresh: tuple[PyodidePage, list[str]],
 ) -> None:
@@ -213,6 +229,25 @@ async def test_an_error_says_what_to_do_without_the_second_wheel(
         await page.run_python("import webnnm\n" + RARE)
     await page.page.context.set_offline(False)
     assert await page.run_python(RARE) == "lstm.py"
+
+
+async def test_errors_do_not_need_the_sources(fresh: tuple[PyodidePage, list[str]]) -> None:
+    page, asked = fresh
+    await page.run_python("import webnnm")
+    await page.page.context.set_offline(True)
+    program = """
+import traceback
+from webnnm import WebNNMError, parse
+try:
+    parse("model:layers dense(;")
+except WebNNMError as error:
+    text = "".join(traceback.format_exception(error))
+text
+"""
+    text = await page.run_python(program)
+    assert 'webnnm/notation/cursor.py", line' in text
+    assert "raise NotationError(" not in text
+    assert compile_wheel.current().sources.name in asked
 
 
 async def test_operators_are_found_one_by_one(fresh: tuple[PyodidePage, list[str]]) -> None:

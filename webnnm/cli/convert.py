@@ -21,7 +21,7 @@ from webnnm.cli.common import (
 )
 from webnnm.core.errors import DataError
 from webnnm.data.files.source import read_text
-from webnnm.formats.onnx.files import convert_onnx, onnx_weights
+from webnnm.formats.onnx.conversion import convert_onnx, onnx_weights
 from webnnm.formats.onnx.snapshot import is_onnx_snapshot
 from webnnm.snapshots.kinds import ONNX, SNAPSHOT, recognise_file
 from webnnm.snapshots.name_map import read_name_map

@@ -67,12 +67,11 @@ async def load_onnx(
     model, external = await read_onnx(source, references)
     from webnnm.backends.selection import backend as opened
     from webnnm.backends.shared import share_backend
-    from webnnm.formats.onnx.work import onnx_seconds_on_numpy
 
     if isinstance(backend, Backend):
         device_used: Backend = share_backend(backend, device=device)
     else:
-        work = partial(onnx_seconds_on_numpy, model)
+        work = partial(_estimate_seconds, model)
         device_used = await opened(backend, device=device, log=log, work=work)
     onnx_model = OnnxModel(model, shapes or {}, device_used, external)
     try:
@@ -440,6 +439,12 @@ class OnnxModel:
                 type = TensorType(array.dtype, array.shape)
                 self._weights[name] = await self.backend.tensor(type, array)
                 self.backend.claim("parameters", self._weights[name])
+
+
+def _estimate_seconds(model: ModelProto) -> float:
+    from webnnm.formats.onnx.work import onnx_seconds_on_numpy
+
+    return onnx_seconds_on_numpy(model)
 
 
 def _can_embed(array: HostArray) -> bool:

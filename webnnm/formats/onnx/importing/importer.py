@@ -25,7 +25,7 @@ from webnnm.formats.onnx.importing.refusals import (
 )
 from webnnm.formats.onnx.importing.short_integers import refuse_short, short_result
 from webnnm.formats.onnx.importing.sizes import Shapes, Sizes, misfit
-from webnnm.formats.onnx.importing.table import Entry, entries
+from webnnm.formats.onnx.importing.table import Entry, entries, find_entry
 from webnnm.formats.onnx.messages import (
     AttributeProto,
     FunctionProto,
@@ -164,7 +164,6 @@ class Importer:
         self.external = external
         self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
         self._versions = _versions(model.opset_import)
-        self._table = entries()
         self.codes = _type_codes(model.graph)
         self._tensors: dict[int, tuple[TensorProto, Operand]] = {}
         self._trained: set[int] = set()
@@ -341,9 +340,9 @@ class Importer:
         domain = _domain(node.domain)
         opset = self._versions.get(domain)
         function = self._functions.get((domain, node.op_type, node.overload))
-        entry = self._table.get((domain, node.op_type))
+        entry = None if function else find_entry(domain, node.op_type)
         if function is None and entry is None:
-            names = [name for entry_domain, name in self._table if entry_domain == domain]
+            names = [name for entry_domain, name in entries() if entry_domain == domain]
             raise unknown_operator(node, opset or 0, names)
         operands = [self._value(name, scope) if name else None for name in node.input]
         if function is not None:

@@ -10,15 +10,15 @@ from webnnm.graph.node import Operand
 
 FAMILIES = (
     "elementwise",
-    "logic",
-    "reductions",
-    "movement",
-    "indexing",
-    "values",
     "products",
     "windows",
-    "resizing",
+    "movement",
+    "values",
+    "reductions",
     "normalising",
+    "indexing",
+    "logic",
+    "resizing",
     "recurrent",
     "quantised",
     "quantised_layers",
@@ -31,7 +31,7 @@ FAMILIES = (
     "control",
     "contrib",
 )
-"""The modules that declare entries."""
+"""The modules that declare entries, those that most models need first."""
 
 Function = Callable[..., Operand | Sequence[Operand | None]]
 
@@ -75,8 +75,24 @@ def imports(*names: str, domain: str = "", absent: Collection[int] = ()) -> Call
     return declare
 
 
+def find_entry(domain: str, name: str) -> Entry | None:
+    """Return how an operator is imported, None if there is no such operator.
+
+    Families are imported until one declares it.
+    """
+    for family in FAMILIES:
+        if (domain, name) in _ENTRIES:
+            break
+        _import_family(family)
+    return _ENTRIES.get((domain, name))
+
+
 def entries() -> Mapping[tuple[str, str], Entry]:
     """Return the table: domain and name of each operator, and how it is imported."""
     for family in FAMILIES:
-        importlib.import_module(f"webnnm.formats.onnx.importing.{family}")
+        _import_family(family)
     return _ENTRIES
+
+
+def _import_family(name: str) -> None:
+    importlib.import_module(f"webnnm.formats.onnx.importing.{name}")
