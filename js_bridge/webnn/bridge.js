@@ -20,6 +20,8 @@ export { permutations } from "./permutations.js";
 const TURN = 8;
 /** Milliseconds of device work in a chunk of steps; two chunks may be in flight. */
 const CHUNK = 25;
+/** Tensors that are read at the same time for constants: steps of other graphs run in between. */
+const READS = 8;
 /** @type {Record<string, number>} */
 const BITS = {
   float32: 32, float16: 16, int64: 64, uint64: 64, int32: 32, uint32: 32,
@@ -77,15 +79,18 @@ export async function build(handle, planJson, constants, ...arrays) {
     const builder = new MLGraphBuilder(context.ml);
     /** @type {Map<number, MLOperand>} */
     const operands = new Map();
-    await Promise.all(plan.constants.map(async ({ dtype: dataType, shape, id, ...source }) => {
-      const constant = (/** @type {Uint8Array<ArrayBuffer>} */ data) => {
-        operands.set(id, builder.constant({ dataType, shape }, data));
-      };
-      const array = arrays[source.beside ?? -1];
-      if (array) borrow(array, constant);
-      if (source.tensor === undefined) return;
-      constant(new Uint8Array(await context.ml.readTensor(lookup(source.tensor, "tensor").ml)));
-    }));
+    for (let start = 0; start < plan.constants.length; start += READS) {
+      const group = plan.constants.slice(start, start + READS);
+      await Promise.all(group.map(async ({ dtype: dataType, shape, id, ...source }) => {
+        const constant = (/** @type {Uint8Array<ArrayBuffer>} */ data) => {
+          operands.set(id, builder.constant({ dataType, shape }, data));
+        };
+        const array = arrays[source.beside ?? -1];
+        if (array) borrow(array, constant);
+        if (source.tensor === undefined) return;
+        constant(new Uint8Array(await context.ml.readTensor(lookup(source.tensor, "tensor").ml)));
+      }));
+    }
     // Python's buffers are borrowed only to be copied: its memory may move during an await.
     ml = await borrow(constants, (bytes) => assemble(builder, operands, plan, bytes));
   } catch (error) {

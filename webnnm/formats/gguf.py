@@ -46,6 +46,12 @@ class StoredTensor:
     shape: Shape
     data: memoryview[int] = field(repr=False)
 
+    def check_type(self) -> None:
+        """Raise `DataError` NNM806 for a type that this package does not read."""
+        if self.code not in READABLE:
+            hint = f"quantise the model to one of {', '.join(READABLE)}"
+            raise DataError("NNM806", f"tensors of type {self.code} cannot be read", hint=hint)
+
     def array(self) -> HostArray:
         """Return the numbers as float32; float16 stays as it is.
 
@@ -59,9 +65,7 @@ class StoredTensor:
             words = bytearray(2 * len(self.data))
             words[2::4], words[3::4] = self.data[0::2], self.data[1::2]
             return HostArray("float32", self.shape, words)
-        if self.code not in BLOCKS:
-            hint = f"quantise the model to one of {', '.join(READABLE)}"
-            raise DataError("NNM806", f"tensors of type {self.code} cannot be read", hint=hint)
+        self.check_type()
         kind = BLOCKS[self.code]
         dequantize = dequantize_with_numpy if has_numpy() else dequantize_in_python
         return HostArray("float32", self.shape, dequantize(self.data, kind))

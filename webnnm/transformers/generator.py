@@ -27,7 +27,7 @@ from webnnm.transformers.decoding import (
     GraphSpec,
     Language,
 )
-from webnnm.transformers.graphs import Graphs, round_up
+from webnnm.transformers.graphs import PAUSE_SECONDS, Graphs, round_up
 from webnnm.transformers.source import Source, pad_source, source_lengths
 
 Choose = Callable[[Any, list[list[int]]], Sequence[int]]
@@ -136,25 +136,29 @@ class Generator:
         )
         async with self._lock:
             outputs = await self._begin(
-                base, rows, arrays, self._initial_states(base, rows, sampling, seed)
+                base, rows, arrays, self._initial_states(base, rows, sampling, seed), limit
             )
             new_tokens = self._choose(outputs[0], 1, choose)
         count, step_seconds = 1, 0.0
-        while True:
-            if self._current_run is not run:
-                return
-            if last is not None and count == max_new_tokens:
-                new_tokens = [[*row[:-1], last] for row in new_tokens]
-            yield new_tokens
-            if count >= limit or self._current_run is not run:
-                return
-            size = 1 if choose else _steps_until_read(limit - count, step_seconds)
-            async with self._lock:
+        try:
+            while True:
                 if self._current_run is not run:
                     return
-                outputs, step_seconds = await self._advance(base, size)
-                new_tokens = self._choose(outputs[0], size, choose)
-            count += size
+                if last is not None and count == max_new_tokens:
+                    new_tokens = [[*row[:-1], last] for row in new_tokens]
+                yield new_tokens
+                if count >= limit or self._current_run is not run:
+                    return
+                size = 1 if choose else _steps_until_read(limit - count, step_seconds)
+                async with self._lock:
+                    if self._current_run is not run:
+                        return
+                    outputs, step_seconds = await self._advance(base, size)
+                    new_tokens = self._choose(outputs[0], size, choose)
+                count += size
+        finally:
+            if self._current_run is run and count > 1:  # the device has nothing else to do
+                self._graphs.compile_ahead(base, PAUSE_SECONDS)
 
     async def search(
         self,
@@ -194,7 +198,7 @@ class Generator:
         searches = [Search(beams, size, limit + forced, forced, last) for _ in rows]
         count, step_seconds = 1, 0.0
         async with self._lock:
-            outputs = await self._begin(base, beam_rows, arrays, first)
+            outputs = await self._begin(base, beam_rows, arrays, first, limit)
             self._texts = []  # beams move from row to row: no row has the keys of its text
         update_searches(searches, outputs, count)
         while not all(search.done for search in searches) and self._current_run is run:
@@ -254,10 +258,11 @@ class Generator:
         rows: list[list[int]],
         source: Mapping[str, HostArray],
         first: Mapping[str, HostArray],
+        limit: int,
     ) -> list[HostArray]:
         """Run the prompts, and return the outputs for the token that follows each.
 
-        The graph of one token, which takes seconds to compile, is left to the second token.
+        If more tokens follow, their graph is compiled meanwhile; `limit` is their number.
         """
         start = self._count_cached(base, rows)
         if await self._source.encode(base, source, self._parameters.version):
@@ -274,6 +279,8 @@ class Generator:
         await self._write(START, HostArray.of([start], "int32"))
         await self._write(COUNT, HostArray.of([len(row) - start for row in rows], "int32"))
         self._texts = [list(row) for row in rows]
+        if limit > 1:
+            self._graphs.compile_first_decode(base)
         outputs = await self._run_steps(executable, base, 1)
         seconds = time.perf_counter() - started
         count = sum(len(row) - start for row in rows)
@@ -282,7 +289,7 @@ class Generator:
 
     async def _advance(self, base: GraphSpec, count: int) -> tuple[list[HostArray], float]:
         """Return the outputs for a number of tokens, and the seconds that each took."""
-        executable = await self._graphs.compile(base)
+        executable = await self._graphs.compile_decode(base, count)
         started = time.perf_counter()
         outputs = await self._run_steps(executable, base, count)
         seconds = time.perf_counter() - started

@@ -212,7 +212,12 @@ def _scaling(file: File, metadata: Metadata, config: Mapping[str, Any]) -> dict[
 
 def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
     """Return the tensors by the names of Hugging Face, without a prefix; each is unpacked when its
-    data are accessed."""
+    data are accessed.
+
+    Raises `DataError` NNM806 for a type of tensors that this package does not read.
+    """
+    for tensor in file.tensors.values():
+        tensor.check_type()
     return {
         _name(name).removeprefix(prefix): Unpacked(tensor.shape, partial(file.rope_order, name))
         for name, tensor in file.tensors.items()

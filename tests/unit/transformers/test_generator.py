@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -155,6 +156,82 @@ async def test_memory_stays_as_it_is() -> None:
     assert "generation" not in after.kinds
     assert after.tensors < before.tensors
     assert after.graphs < before.graphs
+
+
+async def create_concurrent() -> tuple[NNModel, Generator, list[bool]]:
+    """Return a model on a device that seems to compile meanwhile, and whether graphs it compiled
+    have constants."""
+    model, generator = await create()
+    model.backend.dispatch_seconds = 1e-6
+    compile_graph, have_constants = model.backend.compile, list[bool]()
+
+    async def compile(graph: Any, **options: Any) -> Any:
+        have_constants.append(bool(options.get("constants")))
+        return await compile_graph(graph, **options)
+
+    model.backend.compile = compile
+    return model, generator, have_constants
+
+
+async def compile_ahead(generator: Generator) -> None:
+    """Wait until what is compiled in the background is there, or has failed."""
+    assert generator._graphs.ahead is not None
+    await asyncio.wait([generator._graphs.ahead[1]])
+
+
+async def test_the_first_tokens_wait_for_no_constants() -> None:
+    model, generator, have_constants = await create_concurrent()
+    expected = await without_cache(model, [1, 2, 3], 20)
+    have_constants.clear()
+    assert await whole(generator, [[1, 2, 3]], 4) == [expected[:4]]
+    assert have_constants == [False, False]
+    await compile_ahead(generator)  # the device has nothing else to do
+    assert have_constants == [False, False, True]
+    assert await whole(generator, [[1, 2, 3]], 20) == [expected]
+    assert have_constants == [False, False, True]
+
+
+async def test_constants_replace_inputs_within_a_long_text() -> None:
+    model, generator, have_constants = await create_concurrent()
+    expected = await without_cache(model, [1, 2, 3], 60)
+    have_constants.clear()
+    assert await whole(generator, [[1, 2, 3]], 60) == [expected]
+    assert have_constants == [False, False, True]
+
+
+async def test_one_token_compiles_no_graph_for_more() -> None:
+    _, generator, have_constants = await create_concurrent()
+    await whole(generator, [[1, 2, 3]], 1)
+    assert generator._graphs.ahead is None
+    assert have_constants == [False]
+
+
+async def test_a_compilation_that_failed_ahead_is_repeated() -> None:
+    model, generator, _ = await create_concurrent()
+    compile_graph, failures = model.backend.compile, 2
+
+    async def compile(graph: Any, **options: Any) -> Any:
+        nonlocal failures
+        if options.get("constants") and failures:
+            failures -= 1
+            raise BackendError("NNM709", "out of memory")
+        return await compile_graph(graph, **options)
+
+    model.backend.compile = compile
+    await whole(generator, [[1, 2, 3]], 4)
+    await compile_ahead(generator)
+    assert failures == 1
+    with pytest.raises(BackendError, match="out of memory"):
+        await whole(generator, [[1, 2, 3]], 4)
+    assert await whole(generator, [[1, 2, 3]], 4) == [await without_cache(model, [1, 2, 3], 4)]
+
+
+async def test_closing_ends_a_compilation_ahead() -> None:
+    _, generator, have_constants = await create_concurrent()
+    await whole(generator, [[1, 2, 3]], 4)
+    generator.close()
+    await compile_ahead(generator)
+    assert not any(have_constants)
 
 
 @pytest.mark.parametrize("failing", [1, 2])
