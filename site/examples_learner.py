@@ -8,7 +8,6 @@ import math
 import re
 
 from webnnm import Dataset, NNModel, join_models
-from webnnm.snapshots import storage
 
 CLASSES = re.compile(r"(:output\s+shape=\[)\d+(\])")
 
@@ -98,14 +97,6 @@ class Learner:
                 numbers = sized(shape_of(model))
             (shares,) = (await model.predict(to_view(numbers, [1, *shape_of(model)]))).tolist()
             return dict(zip(self.names, shares, strict=True))
-
-    async def save(self, place):
-        """Save the model with what it builds on and the names of its classes."""
-        await storage.store(place, [await (await self.join()).save()])
-
-    async def export(self, place):
-        """Save the model with what it builds on as an ONNX file."""
-        await (await self.join()).export(place, batch=1, format="onnx")
 
     async def open(self, content, log):
         """Take the model of a file that `save` wrote."""

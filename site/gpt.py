@@ -7,6 +7,7 @@ import verses
 from loss_curve import LossCurve
 from page import clear_error, element, log, ready, show_error, show_what_runs
 from pyscript import when
+from saving import save_page
 
 from webnnm import DataError, NNModel, TextDataset
 from webnnm.transformers.choice import Sampling
@@ -184,6 +185,16 @@ async def write(event):
         show_error(error)
     element("work").disabled = False
     element("write").focus()
+
+
+@when("click", "#page")
+async def save(event):
+    """Save a page that tells which letter follows each one of a text."""
+    clear_error()
+    try:
+        element("status").textContent = await save_page("gpt", author.model)
+    except Exception as error:
+        show_error(error)
 
 
 element("text").value = verses.play(LETTERS)

@@ -8,6 +8,7 @@ import time
 import charting
 import findings
 import page
+import saving
 from model_editor import ModelEditor
 from page import element, make
 from pyscript import ffi, when, window
@@ -412,6 +413,7 @@ class Playground:
         """Say what can be done while it trains, or is held."""
         start, stop = ["train", "step"], ["stop"]
         page.hand_over(*((start, stop) if running else (stop, start)))
+        element("page").disabled = running or self.model is None
 
     def announce(self, text):
         """Have screen readers say how things stand."""
@@ -428,6 +430,16 @@ class Playground:
         self.make_points()
         self.show_points()
         self.write_link()
+
+    async def save_page(self):
+        """Save the archive of a page that runs the model among the downloads."""
+        page.clear_error()
+        try:
+            text = await saving.save_page("playground", self.model)
+        except WebNNMError as error:
+            page.show_error(error)
+        else:
+            element("status").textContent = text
 
     # Points by hand.
 
@@ -506,6 +518,12 @@ async def share(event):
     playground.write_link()
     if await page.copy(window.location.href, "copy the address instead"):
         element("status").textContent = element("share").textContent = "The link is copied"
+
+
+@when("click", "#page")
+async def save_page(event):
+    """Save a page that runs the model."""
+    await playground.save_page()
 
 
 @when("hashchange", window)

@@ -8,6 +8,7 @@ import charting
 import findings
 import insights
 import page
+import saving
 from closer import Closer
 from columns import Columns
 from confusion import Confusion
@@ -309,6 +310,7 @@ class TablePage:
         self.closer.refresh()
         for name in ("result", "ask", "take", "review"):
             element(name).hidden = True
+        self.tell_saved("")
         element("result").removeAttribute("data-done")
         element("progress").value = 0
         element("progress-text").textContent = "Not trained yet"
@@ -474,24 +476,21 @@ class TablePage:
 
     async def save(self):
         """Save the model among the downloads."""
-        await self.store(f"{self.name}.webnnm.safetensors", await self.model.save(optimizer=False))
+        content = await self.model.save(optimizer=False)
+        self.tell_saved(await saving.save_file(f"{self.name}.webnnm.safetensors", content))
 
     async def save_onnx(self):
         """Save the model as an ONNX file among the downloads."""
-        await self.store(f"{self.name}.onnx", await self.model.export(format="onnx"))
+        content = await self.model.export(format="onnx")
+        self.tell_saved(await saving.save_file(f"{self.name}.onnx", content))
 
     async def save_page(self):
         """Save the archive of a page that runs the model among the downloads."""
-        await self.store(f"{self.name}.zip", await self.model.export(format="page"))
+        self.tell_saved(await saving.save_page(self.name, self.model))
 
-    async def store(self, name, content):
-        """Let the browser save a file, and say so."""
-        from webnnm.snapshots import storage
-
-        await storage.store(f"{storage.DOWNLOAD}{name}", [content])
-        size = len(content)
-        many = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.1f} kB"
-        element("saved").textContent = f"{name} is saved, {many}."
+    def tell_saved(self, text):
+        """Say which file is saved."""
+        element("saved").textContent = text
 
 
 def list_cells(row):

@@ -8,6 +8,7 @@ from example_class import ExampleClass
 from examples_learner import UnfitExamples
 from page import clear_error, element, log, make, show_error, show_error_text, show_shares
 from pyscript import when, window
+from saving import save_file, save_page
 from sealed import Seal
 
 
@@ -54,6 +55,7 @@ class TeachingPage:
         when("change", "#file")(self.choose)
         when("click", "#save")(lambda event: asyncio.ensure_future(self.attempt(self.save)))
         when("click", "#export")(lambda event: asyncio.ensure_future(self.attempt(self.export)))
+        when("click", "#page")(lambda event: asyncio.ensure_future(self.attempt(self.save_page)))
         when("change", "#open")(self.choose_model)
         when("click", "#send")(lambda event: asyncio.ensure_future(self.seal.attempt()))
         for kind in ("dragover", "drop"):
@@ -154,7 +156,8 @@ class TeachingPage:
         self.busy = busy
         ready = not busy and bool(self.learner.names)
         element("learn").disabled = element("open").disabled = busy
-        element("try").disabled = element("save").disabled = element("export").disabled = not ready
+        for name in ("try", "save", "export", "page"):
+            element(name).disabled = not ready
 
     # The trial.
 
@@ -258,15 +261,20 @@ class TeachingPage:
 
     async def save(self):
         """Save the model among the downloads, with all that it takes to use it."""
-        name = f"{self.kind.name}.webnnm.safetensors"
-        await self.learner.save(f"download:{name}")
-        say(f"{name} is saved.")
+        content = await (await self.learner.join()).save()
+        say(await save_file(f"{self.kind.name}.webnnm.safetensors", content))
 
     async def export(self):
         """Save the model among the downloads as an ONNX file."""
-        name = f"{self.kind.name}.onnx"
-        await self.learner.export(f"download:{name}")
-        say(f"{name} is saved. Its outputs: {', '.join(self.learner.names)}.")
+        content = await (await self.learner.join()).export(batch=1, format="onnx")
+        text = await save_file(f"{self.kind.name}.onnx", content)
+        say(f"{text} Its outputs: {', '.join(self.learner.names)}.")
+
+    async def save_page(self):
+        """Save the archive of a page that tells the classes apart among the downloads."""
+        model = await self.learner.join()
+        (block,) = model.inputs()
+        say(await save_page(self.kind.name, model, rows={block: self.kind.noun}))
 
     async def choose_model(self, event):
         """Open a model that was saved."""

@@ -456,11 +456,16 @@ async def discard(request):
 
 
 async def save(request):
-    """Return the model, and where its training stands, as a file in base64."""
+    """Return the model, and where its training stands, as a file in base64.
+
+    With the `format` "page", it is the archive of a page that runs the model.
+    """
     from base64 import b64encode
 
+    format = json.loads(request).get("format")
     try:
-        return json.dumps({"file": b64encode(await model.save()).decode()})
+        content = await (model.export(format=format) if format else model.save())
+        return json.dumps({"file": b64encode(content).decode()})
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
 

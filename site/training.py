@@ -19,6 +19,7 @@ from loss_curve import LossCurve
 from model_editor import ModelEditor
 from page import element, make, table
 from pyscript import create_named_worker, ffi, when, window
+from saving import save_file
 
 ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
 FETCHING = "fetching"
@@ -55,6 +56,7 @@ class TrainingPage:
         when("click", "#stop")(self.stop)
         when("click", "#pause")(self.pause)
         when("click", "#save")(self.save)
+        when("click", "#page")(self.save_page)
         when("change", "#open")(self.load)
         when("visibilitychange", window.document)(self.look_away)
         when("beforeunload", window)(self.leave)
@@ -214,7 +216,7 @@ class TrainingPage:
         element("accuracy").textContent = "–"
         element("samples").textContent = element("backend").textContent = ""
         element("result").hidden = element("review").hidden = element("try").disabled = True
-        element("open").disabled = element("save").disabled = True
+        element("open").disabled = element("save").disabled = element("page").disabled = True
         self.announce("The training resumes." if records else "Training has begun.")
 
     def allow_stop(self):
@@ -335,18 +337,21 @@ class TrainingPage:
 
     async def save(self, event):
         """Let the browser save the model among the downloads."""
-        from webnnm.snapshots import storage
+        await self.save_as(f"{self.name}.webnnm.safetensors")
 
+    async def save_page(self, event):
+        """Let the browser save the archive of a page that runs the model among the downloads."""
+        await self.save_as(f"{self.name}.zip", format="page")
+
+    async def save_as(self, name, **options):
+        """Let the browser save what the trainer makes of the model."""
         page.clear_error()
-        answer = await self.attempt(self.trainer.save)
+        answer = await self.attempt(self.trainer.save, **options)
         if answer:
-            name = f"{self.name}.webnnm.safetensors"
             try:
-                await storage.store(f"{storage.DOWNLOAD}{name}", [b64decode(answer["file"])])
+                self.announce(await save_file(name, b64decode(answer["file"])))
             except Exception as error:
                 page.show_error(error)
-                return
-            self.announce(f"{name} is saved.")
 
     async def load(self, event):
         """Take the model of a file, and show how it does."""
@@ -397,7 +402,9 @@ class TrainingPage:
         shown.dataset.accuracy = f"{result['accuracy']:.4f}"
         shown.dataset.backend = backend
         shown.dataset.seconds = f"{result.get('seconds', 0):.2f}"
-        shown.hidden = element("try").disabled = element("save").disabled = False
+        shown.hidden = False
+        for name in ("try", "save", "page"):
+            element(name).disabled = False
         shown.dataset.done = ""
         page.log(f"test accuracy {accuracy}, {backend}")
         await charting.attempt(self.confusion.draw())

@@ -98,6 +98,10 @@ async function readRow(where, format, row) {
     const { readPicture } = await import("./pictures.js");
     return { flat: await readPicture(where, format, row), shape: format.fieldShape };
   }
+  if (format.rate) {
+    const { readSound } = await import("./sounds.js");
+    return readSound(where, format, row);
+  }
   if (format.encoders && (format.named || isRecord(row))) {
     const { encodeRow } = await import("./columns.js");
     const flat = encodeRow(format.encoders, row);

@@ -25,7 +25,7 @@ type Encoder = { name: string } & (
 
 /** How a row becomes the numbers of an input's tensor (preprocessing.py). */
 interface RowFormat {
-  kind: "columns" | "picture" | "text" | "numbers";
+  kind: "columns" | "picture" | "sound" | "text" | "numbers";
   dtype: string;
   /** For numbers: as a form asks for them, null for an open length. */
   shape?: (number | null)[];
@@ -38,6 +38,10 @@ interface RowFormat {
   named?: boolean;
   encoders?: Encoder[];
   light?: { white: number; ofBytes: boolean };
+  /** Of a picture that no dataset describes, the largest part in the middle is taken. */
+  crop?: boolean;
+  /** Of sounds: samples per second. */
+  rate?: number;
   names?: string[];
   letters?: string[];
 }

@@ -7,7 +7,8 @@
 /**
  * @typedef {{ name: string, usual?: number | null, categories?: string[] }} Column
  * @typedef {{ kind: "columns", columns: Column[] } | { kind: "text" }
- *   | { kind: "picture", width: number, height: number }
+ *   | { kind: "picture", width: number, height: number, crop?: boolean }
+ *   | { kind: "sound", fieldShape: number[], rate: number }
  *   | { kind: "numbers", shape: (number | null)[] }} Input
  * @typedef {{ values: any } | { label: any, labels: any[], probabilities: number[] }} Output
  * @typedef {object} Model what runs a model
@@ -33,6 +34,7 @@ STYLE.replaceSync(`
   textarea { width: 100%; min-height: 5rem; }
   button { grid-column: 1 / -1; justify-self: start; padding: 0.4rem 1rem; }
   canvas:not([hidden]) { display: block; max-width: 100%; height: 8rem; image-rendering: pixelated; }
+  form p { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
   ol { list-style: none; padding: 0; display: grid; gap: 0.25rem; }
   li { display: grid; grid-template-columns: minmax(4rem, 1fr) 4rem 2fr; gap: 0.5rem; align-items: center; }
   li span { overflow-wrap: anywhere; }
@@ -125,6 +127,7 @@ const short = (value) => String(Number(value.toPrecision(DIGITS)));
 function fieldsOf(name, input) {
   if (input.kind === "columns") return columnFields(input.columns);
   if (input.kind === "picture") return pictureField(input);
+  if (input.kind === "sound") return soundField(input);
   if (input.kind === "text") {
     const field = make("textarea", { required: true });
     return { fields: [make("label", { className: "whole" }, "Text", field)], read: () => field.value };
@@ -155,8 +158,8 @@ function columnFields(columns) {
   };
 }
 
-/** @param {{ width: number, height: number }} size */
-function pictureField({ width, height }) {
+/** @param {Extract<Input, { kind: "picture" }>} input */
+function pictureField({ width, height, crop }) {
   const field = make("input", { type: "file", accept: "image/*", required: true });
   const preview = make("canvas", { width, height, className: "whole", hidden: true, role: "img" });
   preview.ariaLabel = "The picture as the model sees it";
@@ -166,7 +169,10 @@ function pictureField({ width, height }) {
     if (!file) return;
     try {
       const bitmap = await createImageBitmap(file, { imageOrientation: "from-image" });
-      preview.getContext("2d")?.drawImage(bitmap, 0, 0, width, height);
+      const part = crop
+        ? (await import("../inference/pictures.js")).findMiddle(bitmap, width / height)
+        : /** @type {const} */ ([0, 0, bitmap.width, bitmap.height]);
+      preview.getContext("2d")?.drawImage(bitmap, ...part, 0, 0, width, height);
       field.setCustomValidity("");
     } catch {
       field.setCustomValidity("This file is not a picture that the browser can read.");
@@ -175,6 +181,35 @@ function pictureField({ width, height }) {
   };
   const label = make("label", { className: "whole" }, "Picture", field);
   return { fields: [label, preview], read: () => field.files?.[0] };
+}
+
+/** @param {Extract<Input, { kind: "sound" }>} input */
+function soundField(input) {
+  const field = make("input", { type: "file", accept: "audio/*", required: true });
+  const label = make("label", { className: "whole" }, "Sound", field);
+  const button = make("button", { type: "button" }, "Record");
+  const status = make("p", { className: "whole", role: "status" });
+  /** @type {Float32Array | undefined} */
+  let recorded;
+  const take = (/** @type {Float32Array | undefined} */ samples, /** @type {string} */ text) => {
+    recorded = samples;
+    field.required = !samples;
+    status.textContent = text;
+  };
+  field.onchange = () => take(undefined, "");
+  button.onclick = async () => {
+    button.disabled = true;
+    status.textContent = "Recording …";
+    try {
+      const { record } = await import("../inference/sounds.js");
+      take(await record(input), "Recorded: press Predict.");
+      field.value = "";
+    } catch (error) {
+      take(undefined, `The microphone cannot be opened: ${/** @type {Error} */ (error).message}`);
+    }
+    button.disabled = false;
+  };
+  return { fields: [label, button, status], read: () => recorded ?? field.files?.[0] };
 }
 
 /** Return the only prediction, or all of several. @param {Record<string, Output>} outputs */
@@ -187,7 +222,8 @@ function unwrapOnly(outputs) {
 function renderOutput(output) {
   if ("values" in output) {
     const flat = [output.values].flat(Infinity);
-    return make("p", {}, flat.map((v) => (typeof v === "number" ? short(v) : v)).join(", "));
+    const letters = flat.every((value) => typeof value === "string" && value.length === 1);
+    return make("p", {}, flat.map((v) => (typeof v === "number" ? short(v) : v)).join(letters ? "" : ", "));
   }
   const ranked = output.labels.map((label, at) => ({ label, share: output.probabilities[at] ?? 0 }));
   ranked.sort((one, other) => other.share - one.share);

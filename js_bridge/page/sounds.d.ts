@@ -26,6 +26,9 @@ export function open(
 /** Return the samples of a file that the browser can play, at a rate, with all channels mixed. */
 export function decode(memory: Memory, rate: number): Promise<Float32Array<ArrayBuffer>>;
 
+/** Return the samples of a file's bytes, which become unusable, as `decode` does. */
+export function decodeFile(file: ArrayBuffer, rate: number): Promise<Float32Array<ArrayBuffer>>;
+
 declare global {
   /** Globals of the browser's audio thread. */
   class AudioWorkletProcessor {

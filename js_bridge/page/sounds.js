@@ -120,6 +120,11 @@ export async function decode(memory, rate) {
   const view = memory.getBuffer("u8");
   const file = view.data.slice().buffer;
   view.release();
+  return decodeFile(file, rate);
+}
+
+/** @type {import("./sounds.js").decodeFile} */
+export async function decodeFile(file, rate) {
   const decoder = new OfflineAudioContext(1, 1, rate);
   const sound = await decoder.decodeAudioData(file);
   const mixer = new OfflineAudioContext(1, sound.length, rate);

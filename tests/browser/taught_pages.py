@@ -64,6 +64,12 @@ async def answer(page: Any, file: dict[str, Any]) -> str:
     return (await page.locator("#answer").text_content()).partition(" (")[0]
 
 
+async def read_shares(page: Any) -> dict[str, str]:
+    """Return the probabilities that a page shows, as it writes them, by the names of classes."""
+    names = await page.locator("#shares dt").all_text_contents()
+    return dict(zip(names, await page.locator("#shares dd").all_text_contents(), strict=True))
+
+
 async def check_that_nothing_leaves(page: Any, requests: list[str]) -> None:
     """Hold a page against what it says: nothing was asked for, and what is tried is refused."""
     counted = page.locator("#requests")

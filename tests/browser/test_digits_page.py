@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.browser.first_look import check_policy, open_and_look
+from tests.browser.saved_pages import ask, open_saved_page, save_page
 from tests.browser.site_pages import (
     SHARES_DIFFER,
     backend_of,
@@ -105,7 +107,7 @@ async def read_examples(page: Any) -> None:
 
 @pytest.mark.projects("webnn", "no-webnn")
 async def test_digits_are_learnt_and_drawings_are_read(
-    page: Any, site_url: str, project: Any
+    page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:
     skip_where_nothing_runs(project)
     await open_and_look(page, site_url, "digits.html")
@@ -130,6 +132,10 @@ async def test_digits_are_learnt_and_drawings_are_read(
         await draw(page, points)
         await page.locator("#answer", has_text=f"{digit} (").wait_for()
     assert await page.locator("#shares dd").count() == 10
+    async with open_saved_page(page, tmp_path) as tab:
+        drawing = await page.locator("#seen").screenshot()
+        file = {"name": "a.png", "mimeType": "image/png", "buffer": drawing}
+        assert len(await ask(tab, file)) == 5  # the likeliest ones
     await page.locator("#clear").click()
     await page.wait_for_function("!document.querySelector('#answer').textContent")
     await check_policy(page)
@@ -141,10 +147,14 @@ async def test_digits_are_learnt_and_drawings_are_read(
 
 
 @pytest.mark.projects("worker")
-async def test_a_worker_learns_digits_too(page: Any, site_url: str, project: Any) -> None:
+async def test_a_worker_learns_digits_too(
+    page: Any, site_url: str, project: Any, tmp_path: Path
+) -> None:
     await open_site_page(page, site_url, "digits.html?worker")
     result = await train_on(page, epochs=4)
     assert float(await result.get_attribute("data-accuracy")) > 0.9
     await draw(page, DRAWINGS["1"])
     await page.locator("#answer", has_text="1 (").wait_for()
+    await save_page(page, tmp_path)
+    assert (tmp_path / "page" / "model.json").is_file()
     await see_more(page)

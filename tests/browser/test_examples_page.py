@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.accessibility import violations
+from tests.browser.saved_pages import ask, open_saved_page
 from tests.browser.site_pages import check_usable, needs, skip_where_nothing_runs, write_model
 from tests.browser.taught_pages import (
     FAKE,
@@ -14,6 +15,7 @@ from tests.browser.taught_pages import (
     begin,
     check_that_nothing_leaves,
     class_of,
+    read_shares,
     teach,
     train,
 )
@@ -92,6 +94,11 @@ async def test_a_class_is_learnt_and_nothing_leaves(
         await page.locator("#export").click()
     assert (await exported.value).suggested_filename == "examples.onnx"
     shares = await page.locator("#shares").text_content()
+    # And a page of its own says the same without Python.
+    async with open_saved_page(page, tmp_path) as tab:
+        for picture in new.values():
+            await answer(page, picture)
+            assert await ask(tab, picture) == await read_shares(page)
     await class_of(page, 2).get_by_role("button", name="Remove class Leaf").click()
     await train(page)
     assert await answer(page, new["sun"]) == "Sun"
@@ -169,4 +176,6 @@ async def test_the_backbone_tells_apart_what_pixels_do_not(
     await page.get_by_text("is opened: Sun, Leaf").wait_for()
     assert await answer(page, new["leaf"]) == "Leaf"
     assert await page.locator("#shares").text_content() == shares
+    async with open_saved_page(page, tmp_path) as tab:
+        assert await ask(tab, new["leaf"]) == await read_shares(page)
     assert [each for each in requests if not each.startswith("blob:")] == []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from tests.browser.first_look import check_policy, open_and_look
+from tests.browser.saved_pages import open_saved_page
 from tests.browser.site_pages import check_usable, open_site_page
 from tests.browser.test_model_pages import in_one_browser
 
@@ -24,7 +26,7 @@ async def end(page: Any) -> None:
 
 
 @in_one_browser
-async def test_a_tiny_gpt_learns_and_writes(page: Any, site_url: str) -> None:
+async def test_a_tiny_gpt_learns_and_writes(page: Any, site_url: str, tmp_path: Path) -> None:
     await open_and_look(page, site_url, "gpt.html")
     assert "KING:" in await page.locator("#text").input_value()
     assert await page.locator("#write").is_disabled()
@@ -38,6 +40,11 @@ async def test_a_tiny_gpt_learns_and_writes(page: Any, site_url: str) -> None:
     await page.locator("#write:enabled").press("Enter")
     await page.locator("#speed", has_text="letters written per second").wait_for()
     assert len(await page.locator("#written").text_content()) == len("the") + 400
+    async with open_saved_page(page, tmp_path) as tab:
+        await tab.locator("webnnm-model textarea").fill("the cat")
+        await tab.get_by_role("button", name="Predict").click()
+        followers = await tab.locator("webnnm-model form p").text_content()
+        assert len(followers) == len("the cat")
     await page.locator("#prompt").fill("K")
     await page.locator("#write:enabled").click()
     await page.locator("#alert", has_text="NNM711: the training text has no 'K'").wait_for()

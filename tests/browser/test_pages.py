@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.browser.first_look import (
     open_and_look,
 )
 from tests.browser.harness import PageLog, pages_have_numpy
+from tests.browser.saved_pages import BUTTON, ask, open_saved_page
 from tests.browser.site_pages import (
     ACCESSIBILITY,
     PAGES,
@@ -30,6 +32,7 @@ from tests.browser.site_pages import (
     train_on,
     write_model,
 )
+from tests.browser.taught_pages import read_shares
 from webnnm import parse
 from webnnm.graph.elaboration.elaborate import elaborate
 
@@ -164,10 +167,11 @@ async def test_iris_trains_and_shows_the_test(
 
 @in_one_browser
 async def test_iris_answers_with_the_parameters_of_the_last_training(
-    page: Any, site_url: str, project: Any
+    page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:
     await open_site_page(page, site_url, "iris.html")
     assert await page.locator("#classify").is_disabled()
+    assert await page.get_by_role("button", name=BUTTON).is_disabled()
     await train_on(page, epochs=1)
     for name, value in SETOSA.items():
         await page.locator(f"#{name}").fill(value)
@@ -178,6 +182,9 @@ async def test_iris_answers_with_the_parameters_of_the_last_training(
     await page.locator("#classify").click()
     await page.wait_for_function(SHARES_DIFFER, arg="".join(before))
     assert await page.locator("#species", has_text="setosa").count() == 1
+    flower = {name.replace("-", "_"): value for name, value in SETOSA.items()}
+    async with open_saved_page(page, tmp_path) as tab:
+        assert await ask(tab, **flower) == await read_shares(page)
 
 
 @in_one_browser

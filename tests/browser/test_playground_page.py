@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.browser.accessibility import violations
 from tests.browser.first_look import check_policy, open_and_look
+from tests.browser.saved_pages import BUTTON, ask, open_saved_page
 from tests.browser.site_pages import (
     LIVE,
     check_usable,
@@ -120,7 +122,7 @@ async def test_the_boundary_changes_from_step_to_step_and_a_link_gives_the_same_
 
 @in_one_browser
 async def test_points_are_drawn_and_learnt_and_the_page_suits_all(
-    page: Any, site_url: str, project: Any
+    page: Any, site_url: str, project: Any, tmp_path: Path
 ) -> None:
     await open_and_look(page, site_url, "playground.html")
     await charts_are_drawn(page)
@@ -156,9 +158,13 @@ async def test_points_are_drawn_and_learnt_and_the_page_suits_all(
     share = float(words.partition("takes ")[2].partition(" %")[0])
     assert 20 < share < 80, "left and right are told apart"
     assert await page.locator("#accuracy").text_content() == "100.0 %"
+    async with open_saved_page(page, tmp_path) as tab:
+        for x, colour in ((-0.5, "blue"), (0.8, "orange")):
+            assert next(iter(await ask(tab, x1=x, x2=0))) == colour
 
     await page.locator("#again").click()
     await page.get_by_text("Not trained yet").first.wait_for()
+    assert await page.get_by_role("button", name=BUTTON).is_disabled()
     assert await violations(page) == []
     await check_policy(page)
     await check_usable(page)

@@ -55,11 +55,25 @@ def add(commands: Parsers) -> None:
         help="for a page, also ONNX Runtime Web, which runs large models in browsers without WebNN "
         "(14 MB, fetched when needed)",
     )
+    one.add_argument(
+        "--rows",
+        metavar="INPUT=KIND",
+        action="append",
+        default=[],
+        type=_parse_rows,
+        help="for a page, say that an input is a picture or a sound, where no dataset does",
+    )
     runtime_package.add_option(one)
     one.add_argument("--graph", choices=GRAPHS, default=GRAPHS[0], help="default: %(default)s")
     one.add_argument("--batch", type=int, metavar="N", help="batch size; default: any")
     add_sequence(one)
     add_backend(one)
+
+
+def _parse_rows(text: str) -> tuple[str, str]:
+    """Return the input and the kind of its rows."""
+    name, _, kind = text.partition("=")
+    return name, kind
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -72,6 +86,8 @@ def _export(arguments: argparse.Namespace) -> int:
     arguments.format = arguments.format or _format_of(arguments.out)
     if arguments.further and arguments.format != "page":
         raise CommandError("NNM704", "--with is an option of pages", hint="add --format page")
+    if arguments.rows and arguments.format != "page":
+        raise CommandError("NNM704", "--rows is an option of pages", hint="add --format page")
     binary = {"onnx": "an ONNX model is", "params": "parameters are", "page": "a page is"}.get(
         arguments.format
     )
@@ -109,12 +125,15 @@ async def _write(arguments: argparse.Namespace) -> Any:
                 arguments.out, chunks({p.name: store.value(p.name) for p in model.params()}, {})
             )
         sequence = lengths(arguments.sequence) or None
+        rows = dict(arguments.rows)
         if arguments.further and arguments.format == "page":
             from webnnm.formats.page.exporting import export_page
 
-            return await export_page(model.state, arguments.out, sequence, _read_runtime(arguments))
+            runtime = _read_runtime(arguments)
+            return await export_page(model.state, arguments.out, sequence, runtime, rows)
+        graph, batch = arguments.graph, arguments.batch
         return await model.export(
-            arguments.out, arguments.graph, arguments.batch, sequence, format=arguments.format
+            arguments.out, graph, batch, sequence, format=arguments.format, rows=rows
         )
 
 

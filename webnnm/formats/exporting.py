@@ -38,6 +38,7 @@ async def export_model(
     sequence: Lengths,
     constants: bool | None,
     options: Mapping[str, Any],
+    rows: Mapping[str, str],
     hyperparameters: Mapping[str, Any],
 ) -> Any:
     """Write a graph of a model, or a page that runs it; see `NNModel.export`."""
@@ -45,7 +46,9 @@ async def export_model(
         from webnnm.formats.page.exporting import export_page
 
         _check_page(graph, batch, constants, options, hyperparameters)
-        return await export_page(state, path, sequence)
+        return await export_page(state, path, sequence, rows=rows)
+    if rows:
+        raise DataError("NNM703", "rows= is an option of pages", hint='add format="page"')
     written = graph_format(path, format)
     if constants is None:
         constants = written.embeds_parameters and graph != "train"
@@ -103,7 +106,7 @@ def _check(
 def _check_page(graph: str, batch: int | None, constants: bool | None, *options: Any) -> None:
     """Refuse what pages do not have: they infer, row by row."""
     if (graph, batch, constants) != ("inference", None, None) or any(options):
-        message = "a page computes the inference of one row: of the options it has only sequence="
+        message = "a page computes the inference of one row: it has only sequence= and rows="
         raise DataError("NNM703", message, hint="leave the others out")
 
 

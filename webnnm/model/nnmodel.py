@@ -563,6 +563,7 @@ class NNModel:
         constants: bool | None = None,
         chlo: bool | None = None,
         loops: bool | None = None,
+        rows: Mapping[str, str] | None = None,
         **hyperparameters: Any,
     ) -> Any:
         """Write the model for other programs, as ONNX (".onnx", opset 21) or StableHLO (".mlir").
@@ -586,6 +587,7 @@ class NNModel:
         - `constants`: whether the parameters are constants, as by default in ONNX, or inputs, as in
           StableHLO; in a training step they are always inputs.
         - `chlo`, `loops`: for StableHLO, see `docs/stablehlo.md`.
+        - `rows`: for pages, input → "picture" or "sound", if no dataset says what its numbers are.
 
         In ONNX, an output with the name of an input, such as the new value of a parameter, is
         written as `NAME/out`, and weights above 2 GB are written to a second file, `PATH.data`.
@@ -607,6 +609,7 @@ class NNModel:
             sequence,
             constants,
             {name: value for name, value in options.items() if value is not None},
+            rows or {},
             hyperparameters,
         )
 

@@ -71,6 +71,8 @@ def test_a_page_has_onnx_runtime_on_request(tmp_path: Path, snapshot: str) -> No
         ["--format", "page"],
         ["--out", "sums.onnx", "--with", "onnxruntime"],
         ["--page", "page", "--graph", "train"],
+        ["--out", "sums.onnx", "--rows", "m=picture"],
+        ["--page", "page", "--rows", "m=picture"],
     ],
 )
 def test_contradictions_are_refused(snapshot: str, options: list[str], capsys: Printed) -> None:

@@ -105,6 +105,26 @@ async def test_sequences_have_a_greatest_length(sequence: Any, length: int) -> N
     assert manifest["inputs"]["m"]["length"] == length
 
 
+async def test_numbers_can_be_a_picture_or_a_sound() -> None:
+    (picture,) = manifest_of(await open_model(PYRAMID), rows={"m": "picture"})["inputs"].values()
+    assert picture["kind"] == "picture" and picture["crop"]
+    assert picture["names"] == ["channels", "height", "width"]
+    model = await open_model("m:input shape=[80]; m:output shape=[2]; m:layers matmul(w);")
+    (sound,) = manifest_of(model, rows={"m": "sound"})["inputs"].values()
+    assert sound["kind"] == "sound" and sound["rate"] == 16_000
+    for rows, code in (
+        ({"m": "picture"}, "NNM704"),
+        ({"m": "film"}, "NNM704"),
+        ({"n": "sound"}, "NNM710"),
+    ):
+        with pytest.raises(DataError, match=code):
+            build_page(model.state, rows=rows)
+    with pytest.raises(DataError, match="NNM703"):
+        build_page((await open_model(TABLE, flats())).state, rows={"m": "sound"})
+    with pytest.raises(DataError, match="NNM703"):
+        await model.export(format="onnx", rows={"m": "sound"})
+
+
 @pytest.mark.parametrize(
     "options", [{"graph": "train"}, {"batch": 2}, {"constants": False}, {"chlo": True}, {"lr": 1}]
 )

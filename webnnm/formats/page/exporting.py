@@ -65,13 +65,17 @@ Runtime = Mapping[str, bytes]
 
 
 async def export_page(
-    state: ModelState, path: Any, sequence: Lengths = None, runtime: Runtime | None = None
+    state: ModelState,
+    path: Any,
+    sequence: Lengths = None,
+    runtime: Runtime | None = None,
+    rows: Mapping[str, str] | None = None,
 ) -> Any:
     """Write a page that answers as `predict` does; see `NNModel.export`.
 
     `runtime` are the files of ONNX Runtime Web, by name, if the page shall have it.
     """
-    return await store_page(build_page(state, sequence, runtime), path)
+    return await store_page(build_page(state, sequence, runtime, rows), path)
 
 
 async def store_page(files: Mapping[str, bytes], path: Any) -> Any:
@@ -95,17 +99,21 @@ async def store_page(files: Mapping[str, bytes], path: Any) -> Any:
 
 
 def build_page(
-    state: ModelState, sequence: Lengths = None, runtime: Runtime | None = None
+    state: ModelState,
+    sequence: Lengths = None,
+    runtime: Runtime | None = None,
+    rows: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
     """Return the files of a page by their paths.
 
-    Raises `DataError` NNM905 for a model that no page can run.
+    Raises `DataError` NNM905 for a model that no page can run, NNM703, NNM704 or NNM710 for `rows`
+    that its inputs cannot be.
     """
     lengths = _find_lengths(state, sequence)
     graph = build_inference_graph(state.network, 1, lengths, lengths)
     parameters = state.parameters
     values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
-    inputs, outputs = describe_rows(state, lengths), describe_answers(state, lengths)
+    inputs, outputs = describe_rows(state, lengths, rows or {}), describe_answers(state, lengths)
     name = state.network.name or "model"
     return assemble_page(name, graph, values, inputs, outputs, runtime)
 
@@ -170,8 +178,8 @@ def assemble_page(
         **sources,
     }
     first = scripts.ALWAYS
-    first += scripts.PICTURES if any("light" in one for one in inputs.values()) else ()
-    first += scripts.COLUMNS if any("encoders" in one for one in inputs.values()) else ()
+    for key, modules in scripts.PREPARATION.items():
+        first += modules if any(key in one for one in inputs.values()) else ()
     first += scripts.ENGINES[engines[0]]
     others = tuple(path for engine in engines[1:] for path in scripts.ENGINES[engine])
     # If WebNN comes first, a browser without it fetches the model as ONNX instead.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from webnnm.core.errors import DataError
+from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count
 from webnnm.data.binding.binding import find_embedding_tables, get_complete_names
 from webnnm.data.binding.form import Form
 from webnnm.data.binding.matching import Slot, bind_field
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import COARSE, Standardization
+from webnnm.data.sounds.sound import RATE
 from webnnm.data.tables.encoding import NumberEncoder, to_dict
 from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.model.serving import describe_inputs
@@ -19,17 +20,28 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.inference.answers import scales
 from webnnm.runtime.state import ModelState
 
+MEDIA = ("picture", "sound")
+"""What the rows of an input can be although no dataset says so."""
 
-def describe_rows(state: ModelState, lengths: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+
+def describe_rows(
+    state: ModelState, lengths: Mapping[str, int], media: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
     """Return input → what it takes, and how a row becomes the numbers of its tensor.
 
     Beside what `serving.describe_inputs` says: `dtype`; `fieldShape`, as a row is given, or each
     position of a `sequence`, which has at most `length`, and `axes`, the order of its dimensions in
     the tensor; `scale`, how numbers are standardised; `ids`, the number of
     rows of an embedding's table; `encoders` of columns; `light` of pictures, whose dimensions have
-    `names`; `letters` of texts.
+    `names`; `letters` of texts. `media` are the inputs that are pictures or sounds although no
+    dataset says so: of a picture the middle is taken (`crop`), of a sound its loudest part, at a
+    `rate` of samples per second.
     """
     facts, described = state.data_facts(), describe_inputs(state)
+    for name in media:
+        if name not in described:
+            hint = suggestion(name, described) or f"there are {', '.join(described)}"
+            raise DataError("NNM710", f'rows: the model has no input "{name}"', hint=hint)
     tables = find_embedding_tables(state.network)
     result: dict[str, dict[str, Any]] = {}
     for vertex in state.network.inputs:
@@ -37,6 +49,8 @@ def describe_rows(state: ModelState, lengths: Mapping[str, int]) -> dict[str, di
         row = _describe_row(vertex, facts.form(block), scale, lengths)
         if block in tables:
             row["ids"] = tables[block][1]
+        if block in media:
+            row |= _describe_medium(vertex, media[block], described[block]["kind"], row)
         result[block] = {**described[block], **row}
     return result
 
@@ -76,6 +90,36 @@ def _describe_row(
         encoders = form.encoders or [NumberEncoder(name) for name in form.columns]
         row["encoders"] = [to_dict(encoder) for encoder in encoders]
     return row
+
+
+def _describe_medium(
+    vertex: InputVertex, medium: str, kind: str, row: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what is known of an input of numbers that are a picture's or a sound's."""
+    where = f'rows: input "{vertex.block}"'
+    features = vertex.features[0]
+    if medium not in MEDIA:
+        raise DataError("NNM704", f'{where} is "{medium}"', hint='"picture" or "sound"')
+    if kind != "numbers":
+        hint = "leave it out: the dataset says how rows are prepared"
+        raise DataError("NNM703", f'{where} takes rows of the kind "{kind}"', hint=hint)
+    sizes = dict(zip(features.names, row["fieldShape"], strict=True))
+    if medium == "sound" and features.sequence is None and len(sizes) == 1:
+        return {"kind": medium, "rate": RATE}
+    if medium == "picture" and {*sizes} in ({"height", "width"}, {"height", "width", "channels"}):
+        return {
+            "kind": medium,
+            "width": sizes["width"],
+            "height": sizes["height"],
+            "names": [*sizes],
+            "light": {"white": 1, "ofBytes": False},
+            "crop": True,
+        }
+    needs = {
+        "picture": "dimensions named height and width, such as {channels:3, height:224, width:224}",
+        "sound": f"one dimension: samples, {RATE:,} per second",
+    }
+    raise DataError("NNM704", f"{where} is no {medium}", hint=f"it has {needs[medium]}")
 
 
 def describe_tensor(type: TensorType) -> dict[str, Any]:

@@ -14,8 +14,12 @@ ELEMENT = "page/model-element.js"
 """The module that defines `<webnnm-model>`."""
 KERNELS = "inference/kernels.js"
 ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
-PICTURES = ("inference/pictures.js",)
-COLUMNS = ("inference/columns.js",)
+PREPARATION = {
+    "light": ("inference/pictures.js",),
+    "rate": ("inference/sounds.js", "page/sounds.js"),
+    "encoders": ("inference/columns.js",),
+}
+"""What prepares the rows of inputs that have a key in the manifest."""
 WEBNN = (
     *("inference/device.js", "common.js", "page/browser.js"),
     *(f"webnn/{name}.js" for name in ("bridge", "failures", "handles", "permutations", "plans")),
