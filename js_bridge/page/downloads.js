@@ -25,17 +25,18 @@ export async function download(address, keep, withHash, onProgress, noRedirects)
   const file = new Parts(url, storage);
   await file.recall();
   if (!file.state.complete) await fetchMissing(file, onProgress, noRedirects);
-  const all = new Blob(file.blobs);
-  onProgress(all.size, all.size);
+  const { size } = file;
+  onProgress(size, size);
   return {
-    size: all.size,
-    sha256: withHash ? await hash(all) : "",
+    size,
+    sha256: withHash ? await hash(new Blob([...file.blobs, ...file.chunks])) : "",
     kept: file.storage !== undefined,
     drop: () => file.drop(),
     copy: async (target) => {
-      for (let start = 0; start < all.size; start += PIECE_BYTES) {
-        const piece = new Uint8Array(await all.slice(start, start + PIECE_BYTES).arrayBuffer());
+      let start = 0;
+      for await (const piece of file.pieces()) {
         borrow(target, (memory) => memory.set(piece, start));
+        start += piece.length;
       }
     },
   };
@@ -77,7 +78,7 @@ async function fetchMissing(file, onProgress, noRedirects) {
   let chunks = [];
   let waiting = 0;
   const flush = async () => {
-    if (waiting) await file.add(new Blob(chunks));
+    if (waiting) await file.add(chunks);
     chunks = [];
     waiting = 0;
   };
@@ -112,6 +113,8 @@ class Parts {
   state = NOTHING;
   /** @type {Blob[]} */
   blobs = [];
+  /** What is not stored stays as it came: blobs are in another process. @type {Uint8Array<ArrayBuffer>[]} */
+  chunks = [];
 
   /** @param {string} url @param {Cache | undefined} storage */
   constructor(url, storage) {
@@ -120,7 +123,18 @@ class Parts {
   }
 
   get size() {
-    return this.blobs.reduce((sum, blob) => sum + blob.size, 0);
+    const stored = this.blobs.reduce((sum, blob) => sum + blob.size, 0);
+    return this.chunks.reduce((sum, chunk) => sum + chunk.length, stored);
+  }
+
+  /** Yield the bytes in order, a few megabytes at a time. */
+  async* pieces() {
+    for (const blob of this.blobs) {
+      for (let start = 0; start < blob.size; start += PIECE_BYTES) {
+        yield new Uint8Array(await blob.slice(start, start + PIECE_BYTES).arrayBuffer());
+      }
+    }
+    yield* this.chunks;
   }
 
   /** Load the parts that were stored before. */
@@ -150,8 +164,13 @@ class Parts {
     this.state = { ...NOTHING, validator, size };
   }
 
-  /** @param {Blob} blob */
-  async add(blob) {
+  /** @param {Uint8Array<ArrayBuffer>[]} chunks */
+  async add(chunks) {
+    if (!this.storage) {
+      this.chunks.push(...chunks);
+      return;
+    }
+    const blob = new Blob(chunks);
     const part = this.blobs.push(blob) - 1;
     this.state = { ...this.state, parts: part + 1 };
     await this.put(part, blob);
@@ -169,6 +188,7 @@ class Parts {
     const names = ["state", ...this.blobs.keys()];
     await Promise.all(names.map((name) => this.storage?.delete(this.key(name))));
     this.blobs = [];
+    this.chunks = [];
     this.state = NOTHING;
   }
 

@@ -91,6 +91,16 @@ export function tensor(
   access?: Access,
 ): Promise<number>;
 
+/**
+ * Create several tensors, all or none. `typesJson` is a list of `[dataType, shape, access]`, where the
+ * access may be missing; `contents` are the bytes of each, as for `tensor`.
+ */
+export function tensors(
+  context: number,
+  typesJson: string,
+  ...contents: (Bytes | undefined)[]
+): Promise<number[]>;
+
 /** Queue a copy of data to a tensor; the buffer may be reused immediately. */
 export function write(tensor: number, data: Bytes): void;
 

@@ -140,6 +140,22 @@ export async function tensor(handle, dataType, shapeJson, data, access = "both")
   return created;
 }
 
+/** @type {Bridge["tensors"]} */
+export async function tensors(context, typesJson, ...contents) {
+  /** @type {[string, number[], import("./bridge.js").Access?][]} */
+  const types = JSON.parse(typesJson);
+  const attempts = await Promise.allSettled(types.map(([dtype, shape, access], index) => (
+    tensor(context, dtype, JSON.stringify(shape), contents[index], access)
+  )));
+  const created = attempts.flatMap((attempt) => (attempt.status === "fulfilled" ? [attempt.value] : []));
+  const failed = attempts.find((attempt) => attempt.status === "rejected");
+  if (failed) {
+    release(...created);
+    throw failed.reason;
+  }
+  return created;
+}
+
 /** @type {Bridge["write"]} */
 export function write(handle, data) {
   const { ml, context, bytes } = lookup(handle, "tensor");
@@ -209,33 +225,28 @@ export async function once(context, planJson, constants, data) {
   /** @type {Plan} */
   const { inputs, outputs } = JSON.parse(planJson);
   const graph = await build(context, planJson, constants);
-  const attempts = await Promise.allSettled([...inputs, ...outputs].map(
-    ({ dtype, shape }, index) => tensor(
-      context, dtype, JSON.stringify(shape), undefined, index < inputs.length ? "write" : "read",
-    ),
-  ));
+  /** @type {number[]} */
+  let handles = [];
   try {
-    const tensors = attempts.map((attempt) => {
-      if (attempt.status === "rejected") throw attempt.reason;
-      return attempt.value;
-    });
-    const names = (/** @type {PlanTensor[]} */ types, /** @type {number[]} */ handles) => (
-      Object.fromEntries(types.map(({ name }, index) => [name, handles[index]]))
+    const access = inputs.map(() => "write").concat(outputs.map(() => "read"));
+    const types = [...inputs, ...outputs].map(({ dtype, shape }, index) => [dtype, shape, access[index]]);
+    handles = await tensors(context, JSON.stringify(types));
+    const names = (/** @type {PlanTensor[]} */ tensorTypes, /** @type {number[]} */ numbers) => (
+      Object.fromEntries(tensorTypes.map(({ name }, index) => [name, numbers[index]]))
     );
     borrow(data, (bytes) => {
       let offset = 0;
-      for (const handle of tensors.slice(0, inputs.length)) {
+      for (const handle of handles.slice(0, inputs.length)) {
         const end = offset + lookup(handle, "tensor").bytes;
         write(handle, bytes.subarray(offset, end));
         offset = end;
       }
     });
-    const results = tensors.slice(inputs.length);
-    dispatch(graph, JSON.stringify([names(inputs, tensors), names(outputs, results)]));
+    const results = handles.slice(inputs.length);
+    dispatch(graph, JSON.stringify([names(inputs, handles), names(outputs, results)]));
     return await read(...results);
   } finally {
-    const fulfilled = attempts.filter(({ status }) => status === "fulfilled");
-    release(graph, ...fulfilled.map((attempt) => /** @type {any} */ (attempt).value));
+    release(graph, ...handles);
   }
 }
 

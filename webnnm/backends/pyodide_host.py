@@ -61,6 +61,7 @@ class BridgeModule(Protocol):
     def tensor(  # noqa: D102
         self, context: int, dtype: str, shape: str, data: Any, access: str, /
     ) -> Awaitable[int]: ...
+    def tensors(self, context: int, types: str, /, *data: Any) -> Awaitable[Any]: ...  # noqa: D102
     def write(self, tensor: int, data: Any, /) -> None: ...  # noqa: D102
     def read(self, *tensors: int) -> Awaitable[JsBuffer]: ...  # noqa: D102
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
@@ -157,6 +158,16 @@ class Bridge:
         sizes = json.dumps(list(shape))
         with _translate_errors():
             return await self.module.tensor(context, dtype, sizes, data, access)
+
+    async def tensors(
+        self,
+        context: int,
+        types: Sequence[tuple[str, Sequence[int]]],
+        data: Sequence[memoryview[int] | None],
+    ) -> list[int]:
+        """Create tensors, each filled with zeros or with bytes; either all or none."""
+        with _translate_errors():
+            return (await self.module.tensors(context, json.dumps(types), *data)).to_py()
 
     def write(self, tensor: int, data: memoryview[int]) -> None:
         """Queue a copy of bytes to a tensor."""

@@ -272,6 +272,22 @@ class WebNNBackend(Backend):
         creation = self._bridge.tensor(self._context, *self._storage_type(type), buffer)
         return DeviceTensor(type, await to_the_end(creation, undo=self._release_handle))
 
+    async def tensors(
+        self, types: Mapping[str, TensorType], data: Mapping[str, HostArray] | None = None
+    ) -> dict[str, DeviceTensor]:
+        """Create several tensors with one call of the bridge; either all or none."""
+        data = data or {}
+        for name, array in data.items():
+            check_data(types[name], array)
+        stored = [self._storage_type(type) for type in types.values()]
+        buffers = [data[name].data if name in data else None for name in types]
+        creation = self._bridge.tensors(self._context, stored, buffers)
+        handles = await to_the_end(creation, undo=self._bridge.release)
+        return {
+            name: DeviceTensor(types[name], handle)
+            for name, handle in zip(types, handles, strict=True)
+        }
+
     def _release_handle(self, handle: int) -> None:
         self._bridge.release([handle])
 

@@ -190,12 +190,15 @@ class NNModel:
 
     def _introduce(self) -> None:
         """Log what the model is, and findings about its structure."""
+        self._log_size()
+        if self.state.review:
+            self._reviewer.log_structure(self.state.log)
+
+    def _log_size(self) -> None:
         self.state.log(
             f"{self.name or 'model'}: {self.state.parameters.count:,} parameters, "
             f"{len(self.state.network.layers)} layers, on {self.backend.description}"
         )
-        if self.state.review:
-            self._reviewer.log_structure(self.state.log)
 
     # What it is.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 from webnnm.core.arrays import has_numpy
 from webnnm.core.errors import DataError
@@ -234,18 +235,18 @@ def permute(
         numpy: Any = sys.modules["numpy"]
         items = numpy.frombuffer(data, f"u{size}").reshape(shape)
         return memoryview(items.transpose(order).flatten()).cast("B")
-    result = memoryview(bytearray(len(data)))
     if not data:
-        return result
+        return memoryview(b"")
     item = ITEMS[size]
-    source, target = cast("Any", data).cast("B").cast(item), cast("Any", result).cast(item)
+    # Slices of arrays with a step take a third of the time that those of memoryviews take.
+    source, target = array(item), array(item, bytes(len(data)))
+    source.frombytes(data)
     sizes = [shape[axis] for axis in order]
     from_strides = [strides_of(shape)[axis] for axis in order]
     to_strides = list(strides_of(sizes))
     line = max(range(len(sizes)), key=sizes.__getitem__, default=None)
     if line is None:
-        target[:] = source
-        return result
+        return memoryview(source).cast("B")
     length, source_step, target_step = sizes.pop(line), from_strides.pop(line), to_strides.pop(line)
     for index in product(*map(range, sizes)):
         source_start = sum(map(int.__mul__, index, from_strides))
@@ -253,7 +254,7 @@ def permute(
         target[target_start : target_start + target_step * (length - 1) + 1 : target_step] = source[
             source_start : source_start + source_step * (length - 1) + 1 : source_step
         ]
-    return result
+    return memoryview(target).cast("B")
 
 
 def _inner_shape(source: Form | str, stored: Shape) -> Shape:

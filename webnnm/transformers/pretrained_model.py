@@ -234,7 +234,7 @@ class PretrainedModel(NNModel):
                 await begin_packed(model.state, values, weights, block)
             model.state.trained = True
             model.config = model.generation_config = config
-            model._introduce()
+            model._log_size()
         except BaseException:
             model.close()
             raise
