@@ -397,6 +397,25 @@ function cast(x, type) {
   return { data: Int32Array.from(x.data, convert), shape: x.shape };
 }
 
+/** @param {Tensor} x @param {number[]} repetitions */
+function tile(x, repetitions) {
+  const shape = x.shape.map((size, axis) => size * Number(repetitions[axis]));
+  const repeated = x.shape.flatMap((size, axis) => [Number(repetitions[axis]), size]);
+  const strides = stridesOf(x.shape).flatMap((stride) => [0, stride]);
+  return pick(x, shape, locate(repeated, strides));
+}
+
+/** @param {Tensor} x @param {{ upper?: boolean, diagonal?: number }} options */
+function triangular(x, { upper = true, diagonal = 0 }) {
+  const [rows = 1, columns = 1] = x.shape.slice(-2);
+  const data = allocate(x, x.data.length);
+  for (let index = 0; index < data.length; index += 1) {
+    const offset = (index % columns) - (Math.floor(index / columns) % rows) - diagonal;
+    if (upper ? offset >= 0 : offset <= 0) data[index] = Number(x.data[index]);
+  }
+  return { data, shape: x.shape };
+}
+
 /** The table of all operators. @type {Record<string, (...operands: any[]) => any>} */
 export const KERNELS = {
   abs: unary(Math.abs),
@@ -441,10 +460,12 @@ export const KERNELS = {
   pad,
   pow: binary(Math.pow),
   reciprocal: unary((x) => 1 / Number(x)),
+  reduceL2: reduce(0, (a, b) => Number(a) + Number(b) * Number(b), (total) => Math.sqrt(Number(total))),
   reduceMax: maximum,
   reduceMean: reduce(0, (a, b) => Number(a) + Number(b), (total, count) => Number(total) / Number(count)),
   reduceMin: reduce(Infinity, Math.min),
   reduceSum: sum,
+  reduceSumSquare: reduce(0, (a, b) => Number(a) + Number(b) * Number(b)),
   relu: unary((x) => Math.max(0, Number(x))),
   reshape: (x, shape) => ({ data: x.data, shape }),
   roundEven: unary((x) => roundEven(Number(x))),
@@ -458,6 +479,8 @@ export const KERNELS = {
   sub: binary((a, b) => Number(a) - Number(b)),
   tan: unary(Math.tan),
   tanh: unary(Math.tanh),
+  tile,
   transpose: (x, { permutation = [...x.shape.keys()].reverse() }) => transpose(x, permutation),
+  triangular,
   where,
 };

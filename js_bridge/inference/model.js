@@ -5,7 +5,7 @@
  */
 
 import { describe } from "./answers.js";
-import { prepare } from "./rows.js";
+import { findAsked, prepare } from "./rows.js";
 
 const FORMAT = "webnnm-page";
 const VERSION = 1;
@@ -41,6 +41,9 @@ export async function openModel(url, only) {
   if (manifest.format !== FORMAT || manifest.version !== VERSION) {
     throw new Error(`${url} is not a model of format ${FORMAT} ${VERSION}: export it again`);
   }
+  for (const format of Object.values(manifest.inputs)) {
+    if (format.tokenizer) format.tokenizer = new URL(format.tokenizer, response.url).href;
+  }
   /** @type {Promise<Uint8Array<ArrayBuffer>> | undefined} */
   let weights;
   const fetchWeights = () => (weights ??= downloadWeights(manifest, response.url));
@@ -67,7 +70,7 @@ export async function openModel(url, only) {
   };
   return {
     engine: name,
-    signature: manifest.inputs,
+    signature: findAsked(manifest.inputs),
     /** Return the answer of each output to a row. @param {any} row */
     async predict(row) {
       const { numbers, lengths } = await prepare(manifest.inputs, row);

@@ -17,13 +17,14 @@ export const refuse = (code, message) => new Error(`${code}: ${message}`);
  * @param {Record<string, RowFormat>} inputs @param {any} row
  */
 export async function prepare(inputs, row) {
-  const rows = splitByInput(inputs, row);
+  const rows = splitByInput(findAsked(inputs), inputs, row);
   /** @type {Numbers} */
   const numbers = Object.create(null);
   /** @type {Record<string, number>} */
   const lengths = Object.create(null);
   for (const [name, format] of Object.entries(inputs)) {
     const where = `input "${name}"`;
+    if (format.fill && !Object.hasOwn(rows, name)) continue;
     if (!Object.hasOwn(rows, name)) throw refuse("NNM702", `${where} has no data`);
     const { values, length } = await readInput(where, format, rows[name]);
     numbers[name] = values;
@@ -34,19 +35,27 @@ export async function prepare(inputs, row) {
     lengths[format.sequence] = length;
     numbers[LENGTH + format.sequence] = [length];
   }
+  for (const [name, { fill, sequence = "" }] of Object.entries(inputs)) {
+    const length = lengths[sequence] ?? 0;
+    if (fill) numbers[name] ??= fill.map((value, position) => (position < length ? value : 0));
+  }
   return { numbers, lengths };
 }
 
 /** @param {any} value @returns {value is Record<string, any>} */
 export const isRecord = (value) => [Object.prototype, null].includes(Object.getPrototypeOf(value ?? 0));
 
+/** Return the inputs that rows must have: the others have values at all positions. @param {Record<string, RowFormat>} inputs */
+export const findAsked = (inputs) => Object.fromEntries(Object.entries(inputs).filter(([, { fill }]) => !fill));
+
 /**
  * Return the row of each input; an object may also hold the columns of the only one.
  *
- * @param {Record<string, RowFormat>} inputs @param {any} row @returns {Record<string, any>}
+ * @param {Record<string, RowFormat>} asked @param {Record<string, RowFormat>} inputs
+ * @param {any} row @returns {Record<string, any>}
  */
-function splitByInput(inputs, row) {
-  const [first = "", ...others] = Object.keys(inputs);
+function splitByInput(asked, inputs, row) {
+  const [first = "", ...others] = Object.keys(asked);
   if (!isRecord(row)) return { [first]: row };
   const columns = others.length > 0 ? [] : (inputs[first]?.encoders ?? []);
   const entries = Object.entries(row).map(([name, value]) => [name.replace(/:input$/, ""), value]);
@@ -105,6 +114,11 @@ async function readRow(where, format, row) {
   if (format.encoders && (format.named || isRecord(row))) {
     const { encodeRow } = await import("./columns.js");
     const flat = encodeRow(format.encoders, row);
+    return { flat, shape: [flat.length] };
+  }
+  if (format.tokenizer && typeof row === "string") {
+    const { encodeText } = await import("./tokens.js");
+    const flat = await encodeText(format.tokenizer, row);
     return { flat, shape: [flat.length] };
   }
   if (format.letters) return readText(where, format.letters, row);

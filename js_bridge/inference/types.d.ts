@@ -44,6 +44,10 @@ interface RowFormat {
   rate?: number;
   names?: string[];
   letters?: string[];
+  /** Of texts: the address of the tokenizer, relative to the manifest. */
+  tokenizer?: string;
+  /** What the positions of a row hold if it does not say so. */
+  fill?: number[];
 }
 
 /** What the numbers of an output mean. */

@@ -38,7 +38,7 @@ async def export_model(
     sequence: Lengths,
     constants: bool | None,
     options: Mapping[str, Any],
-    rows: Mapping[str, str],
+    rows: Mapping[str, Any],
     hyperparameters: Mapping[str, Any],
 ) -> Any:
     """Write a graph of a model, or a page that runs it; see `NNModel.export`."""

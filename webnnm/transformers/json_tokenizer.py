@@ -24,7 +24,7 @@ MODULE = "tokenizers.min.mjs"
 class JsonTokenizer:
     """A Hugging Face tokenizer, made from two functions; see `Tokenizer`.
 
-    Attributes: `ends` and `template`, from the model that it belongs to.
+    Attributes: `ends` and `template`, from the model that it belongs to; `text` of the file.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class JsonTokenizer:
         template: ChatTemplate | None = None,
         text: str = "",
     ) -> None:
-        self._text = text
+        self.text = text
         self._encode, self._decode = encode, decode
         self.ends = frozenset(ends)
         self.template = template or ChatTemplate()
@@ -43,7 +43,7 @@ class JsonTokenizer:
     @cached_property
     def added(self) -> Mapping[str, int]:
         """The numbers of control tokens by their words."""
-        return read_added_tokens(self._text) if self._text else {}
+        return read_added_tokens(self.text) if self.text else {}
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""

@@ -65,6 +65,8 @@ if TYPE_CHECKING:
 OTHER_MODEL = (
     "config.json has to be that of the weights; architecture= loads another part of a model"
 )
+MAX_PAGE_TOKENS = 128
+"""The tokens that texts in exported pages have at most, if the export does not say."""
 LENGTH = 16
 """The sequence length for reviews and profiles if nothing else sets it."""
 OF_ROWS = ("E403", "E405", "E608", "E618", "E623")
@@ -814,6 +816,24 @@ class PretrainedModel(NNModel):
         if isinstance(data, Mapping) or data is None:
             return await self._forward.outputs({**(data or {}), **inputs})
         return await super().predict(data, batch_size, raw=raw)
+
+    async def export(
+        self, path: Any = None, graph: str = "inference", *settings: Any, **options: Any
+    ) -> Any:
+        """Write the model for other programs; see `NNModel.export`.
+
+        A page (`format="page"`) takes texts, if the model has a tokenizer of `tokenizer.json`, of
+        up to 128 tokens unless `sequence` says otherwise.
+        """
+        if options.get("format") == "page":
+            from webnnm.transformers.page_rows import describe_page_rows
+
+            options["rows"] = {**describe_page_rows(self), **(options.get("rows") or {})}
+            if not settings:
+                options.setdefault(
+                    "sequence", min(MAX_PAGE_TOKENS, self._longest or MAX_PAGE_TOKENS)
+                )
+        return await super().export(path, graph, *settings, **options)
 
     async def get_text_features(self, **inputs: Any) -> Any:
         """Return the text embeddings of CLIP, `[texts, size]`; inputs are those of `predict`.

@@ -26,7 +26,13 @@ from webnnm.formats.page.folders import (
     write_folder,
 )
 from webnnm.formats.page.plans import PlanSet, Weights
-from webnnm.formats.page.preprocessing import describe_answers, describe_rows, describe_tensor
+from webnnm.formats.page.preprocessing import (
+    RowKind,
+    describe_answers,
+    describe_rows,
+    describe_tensor,
+)
+from webnnm.formats.page.tokenizers import Texts, encode_tokenizer
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.runtime.inference.context import build_inference_graph
@@ -69,7 +75,7 @@ async def export_page(
     path: Any,
     sequence: Lengths = None,
     runtime: Runtime | None = None,
-    rows: Mapping[str, str] | None = None,
+    rows: Mapping[str, RowKind] | None = None,
 ) -> Any:
     """Write a page that answers as `predict` does; see `NNModel.export`.
 
@@ -102,7 +108,7 @@ def build_page(
     state: ModelState,
     sequence: Lengths = None,
     runtime: Runtime | None = None,
-    rows: Mapping[str, str] | None = None,
+    rows: Mapping[str, RowKind] | None = None,
 ) -> dict[str, bytes]:
     """Return the files of a page by their paths.
 
@@ -113,9 +119,11 @@ def build_page(
     graph = build_inference_graph(state.network, 1, lengths, lengths)
     parameters = state.parameters
     values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
-    inputs, outputs = describe_rows(state, lengths, rows or {}), describe_answers(state, lengths)
+    rows = rows or {}
+    inputs, outputs = describe_rows(state, lengths, rows), describe_answers(state, lengths)
+    tokenizers = dict(encode_tokenizer(kind) for kind in rows.values() if isinstance(kind, Texts))
     name = state.network.name or "model"
-    return assemble_page(name, graph, values, inputs, outputs, runtime)
+    return assemble_page(name, graph, values, inputs, outputs, runtime, tokenizers)
 
 
 def build_graph_page(name: str, graph: Graph, values: Mapping[str, HostArray]) -> dict[str, bytes]:
@@ -139,6 +147,7 @@ def assemble_page(
     inputs: Mapping[str, Mapping[str, Any]],
     outputs: Mapping[str, Mapping[str, Any]],
     runtime: Runtime | None = None,
+    tokenizers: Mapping[str, bytes] | None = None,
 ) -> dict[str, bytes]:
     """Return the files of a page for a graph, and what its inputs and outputs are."""
     weights = Weights()
@@ -149,7 +158,7 @@ def assemble_page(
     except BackendError:
         device = None  # an operator or a type that not every WebNN has
     script = plans.find_script_plan() if work <= MAX_SCRIPT_WORK else None
-    onnx, extra = None, dict[str, bytes]()
+    onnx, extra = None, dict(tokenizers or {})
     if runtime is not None:
         described, content = onnx_runtime.describe_onnx(graph, values)
         model = f"model-{digest(content)}.onnx"
@@ -184,7 +193,7 @@ def assemble_page(
     others = tuple(path for engine in engines[1:] for path in scripts.ENGINES[engine])
     # If WebNN comes first, a browser without it fetches the model as ONNX instead.
     spared = onnx is not None and engines[0] == "webnn"
-    data = (MANIFEST,) if spared else (MANIFEST, weights_file)
+    data = (MANIFEST, *(tokenizers or {})) + (() if spared else (weights_file,))
     files = {
         PAGE: _write_page(name, data, first).encode(),
         "style.css": STYLE.encode(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from webnnm.core.errors import DataError, suggestion
@@ -14,6 +14,7 @@ from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import COARSE, Standardization
 from webnnm.data.sounds.sound import RATE
 from webnnm.data.tables.encoding import NumberEncoder, to_dict
+from webnnm.formats.page.tokenizers import Texts, encode_tokenizer
 from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.model.serving import describe_inputs
 from webnnm.ops.declare.tensors import TensorType
@@ -21,11 +22,12 @@ from webnnm.runtime.inference.answers import scales
 from webnnm.runtime.state import ModelState
 
 MEDIA = ("picture", "sound")
-"""What the rows of an input can be although no dataset says so."""
+RowKind = str | Texts | Callable[[int], int]
+"""What the rows of an input are: one of `MEDIA`, texts, or a value at each position."""
 
 
 def describe_rows(
-    state: ModelState, lengths: Mapping[str, int], media: Mapping[str, str]
+    state: ModelState, lengths: Mapping[str, int], kinds: Mapping[str, RowKind]
 ) -> dict[str, dict[str, Any]]:
     """Return input → what it takes, and how a row becomes the numbers of its tensor.
 
@@ -33,12 +35,14 @@ def describe_rows(
     position of a `sequence`, which has at most `length`, and `axes`, the order of its dimensions in
     the tensor; `scale`, how numbers are standardised; `ids`, the number of
     rows of an embedding's table; `encoders` of columns; `light` of pictures, whose dimensions have
-    `names`; `letters` of texts. `media` are the inputs that are pictures or sounds although no
-    dataset says so: of a picture the middle is taken (`crop`), of a sound its loudest part, at a
-    `rate` of samples per second.
+    `names`; `letters` of texts.
+
+    `kinds` says what inputs are that no dataset describes: of a picture the middle is taken
+    (`crop`), of a sound its loudest part, at a `rate` of samples per second; of a text the tokens
+    (`tokenizer`, the path of its file); others have values by position (`fill`).
     """
     facts, described = state.data_facts(), describe_inputs(state)
-    for name in media:
+    for name in kinds:
         if name not in described:
             hint = suggestion(name, described) or f"there are {', '.join(described)}"
             raise DataError("NNM710", f'rows: the model has no input "{name}"', hint=hint)
@@ -49,8 +53,8 @@ def describe_rows(
         row = _describe_row(vertex, facts.form(block), scale, lengths)
         if block in tables:
             row["ids"] = tables[block][1]
-        if block in media:
-            row |= _describe_medium(vertex, media[block], described[block]["kind"], row)
+        if block in kinds:
+            row |= _describe_kind(vertex, kinds[block], described[block]["kind"], row)
         result[block] = {**described[block], **row}
     return result
 
@@ -92,17 +96,29 @@ def _describe_row(
     return row
 
 
+def _describe_kind(
+    vertex: InputVertex, kind: RowKind, known: str, row: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the numbers of an input are that no dataset describes."""
+    if isinstance(kind, Texts):
+        path, _ = encode_tokenizer(kind)
+        return {"kind": "text", "tokenizer": path}
+    if callable(kind):
+        return {"fill": [kind(position) for position in range(row["length"])]}
+    return _describe_medium(vertex, kind, known, row)
+
+
 def _describe_medium(
-    vertex: InputVertex, medium: str, kind: str, row: Mapping[str, Any]
+    vertex: InputVertex, medium: str, known: str, row: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what is known of an input of numbers that are a picture's or a sound's."""
     where = f'rows: input "{vertex.block}"'
     features = vertex.features[0]
     if medium not in MEDIA:
         raise DataError("NNM704", f'{where} is "{medium}"', hint='"picture" or "sound"')
-    if kind != "numbers":
+    if known != "numbers":
         hint = "leave it out: the dataset says how rows are prepared"
-        raise DataError("NNM703", f'{where} takes rows of the kind "{kind}"', hint=hint)
+        raise DataError("NNM703", f'{where} takes rows of the kind "{known}"', hint=hint)
     sizes = dict(zip(features.names, row["fieldShape"], strict=True))
     if medium == "sound" and features.sequence is None and len(sizes) == 1:
         return {"kind": medium, "rate": RATE}

@@ -18,6 +18,7 @@ PREPARATION = {
     "light": ("inference/pictures.js",),
     "rate": ("inference/sounds.js", "page/sounds.js"),
     "encoders": ("inference/columns.js",),
+    "tokenizer": ("inference/tokens.js",),
 }
 """What prepares the rows of inputs that have a key in the manifest."""
 WEBNN = (
@@ -54,3 +55,10 @@ def find_script_operators() -> tuple[str, ...]:
     """Return the operators of WebNN that plain JavaScript computes."""
     _, table = slim_script(read_script(KERNELS)).split(TABLE)
     return tuple(re.findall(r"^(\w+)(?=[:,])", table, re.MULTILINE))
+
+
+@cache
+def find_tokenizer_parts() -> frozenset[str]:
+    """Return the types of parts of tokenizers that pages have."""
+    (path,) = PREPARATION["tokenizer"]
+    return frozenset(re.findall(r"^(\w+): \(", slim_script(read_script(path)), re.MULTILINE))
