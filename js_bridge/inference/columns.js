@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isRecord, refuse } from "./rows.js";
+import { isRecord, refuse, refuseColumn } from "./rows.js";
 
 /** What stands for a missing number, in lower case. */
 const MISSING = new Set(["", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"]);
@@ -24,7 +24,7 @@ const MAX_LISTED = 8;
 export function encodeRow(encoders, row) {
   return encoders.flatMap((encoder, index) => {
     const cell = isRecord(row) ? row[encoder.name] : cellsOf(encoders, row)[index];
-    if (isRecord(row) && !Object.hasOwn(row, encoder.name)) throw refuse("NNM710", `no column "${encoder.name}"`);
+    if (isRecord(row) && !Object.hasOwn(row, encoder.name)) throw refuseColumn(encoder.name, row);
     return "categories" in encoder ? encodeWord(encoder, cell) : [encodeNumber(encoder, cell)];
   });
 }
@@ -63,10 +63,10 @@ function toWord(cell) {
 function encodeNumber({ name, fill, format }, cell) {
   const number = toNumber(cell, format ?? {});
   if (number === null) {
-    throw refuse("NNM713", `row 0, column ${name} is "${cell}", not a number${format ? " as the training rows have them" : ""}`);
+    throw refuse("NNM713", `row 0, column ${name} is "${cell}", not a number${format ? " as the training rows have them" : ""}\nhint: give a number, such as ${fill ?? 1.5}`);
   }
   if (!Number.isFinite(Math.fround(number)) && !Number.isNaN(number)) {
-    throw refuse("NNM707", `row 0, column ${name} is "${cell}", which is not finite in float32`);
+    throw refuse("NNM707", `row 0, column ${name} is "${cell}", which is not finite in float32\nhint: give a number below 3.4e38`);
   }
   if (!Number.isNaN(number)) return number;
   if (fill === null) throw missing(name);

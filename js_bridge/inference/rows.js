@@ -25,7 +25,10 @@ export async function prepare(inputs, row) {
   for (const [name, format] of Object.entries(inputs)) {
     const where = `input "${name}"`;
     if (format.fill && !Object.hasOwn(rows, name)) continue;
-    if (!Object.hasOwn(rows, name)) throw refuse("NNM702", `${where} has no data`);
+    if (!Object.hasOwn(rows, name)) {
+      const entries = Object.keys(findAsked(inputs)).map((input) => `${input}: …`).join(", ");
+      throw refuse("NNM702", `${where} has no data\nhint: give a row for every input: predict({ ${entries} })`);
+    }
     const { values, length } = await readInput(where, format, rows[name]);
     numbers[name] = values;
     if (format.sequence === undefined) continue;
@@ -63,8 +66,8 @@ function splitByInput(asked, inputs, row) {
   if (!isInput && columns.some(({ name }) => Object.hasOwn(row, name))) return { [first]: row };
   for (const [name] of entries) {
     if (Object.hasOwn(inputs, name)) continue;
-    throw refuse("NNM710", columns.length > 0
-      ? `no column "${columns[0]?.name}"` : `there is no input "${name}"`);
+    if (columns.length > 0) throw refuseColumn(String(columns[0]?.name), row);
+    throw refuse("NNM710", `there is no input "${name}"\nhint: there are: ${Object.keys(asked).join(", ")}`);
   }
   return Object.fromEntries(entries);
 }
@@ -112,6 +115,10 @@ async function readRow(where, format, row) {
     return readSound(where, format, row);
   }
   if (format.encoders && (format.named || isRecord(row))) {
+    if (isRecord(row) && Object.keys(row).length === 0) {
+      const columns = format.encoders.map(({ name }) => name).join(", ");
+      throw refuse("NNM702", `${where} has an empty row\nhint: its columns are: ${columns}`);
+    }
     const { encodeRow } = await import("./columns.js");
     const flat = encodeRow(format.encoders, row);
     return { flat, shape: [flat.length] };
@@ -155,12 +162,13 @@ export function flatten(where, values) {
   if (!Array.isArray(values)) {
     if (typeof values === "number" || typeof values === "boolean") return { flat: [Number(values)], shape: [] };
     const what = typeof values === "string" ? `"${values}"` : String(values);
-    throw refuse("NNM702", `${where} takes numbers, not ${what}`);
+    throw refuse("NNM702", `${where} takes numbers, not ${what}\nhint: give a number, or a list of numbers`);
   }
-  const parts = values.map((part) => flatten(where, part));
+  const parts = values.map((part, index) => (
+    typeof part === "number" ? { flat: [part], shape: [] } : flatten(`${where}, element ${index},`, part)));
   const inner = parts[0]?.shape ?? [];
   if (parts.some(({ shape }) => String(shape) !== String(inner))) {
-    throw refuse("NNM702", `${where}: its lists differ in length`);
+    throw refuse("NNM702", `${where}: its lists differ in length\nhint: give all lists of one depth the same length`);
   }
   return { flat: parts.flatMap(({ flat }) => Array.from(flat)), shape: [values.length, ...inner] };
 }
@@ -170,7 +178,11 @@ export const product = (shape) => shape.reduce((size, factor) => size * factor, 
 
 /** @param {string} where @param {number[]} shape @param {number[]} actual */
 export const refuseShape = (where, shape, actual) => (
-  refuse("NNM702", `${where} takes a row of [${shape.join(", ")}], not [${actual.join(", ")}]`));
+  refuse("NNM702", `${where} takes a row of [${shape.join(", ")}], not [${actual.join(", ")}]\nhint: give a list of ${product(shape)} numbers`));
+
+/** @param {string} name @param {Record<string, any>} row */
+export const refuseColumn = (name, row) => (
+  refuse("NNM710", `no column "${name}"\nhint: the row has: ${Object.keys(row).join(", ") || "nothing"}`));
 
 /** Whether an array is one row of a shape: sizes of 1 may be left out, and it may be flat. */
 export function fits(/** @type {number[]} */ actual, /** @type {number[]} */ shape) {

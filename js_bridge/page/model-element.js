@@ -22,6 +22,8 @@ const MAX_FIELDS = 32;
 /** Classes that are shown. */
 const MAX_CLASSES = 5;
 const DIGITS = 5;
+/** Characters of a mistake that are shown. */
+const SHOWN = 40;
 
 const STYLE = new CSSStyleSheet();
 STYLE.replaceSync(`
@@ -141,7 +143,14 @@ function fieldsOf(name, input) {
   const sizes = input.shape.map((size) => size ?? "any length").join(" × ");
   const field = make("textarea", { required: true, spellcheck: false });
   const label = make("label", { className: "whole" }, `Numbers, ${sizes}, as JSON lists`, field);
-  return { fields: [label], read: () => JSON.parse(field.value) };
+  const read = () => {
+    try {
+      return JSON.parse(field.value);
+    } catch {
+      throw new Error(`"${field.value.slice(0, SHOWN)}" are no lists of numbers: write them as [1, 2.5] or [[1], [2]]`);
+    }
+  };
+  return { fields: [label], read };
 }
 
 /** @param {Column[]} columns */

@@ -98,6 +98,11 @@ CASES = (
             {"city": "Ulm", "area": 1e39, "rooms": 2},
             ["Ulm", 70],
             {"town": "Ulm"},
+            {},
+            {"m": {}},
+            [None, None, None],
+            {"city": "Ulm", "area": float("nan"), "rooms": 2},
+            "Ulm",
         ],
     ),
     Case(
@@ -195,6 +200,12 @@ CASES = (
             {"petal_width": 2, "petal_length": 5, "sepal_width": 3, "sepal_length": 6},
             [5.1, 3.5, 1.4],
             {"petal_width": 2},
+            {},
+            [5.1, "x", 1.4, 0.2],
+            [5.1, None, 1.4, 0.2],
+            "abc",
+            [5.1, 3.5, 1.4, 0.2, 1],
+            [[5.1], [3.5, 1.4], 0.2],
         ],
     ),
     Case(
@@ -228,6 +239,7 @@ CASES = (
             {"a:input": [[1, 2]], "b": [3, 4]},
             {"a": [1, 2]},
             {"a": [1, 2], "c": [1, 2]},
+            {},
         ],
     ),
     Case(

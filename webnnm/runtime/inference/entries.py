@@ -43,7 +43,10 @@ class Entry(NamedTuple):
 
 
 def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict[str, Any]:
-    """Return input → data. Raises `DataError` NNM710 for an unknown input."""
+    """Return input → data.
+
+    Raises `DataError` NNM710 for an unknown input, NNM702 for one without data.
+    """
     result: dict[str, Any] = {}
     for name, values in data.items():
         block = name.removesuffix(":input")
@@ -51,6 +54,11 @@ def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict
             hint = suggestion(block, inputs) or f"available: {', '.join(inputs)}"
             raise DataError("NNM710", f'there is no input "{name}"', hint=hint)
         result[block] = values
+    missing = next((name for name in inputs if name not in result), None)
+    if missing is not None:
+        entries = ", ".join(f'"{name}": …' for name in inputs)
+        hint = f"give rows for every input: predict({{{entries}}})"
+        raise DataError("NNM702", f'input "{missing}" has no data', hint=hint)
     return result
 
 
