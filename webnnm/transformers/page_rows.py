@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.formats.page.preprocessing import RowKind
 from webnnm.formats.page.tokenizers import Texts
+from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.json_tokenizer import JsonTokenizer
-
-if TYPE_CHECKING:
-    from webnnm.transformers.pretrained_model import PretrainedModel
+from webnnm.transformers.tokenizer import Tokenizer
 
 TOKENS = "input_ids"
 
 
-def describe_page_rows(model: PretrainedModel) -> dict[str, RowKind]:
+def describe_page_rows(
+    names: Sequence[str],
+    rules: InputRules,
+    read_tokenizer: Callable[[], Tokenizer],
+    log: Callable[[str], object],
+) -> dict[str, RowKind]:
     """Return input → how a page makes its numbers of a text; those that can be left out are filled.
 
     Without a tokenizer of `tokenizer.json` the page takes tokens. Raises `DataError` NNM905 for
     models that begin their answer with a shifted text.
     """
-    names = model.inputs()
-    if model.input_rules.shift_right:
+    if rules.shift_right:
         raise DataError(
             "NNM905",
             "the model answers texts token by token, which pages without Python do not",
@@ -33,9 +36,9 @@ def describe_page_rows(model: PretrainedModel) -> dict[str, RowKind]:
         return {}
     rows: dict[str, RowKind] = {name: DEFAULTS[name] for name in names if name in DEFAULTS}
     try:
-        tokenizer = model.tokenizer
+        tokenizer = read_tokenizer()
     except WebNNMError as error:
-        model.state.log(f"the page takes tokens instead of texts: {error}")
+        log(f"the page takes tokens instead of texts: {error}")
         return rows
     if isinstance(tokenizer, JsonTokenizer) and tokenizer.text:
         rows[TOKENS] = Texts(tokenizer.text)

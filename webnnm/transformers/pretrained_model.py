@@ -828,7 +828,9 @@ class PretrainedModel(NNModel):
         if options.get("format") == "page":
             from webnnm.transformers.page_rows import describe_page_rows
 
-            options["rows"] = {**describe_page_rows(self), **(options.get("rows") or {})}
+            tokens = self.inputs(), self.input_rules, self.read_tokenizer
+            rows = describe_page_rows(*tokens, self.state.log)
+            options["rows"] = rows | (options.get("rows") or {})
             if not settings:
                 options.setdefault(
                     "sequence", min(MAX_PAGE_TOKENS, self._longest or MAX_PAGE_TOKENS)
