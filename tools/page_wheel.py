@@ -48,9 +48,8 @@ LATE = (
             *(f"inference/{name}" for name in ("answers", "columns", "device", "kernels")),
             *(f"inference/{name}" for name in ("model", "onnxruntime", "pictures")),
             *("inference/rows", "inference/script", "inference/sounds"),
-            "inference/tokens",
-            *("page/downloads", "page/model-element", "page/pixels", "page/sounds"),
-            "page/tokenizers",
+            *("inference/tokens", "page/blocks", "page/downloads", "page/model-element"),
+            *("page/pixels", "page/sounds", "page/tokenizers"),
             *("webgpu/frames", "webgpu/shaders"),
         )
     ),

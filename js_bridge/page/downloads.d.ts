@@ -2,6 +2,8 @@
 
 import type { Bytes } from "../webnn/bridge.js";
 
+export { unpack } from "./blocks.js";
+
 /** A file that was downloaded. */
 export interface Downloaded {
   size: number;

@@ -9,6 +9,8 @@
 
 import { BridgeError, borrow } from "../common.js";
 
+export { unpack } from "./blocks.js";
+
 // Service workers remove storages whose name begins with "webnnm ", their scope, and a blank.
 const STORAGE = "webnnm-downloads";
 /** Bytes that are stored at a time; an interrupted connection loses no more. */

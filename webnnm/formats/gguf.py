@@ -16,8 +16,10 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray, has_numpy
 from webnnm.core.byte_cursor import AGAIN, Cursor
+from webnnm.core.dtypes import byte_length
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
+from webnnm.snapshots.foreign import permute
 
 VERSIONS = (2, 3)
 MAX_DIMENSIONS = 4
@@ -36,6 +38,10 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 10: "Q", 11:
 _BOOLEAN, _TEXT, _ARRAY = 7, 8, 9
 _MIN_SIZES = {**{code: struct.calcsize(f) for code, f in _SCALARS.items()}, 7: 1, 8: 8, 9: 12}
 """The least size of a value in bytes."""
+
+
+Unpack = Callable[[str, memoryview, bytearray, int, int, bool], object]
+"""`unpack` of js_bridge/page/blocks.js."""
 
 
 @dataclass(frozen=True)
@@ -77,26 +83,44 @@ class File:
 
     metadata: Mapping[str, Any]
     tensors: Mapping[str, StoredTensor]
+    unpack: Unpack | None = field(default=None, repr=False, compare=False)
+    """The function of a page that unpacks blocks of the types `IN_PAGES`."""
 
     @property
-    def is_quantized(self) -> bool:
-        """Whether tensors are stored in blocks."""
-        return any(tensor.code in BLOCKS for tensor in self.tensors.values())
+    def block_types(self) -> set[str]:
+        """The types of the tensors that are stored in blocks."""
+        return {tensor.code for tensor in self.tensors.values()} & BLOCKS.keys()
 
-    def rope_order(self, name: str) -> HostArray:
+    def rope_order(self, name: str, *, transposed: bool = False) -> HostArray:
         """Return a tensor; query and key projections come in the order of Hugging Face.
 
         Files of the Llama family store these rows so that the pairs that are rotated together are
-        (2i, 2i + 1) of a head; Hugging Face and the notation rotate (i, i + size / 2).
+        (2i, 2i + 1) of a head; Hugging Face and the notation rotate (i, i + size / 2). A matrix may
+        be returned transposed.
         """
-        array = self.tensors[name].array()
-        family = self.metadata.get("general.architecture")
-        heads = self._heads(name)
-        if family != "llama" or not heads or not array.shape or array.shape[0] % (2 * heads):
-            return array
-        size = array.shape[0] // heads
-        half = [*range(0, size, 2), *range(1, size, 2)]
-        return array.rows([head * size + row for head in range(heads) for row in half])
+        tensor, head = self.tensors[name], self._head_size(name)
+        shape = tensor.shape[::-1] if transposed else tensor.shape
+        if self.unpack is not None and tensor.code in IN_PAGES:
+            values = bytearray(4 * count(shape))
+            self.unpack(tensor.code, tensor.data, values, tensor.shape[-1], head, transposed)
+            return HostArray("float32", shape, values)
+        array = tensor.array()
+        if head:
+            half = [*range(0, head, 2), *range(1, head, 2)]
+            starts = range(0, array.shape[0], head)
+            array = array.rows([start + row for start in starts for row in half])
+        if transposed:
+            size = byte_length(array.dtype, 1)
+            array = HostArray(array.dtype, shape, permute(array.shape, array.data, size, (1, 0)))
+        return array
+
+    def _head_size(self, name: str) -> int:
+        """Return the number of rows of a head, 0 if they are in the order of Hugging Face."""
+        shape, heads = self.tensors[name].shape, self._heads(name)
+        is_llama = self.metadata.get("general.architecture") == "llama"
+        if not is_llama or not heads or not shape or shape[0] % (2 * heads):
+            return 0
+        return shape[0] // heads
 
     def _heads(self, name: str) -> int:
         for part, key in (("attn_q.", "head_count"), ("attn_k.", "head_count_kv")):
@@ -499,6 +523,8 @@ TYPES = {
     39: "MXFP4",
 }
 """The names of tensor types by number; other types are named by their number."""
+IN_PAGES = frozenset(("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"))
+"""The types that js_bridge/page/blocks.js unpacks."""
 _BLOCKS_AT_ONCE = 1 << 15
 """Blocks that are unpacked together: their values stay in the cache of a processor."""
 

@@ -49,7 +49,12 @@ class LazyTensor:
         if self.form is not None:
             if isinstance(tensor, HostArray):
                 tensor = StoredTensor(CODES[tensor.dtype], tensor.shape, tensor.data.cast("B"))
-            data = self.form.data(tensor.shape, tensor.data, tensor.item_bytes)
+            is_transposed = isinstance(self.form, Transposed) and self.form.source == self.form.name
+            data = (
+                tensor.transpose()
+                if is_transposed
+                else self.form.data(tensor.shape, tensor.data, tensor.item_bytes)
+            )
             tensor = StoredTensor(tensor.code, self.type.shape, data)
         array = tensor if isinstance(tensor, HostArray) else tensor.array()
         return HostArray.of(array, self.type.dtype)

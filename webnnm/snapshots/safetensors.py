@@ -19,6 +19,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
+from webnnm.snapshots.foreign import permute
 
 MAX_HEADER_BYTES = 100_000_000
 """Longer headers are refused (spec I)."""
@@ -105,6 +106,10 @@ class StoredTensor:
     def item_bytes(self) -> int:
         """The bytes of one element."""
         return SIZES[self.code]
+
+    def transpose(self) -> memoryview[int]:
+        """Return the bytes of the transposed matrix."""
+        return permute(self.shape, self.data, self.item_bytes, (1, 0))
 
     def array(self) -> HostArray:
         """Return the tensor in a type of WebNN: bfloat16 and float64 become float32.

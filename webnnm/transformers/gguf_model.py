@@ -219,7 +219,11 @@ def tensors_of_gguf(file: File, prefix: str = "") -> Mapping[str, StoredTensor]:
     for tensor in file.tensors.values():
         tensor.check_type()
     return {
-        _name(name).removeprefix(prefix): Unpacked(tensor.shape, partial(file.rope_order, name))
+        _name(name).removeprefix(prefix): Unpacked(
+            tensor.shape,
+            partial(file.rope_order, name),
+            partial(file.rope_order, name, transposed=True),
+        )
         for name, tensor in file.tensors.items()
         if name != ROTATION
     }
@@ -236,14 +240,27 @@ def _name(name: str) -> str:
 class Unpacked(StoredTensor):
     """A tensor whose float32 values are computed when they are accessed, and not kept."""
 
-    def __init__(self, shape: Shape, make: Callable[[], HostArray]) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        make: Callable[[], HostArray],
+        make_transposed: Callable[[], HostArray] | None = None,
+    ) -> None:
         object.__setattr__(self, "code", "F32")
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "make", make)
+        object.__setattr__(self, "make_transposed", make_transposed)
 
     make: Callable[[], HostArray]
+    make_transposed: Callable[[], HostArray] | None
 
     @property
     def data(self) -> memoryview[int]:  # pyrefly: ignore[bad-override]
         """The bytes of the values."""
         return HostArray.of(self.make(), "float32").data
+
+    def transpose(self) -> memoryview[int]:
+        """Return the bytes of the transposed matrix."""
+        if self.make_transposed is None:
+            return super().transpose()
+        return HostArray.of(self.make_transposed(), "float32").data

@@ -111,9 +111,12 @@ async def load(path: Path) -> webnnm.PretrainedModel:
     return await webnnm.from_pretrained(path, backend="numpy", log=lambda _: None)
 
 
-@pytest.mark.parametrize(("code", "size", "packages"), [("Q8_0", 34, ["numpy"]), ("F32", 128, [])])
-async def test_numpy_is_loaded_for_quantised_tensors(
-    code: str, size: int, packages: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("code", "values", "size", "packages"),
+    [("Q2_K", 256, 84, ["numpy"]), ("Q8_0", 32, 34, []), ("F32", 32, 128, [])],
+)
+async def test_numpy_is_loaded_for_blocks_that_javascript_does_not_unpack(
+    code: str, values: int, size: int, packages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[str] = []
 
@@ -121,7 +124,7 @@ async def test_numpy_is_loaded_for_quantised_tensors(
         loaded.append(name)
 
     monkeypatch.setattr("webnnm.backends.pyodide_host.load_package", load_package)
-    content = b"".join(gguf.chunks({}, {"w": (code, [32], bytes(size))}))
+    content = b"".join(gguf.chunks({}, {"w": (code, [values], bytes(size))}))
     file = await gguf_of({"tiny.gguf": content}, Downloads())
     assert file is not None
     assert [*file.tensors] == ["w"]
