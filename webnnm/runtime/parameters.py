@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +22,7 @@ from webnnm.training.initialisation import build_initial_graph, draw_initial_byt
 KIND = "parameters"
 """The purpose of their tensors in `Backend.memory`."""
 UPLOAD_BYTES = 1 << 24
-"""The size of values that are copied to the device at the same time: waiting for each one takes
-longer than its copy."""
+"""The size of values that are copied together: waiting for each one takes longer than its copy."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,20 @@ class ParameterStore:
         has `parts` is packed: its parts are the tensors.
         """
         arrays: dict[str, HostArray] = {}
-        for name, value in values:
-            arrays |= getattr(value, "parts", {}) or {name: value() if callable(value) else value}
-            self._values[name] = value
-            if sum(array.data.nbytes for array in arrays.values()) > UPLOAD_BYTES:
-                await self._upload(arrays)
-                arrays.clear()
+        # The device gets memory for some values while the next ones are read.
+        upload = asyncio.ensure_future(self._upload({}))
+        try:
+            for name, value in values:
+                parts = getattr(value, "parts", {})
+                arrays |= parts or {name: value() if callable(value) else value}
+                self._values[name] = value
+                if sum(array.data.nbytes for array in arrays.values()) > UPLOAD_BYTES:
+                    await upload
+                    upload = asyncio.ensure_future(self._upload(arrays))
+                    await asyncio.sleep(0)  # lets it begin
+                    arrays = {}
+        finally:
+            await upload
         await self._upload(arrays)
         self._backend.claim(KIND, *self.tensors.values())
         self.version += 1

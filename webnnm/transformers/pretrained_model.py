@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
@@ -131,7 +132,8 @@ async def from_pretrained(
     the config, NNM704 for invalid `weights`, `block` or `dtype`. In these cases nothing is loaded.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
-    file, binary = await gguf_of(source, how), None
+    # Weights and what templates need come from the network at the same time.
+    (file, _), binary = await asyncio.gather(gguf_of(source, how), load_templates()), None
     if file is not None:
         config = config_of_gguf(file, ignore)
     else:
@@ -158,7 +160,6 @@ async def from_pretrained(
             config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
         read_tokenizer = await _tokenizer(generation, tokenizer, template)
-    await load_templates()
     text = write_model(full_config, ignore=ignore, tensors=tensors)
     if dtype == "float16":
         weights = weights or dtype
