@@ -13,6 +13,8 @@ USES = {
     "target": "target",
     "out": "left out",
 }
+IMPOSSIBLE_USES = {"number": (), "date": ("categories", "target")}
+"""The uses to which columns cannot be put, by what they hold; of words, that as categories."""
 
 
 class Columns:
@@ -105,17 +107,21 @@ def uses_of(column):
     """Return the uses that a column can be put to."""
     if column.content == "empty":
         return ["out"]
-    return [use for use in USES if use != "categories" or is_number(column)]
+    impossible = IMPOSSIBLE_USES.get(column.content, ("categories",))
+    return [use for use in USES if use not in impossible]
 
 
 def usual_use(column):
     """Return the use of a column that is not the target, unless somebody says otherwise."""
-    return "numbers" if column.content in ("number", "category") and not column.problem else "out"
+    known = column.content in ("number", "date", "category")
+    return "numbers" if known and not column.problem else "out"
 
 
 def likely_target(described):
     """Return the column that somebody most likely wants to predict: the last, or first class."""
-    usable = [column for column in described if usual_use(column) != "out"]
+    usable = [
+        column for column in described if usual_use(column) != "out" and column.content != "date"
+    ]
     if not usable:
         return None
     ends = usable[-1], usable[0]
@@ -129,6 +135,8 @@ def describe_contents(column):
     if is_number(column):
         parts = [f"{column.low:g} … {column.high:g}", column.written, column.note]
         return "; ".join(filter(None, parts))
+    if column.content == "date":
+        return column.written
     categories = ", ".join(
         f"{category} ({times})" for category, times in column.values[:MAX_CATEGORIES]
     )

@@ -32,6 +32,10 @@ class WhatIf:
                 field.append(*(make("option", category) for category in column["categories"]))
                 label = make("label", name, for_=field.id)
                 self.usual[name] = column["categories"][0]
+            elif "dates" in column:
+                field = make("input", type=column["dates"], id=f"what-if-{number}")
+                label = make("label", name, for_=field.id)
+                self.usual[name] = column["usual"]
             else:
                 field, label = slider(number, name, *bounds[name])
                 self.usual[name] = column["usual"]
@@ -76,8 +80,9 @@ class WhatIf:
 
         row = {}
         for name, field in self.fields.items():
-            row[name] = field.value if field.tagName == "SELECT" else float(field.value)
-            if field.tagName != "SELECT":
+            is_slider = field.type == "range"
+            row[name] = float(field.value) if is_slider else field.value
+            if is_slider:
                 field.previousElementSibling.lastChild.textContent = f"{row[name]:.4g}"
         (said,) = json.loads(await serving.answer(self.model, row)).values()
         if "values" in said:

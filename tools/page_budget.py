@@ -28,14 +28,6 @@ ROUNDS = 3
 RUNTIME = "/vendor/"
 PAGE = ROOT / "docs" / "performance.md"
 TABLE = "(<!-- {0}: begin -->\n).*?(<!-- {0}: end -->)"
-BYTES_PER_SECOND = 10e6 / 8
-LATENCY_MS = 40
-SLOW_NETWORK = {
-    "offline": False,
-    "latency": LATENCY_MS,
-    "downloadThroughput": BYTES_PER_SECOND,
-    "uploadThroughput": BYTES_PER_SECOND,
-}
 
 # Records when a page can be used, and what it has loaded by then; it is injected before the page.
 # The notation is a page of text only.
@@ -66,6 +58,31 @@ class Visit(NamedTuple):
     usable: float
 
 
+class Device(NamedTuple):
+    """A device that the browser emulates: its network, and how many times slower it computes."""
+
+    bits_per_second: float
+    latency_ms: float
+    slowdown: float = 1
+
+    async def emulate(self, session: Any) -> None:
+        """Have the page of a session of the DevTools protocol run as on this device."""
+        throughput = self.bits_per_second / 8
+        network = {
+            "offline": False,
+            "latency": self.latency_ms,
+            "downloadThroughput": throughput,
+            "uploadThroughput": throughput,
+        }
+        await session.send("Network.enable")
+        await session.send("Network.emulateNetworkConditions", network)
+        await session.send("Emulation.setCPUThrottlingRate", {"rate": self.slowdown})
+
+
+LAPTOP = Device(10e6, 40)
+PHONE = Device(1.6e6, 150, slowdown=4)
+
+
 class SlowVisit(NamedTuple):
     """Kilobytes until a page is usable, seconds until it is, and until a model is tested."""
 
@@ -93,14 +110,12 @@ def sum_bytes(usable: dict[str, Any]) -> int:
     return sum(size for _, size in usable["loaded"])
 
 
-async def train_slowly(context: Any, url: str, name: str) -> SlowVisit:
-    """Open a page over the slow network in a browser as it is, and train and test its model."""
+async def train_slowly(context: Any, device: Device, address: str) -> SlowVisit:
+    """Open a page as on a device in a browser as it is, and train and test its model."""
     page = await context.new_page()
-    session = await context.new_cdp_session(page)
-    await session.send("Network.enable")
-    await session.send("Network.emulateNetworkConditions", SLOW_NETWORK)
+    await device.emulate(await context.new_cdp_session(page))
     await page.add_init_script(WATCH)
-    await page.goto(f"{url}/{name}", wait_until="commit")
+    await page.goto(address, wait_until="commit")
     usable = await wait_for_value(page, "globalThis.usable")
     await page.evaluate(TRAIN)
     tested = await wait_for_value(page, TRAINED)
@@ -132,8 +147,8 @@ async def visits(url: str) -> dict[str, Visit]:
     }
 
 
-async def slow_visits(url: str, project: str, name: str) -> tuple[SlowVisit, SlowVisit]:
-    """Return the medians of first and of second visits to a page over the slow network."""
+async def slow_visits(project: str, device: Device, address: str) -> tuple[SlowVisit, SlowVisit]:
+    """Return the medians of first and of second visits to a page as on a device."""
     from playwright.async_api import async_playwright
 
     rounds: list[tuple[SlowVisit, SlowVisit]] = []
@@ -146,8 +161,8 @@ async def slow_visits(url: str, project: str, name: str) -> tuple[SlowVisit, Slo
                     service_workers="block",  # theirs would not be slow
                     **playwright_config().launch_options(project),
                 )
-                first = await train_slowly(context, url, name)
-                rounds.append((first, await train_slowly(context, url, name)))
+                first = await train_slowly(context, device, address)
+                rounds.append((first, await train_slowly(context, device, address)))
                 await context.close()
     first, second = (
         SlowVisit(*map(statistics.median, zip(*visits, strict=True)))
@@ -170,7 +185,7 @@ def table(measures: dict[str, Visit]) -> str:
 
 
 def slow_table(measures: dict[str, SlowVisit]) -> str:
-    """Return the measures over the slow network as a table of Markdown."""
+    """Return the measures as on slow devices as a table of Markdown."""
     head = "| visit | kB | usable, s | trained and tested, s |\n| --- | --: | --: | --: |\n"
     return head + "".join(
         f"| {name} | {it.all_kb:,.0f} | {it.usable:.1f} | {it.tested:.1f} |\n"
@@ -179,10 +194,15 @@ def slow_table(measures: dict[str, SlowVisit]) -> str:
 
 
 async def measure_slow_visits(url: str) -> dict[str, SlowVisit]:
-    """Return the measures of the Iris page over the slow network."""
+    """Return the measures of pages that train as on slow devices."""
+    visited = {
+        "Iris, with WebNN": ("webnn", LAPTOP, "iris.html"),
+        "Iris, without WebNN": ("no-webnn", LAPTOP, "iris.html"),
+        "playground, phone": ("webnn", PHONE, "playground.html"),
+    }
     measures: dict[str, SlowVisit] = {}
-    for project, title in {"webnn": "with WebNN", "no-webnn": "without WebNN"}.items():
-        first, second = await slow_visits(url, project, "iris.html")
+    for title, (project, device, name) in visited.items():
+        first, second = await slow_visits(project, device, f"{url}/{name}")
         measures |= {f"first, {title}": first, f"second, {title}": second}
     return measures
 

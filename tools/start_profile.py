@@ -1,23 +1,29 @@
 """Measures where the seconds go between the navigation to a page and its first training step.
 
-    python -m tools.start_profile
+    python -m tools.start_profile [NAME]
 
-It starts Python as pages do, stage after stage, and writes the table into docs/performance.md.
-Times are medians.
+It starts Python as pages do, stage after stage, and writes the table into docs/performance.md and
+the picture beside it, which shows the profile as the one called NAME ("now" without it) among those
+in docs/first_seconds.json. Times are medians.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import statistics
+import sys
 
 from tools.common import ROOT, SITE, open_empty_page, playwright_config, say
+from tools.start_picture import draw
 from webnnm.cli.serve import SiteServer
 
 ROUNDS = 5
 PAGE = ROOT / "docs" / "performance.md"
+PROFILES = ROOT / "docs" / "first_seconds.json"
+PICTURE = ROOT / "docs" / "first_seconds.svg"
 TABLE = re.compile(r"(<!-- profile: begin -->\n).*?(<!-- profile: end -->)", re.S)
 STAGES = {
     "document": "navigation, document, `pyodide.mjs`",
@@ -148,13 +154,17 @@ def table(times: dict[str, dict[str, float]]) -> str:
 
 
 def main() -> None:
-    """Measure, print and write the table."""
+    """Measure, print and write the table and the picture."""
     with SiteServer(SITE) as server:
         times = asyncio.run(measure(server.url))
     load = f"Medians of {ROUNDS} visits; the load average was {os.getloadavg()[0]:.1f}."
     written = f"{table(times)}\n{load}\n"
     say(written)
     PAGE.write_text(TABLE.sub(rf"\g<1>\n{written}\n\g<2>", PAGE.read_text()))
+    name = sys.argv[1] if len(sys.argv) > 1 else "now"
+    profiles = json.loads(PROFILES.read_text()) | {name: times}
+    PROFILES.write_text(json.dumps(profiles, indent=1, ensure_ascii=False) + "\n")
+    PICTURE.write_text(f"{draw(profiles)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { encodeDate } from "./dates.js";
 import { isRecord, refuse, refuseColumn } from "./rows.js";
 
 /** What stands for a missing number, in lower case. */
@@ -25,6 +26,7 @@ export function encodeRow(encoders, row) {
   return encoders.flatMap((encoder, index) => {
     const cell = isRecord(row) ? row[encoder.name] : cellsOf(encoders, row)[index];
     if (isRecord(row) && !Object.hasOwn(row, encoder.name)) throw refuseColumn(encoder.name, row);
+    if ("dates" in encoder) return encodeDate(encoder, cell);
     return "categories" in encoder ? encodeWord(encoder, cell) : [encodeNumber(encoder, cell)];
   });
 }
@@ -38,7 +40,7 @@ function cellsOf(encoders, row) {
   throw refuse("NNM702", `row 0 is ${JSON.stringify(row)}\nhint: a row has ${encoders.length} cells: ${names}`);
 }
 
-/** @param {Extract<Encoder, { categories: string[] }>} encoder @param {any} cell */
+/** @param {WordEncoder} encoder @param {any} cell */
 function encodeWord({ name, categories, unknown, fill }, cell) {
   const word = toWord(cell);
   if (word === null) {
@@ -59,7 +61,7 @@ function toWord(cell) {
   return String(cell).trim() || null;
 }
 
-/** @param {Exclude<Encoder, { categories: string[] }>} encoder @param {any} cell */
+/** @param {NumberEncoder} encoder @param {any} cell */
 function encodeNumber({ name, fill, format }, cell) {
   const number = toNumber(cell, format ?? {});
   if (number === null) {

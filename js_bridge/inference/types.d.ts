@@ -17,11 +17,28 @@ interface NumberFormat {
   currency?: string;
   missing?: string[];
 }
-/** A column of numbers, or one of words, which become a 1 among zeros. */
-type Encoder = { name: string } & (
-  | { fill: number | null; format?: NumberFormat }
-  | { categories: string[]; unknown: "error" | "zeros"; fill: number[] }
-);
+/** A column of numbers. */
+interface NumberEncoder {
+  name: string;
+  fill: number | null;
+  format?: NumberFormat;
+}
+/** A column of words, which become a 1 among zeros. */
+interface WordEncoder {
+  name: string;
+  categories: string[];
+  unknown: "error" | "zeros";
+  fill: number[];
+}
+/** A column of dates: the order of day and month, what is made of them, and the first day. */
+interface DateEncoder {
+  name: string;
+  dates: "ymd" | "dmy" | "mdy";
+  parts: ("days" | "season" | "weekday" | "time")[];
+  origin: number;
+  fill: number[];
+}
+type Encoder = NumberEncoder | WordEncoder | DateEncoder;
 
 /** How a row becomes the numbers of an input's tensor (preprocessing.py). */
 interface RowFormat {

@@ -5,7 +5,7 @@
  */
 
 /**
- * @typedef {{ name: string, usual?: number | null, categories?: string[] }} Column
+ * @typedef {{ name: string, usual?: number | string | null, categories?: string[], dates?: string }} Column
  * @typedef {{ kind: "columns", columns: Column[] } | { kind: "text" }
  *   | { kind: "picture", width: number, height: number, crop?: boolean }
  *   | { kind: "sound", fieldShape: number[], rate: number }
@@ -155,12 +155,12 @@ function fieldsOf(name, input) {
 
 /** @param {Column[]} columns */
 function columnFields(columns) {
-  const fields = columns.map(({ categories, usual }) =>
+  const fields = columns.map(({ categories, dates, usual }) =>
     categories
       ? make("select", {}, ...categories.map((name) => make("option", {}, name)))
-      : make("input", { type: "number", step: "any", required: true, value: usual ?? "" }));
+      : make("input", { type: dates ?? "number", step: "any", required: true, value: usual ?? "" }));
   const values = () =>
-    fields.map((field) => (field instanceof HTMLInputElement ? field.valueAsNumber : field.value));
+    fields.map((field) => (field instanceof HTMLInputElement && field.type === "number" ? field.valueAsNumber : field.value));
   return {
     fields: columns.map(({ name }, at) => make("label", {}, name, /** @type {Node} */ (fields[at]))),
     read: () => Object.fromEntries(values().map((value, at) => [columns[at]?.name, value])),

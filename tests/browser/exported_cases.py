@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from inspect import isawaitable
 from typing import Any, NamedTuple
 
@@ -55,6 +56,16 @@ def prices() -> TableDataset:
         "price": [1_000_000.5, 1_000_001.5, 1_000_003.25, 1_000_002.0],
     }
     return TableDataset(rows, label="price", task="regression", standardize=True, **ALL)
+
+
+def visits() -> TableDataset:
+    """Return times of visits, the day first, and whether it was busy."""
+    times = [datetime(2023, 1, 1) + timedelta(days=11.3 * n) for n in range(40)]
+    rows = {
+        "when": ["", *(f"{time:%d/%m/%Y %H:%M}" for time in times)],
+        "busy": ["no", *("yes" if time.hour > 11 else "no" for time in times)],
+    }
+    return TableDataset(rows, label="busy", standardize=True, missing="mean", **ALL)
 
 
 def pictures(channels: int, layout: str = "hwc") -> ImageDataset:
@@ -118,6 +129,35 @@ CASES = (
             **ALL,
         ),
         [{"city": "Ulm", "area": 4}, {"city": "Rome", "area": 4}, {"area": 5, "city": "Kiel"}],
+    ),
+    Case(
+        "dates and times, the day first",
+        DENSE
+        + "m:input shape=[12]; m:output shape=[2]; m:layers dense(units=2, activation=softmax);",
+        visits,
+        [
+            "2/1/2024 15:30",
+            {"when": "29/02/2024"},
+            {"when": "31.12.1969"},
+            {"when": "2024-07-01T10:30:15.5+02:00"},
+            {"when": "5. März 2024, 3:05 p.m."},
+            {"when": "MAR 5 2024 12:00 AM"},
+            {"when": "1/2/03"},
+            {"when": "07-12-99"},
+            {"when": "07.12.68 7:00"},
+            {"when": "2024-07"},
+            {"when": "July 2024"},
+            {"when": ""},
+            {"when": None},
+            {"when": "29/02/2023"},
+            {"when": "12/31/2024"},
+            {"when": "2024-07-01 25:00"},
+            {"when": "2024-07-01 13:00 pm"},
+            {"when": "0000-01-01"},
+            {"when": "Mars 2024 x"},
+            {"when": 5},
+            {"day": "2024-07-01"},
+        ],
     ),
     Case(
         "decimal commas and a price",

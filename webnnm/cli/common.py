@@ -106,6 +106,8 @@ def add_table(parser: argparse.ArgumentParser, *, required: bool = False) -> Non
     add_dialect(data)
     help = "columns of numbers that are categories, as a,b"
     data.add_argument("--categorical", default="", metavar="COLUMNS", help=help)
+    help = "order of day and month, where no date of a column tells it"
+    data.add_argument("--dates", choices=("dmy", "mdy"), help=help)
     data.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
     data.add_argument("--missing", choices=("error", "drop", "mean"), default="error")
     data.add_argument(
@@ -177,6 +179,7 @@ def table(arguments: argparse.Namespace) -> CSVDataset:
                 standardize=arguments.standardize,
                 task=arguments.task,
                 missing=arguments.missing,
+                dates=arguments.dates,
                 categorical=[column(name) for name in arguments.categorical.split(",") if name],
             )
         )

@@ -14,7 +14,7 @@ from webnnm.snapshots.name_map import FORMS
 
 OPTIONS = (
     *("decimal", "delimiter", "encoding", "comment", "missing", "missing_values", "categorical"),
-    *("task", "header", "label", "features"),
+    *("dates", "task", "header", "label", "features"),
 )
 OF_FILES = frozenset({"references"})
 """Options that hints on a text name: others stand for those of its layers."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.encoding import NumberEncoder
 from webnnm.runtime.inference.answers import Prediction
 
@@ -30,7 +31,8 @@ def signature(model: NNModel) -> str:
     '{"m": {"kind": "numbers", "shape": [2]}}'
 
     Block → its `kind`, and for "columns" a list of columns with `name` and either their
-    `categories` or a `usual` number, the middle of the training rows if known, else null;
+    `categories` or a `usual` number, the middle of the training rows if known, else null, or for
+    dates the type of the field, as `dates`, and a `usual` date;
     for "picture" `width` and `height`; for "text" nothing more; for "numbers" the `shape` of a row,
     with null for an open length.
     """
@@ -71,6 +73,10 @@ def _columns(form: Form, standardization: Standardization | None) -> list[dict[s
             usual = _usual(standardization, position, encoder.fill)
             rounded = None if usual is None else float(f"{usual:.{DIGITS}g}")
             described.append({"name": encoder.name, "usual": rounded})
+        elif isinstance(encoder, DateEncoder):
+            usual = _usual(standardization, position, None) or 0.0
+            kind, text = encoder.show_date(usual)
+            described.append({"name": encoder.name, "dates": kind, "usual": text})
         else:
             described.append({"name": encoder.name, "categories": encoder.categories})
         position += len(encoder.features)

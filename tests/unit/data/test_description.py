@@ -34,7 +34,7 @@ def test_words_that_repeat_are_categories_and_others_texts() -> None:
     ("cells", "content", "problem"),
     [
         (["1", "2", "3", "x"], "text", 'row 3, column c is "x", not a number'),
-        (["2024-05-01", "2024-05-02"], "text", 'column "c" holds dates, such as 2024-05-01'),
+        (["1/5/2024", "2/5/2024"], "text", 'is "1/5/2024" day/month or month/day?'),
         (["1,234", "2,345"], "text", "1,234 may be 1234 or 1.234"),
         (["1", "2", "1e999"], "text", "not finite in float32"),
         (["", "", ""], "empty", "column c has no value in any row"),

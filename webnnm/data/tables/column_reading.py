@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -12,21 +11,13 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.data.tables.columns import MISSING, Table, as_number, check_writable
+from webnnm.data.tables.date_format import DateFormat, Order, detect_format, looks_like_date
 from webnnm.data.tables.dialect import Dialect
 from webnnm.data.tables.number_detection import WHOLE, detect_numbers, is_code
 from webnnm.data.tables.number_format import PLAIN, NumberFormat
 
 MOSTLY_NUMBERS = 0.9
 """If more of the cells than this are numbers, a word among them stands for a missing number."""
-
-_MONTHS = "jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez"
-DATE = re.compile(
-    r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{4}|\d\d?/\d\d?/\d\d"
-    rf"|[0-3]\d\.[01]\d\.\d\d|\d\d?[ .-]+({_MONTHS})[a-z]*[ ,.-]+\d\d(\d\d)?"
-    rf"|({_MONTHS})[a-z]*[ .]+\d\d?,? +\d{{4}})([ T,].*)?",
-    re.IGNORECASE,
-)
-"""What the text of a date looks like."""
 
 FIRST_CELLS = 100
 """So many cells are looked at before all are."""
@@ -37,11 +28,12 @@ FEW_WORDS, MANY_NUMBERS = 3, 10
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The cells of a column, read as numbers or as words.
+    """The cells of a column, read as numbers, dates or words.
 
     Attributes: `name`; `numbers`, NaN where missing, or None for words; `words`, None where
     missing, or () for numbers; `missing`, the rows without a value; `number_format`, how the
-    numbers are written, and a `note` on another way to read them.
+    numbers are written, and a `note` on another way to read them; `date_format`, how the dates are
+    written whose days since 1970 the numbers are, or None.
     """
 
     name: str
@@ -50,6 +42,7 @@ class Column:
     missing: Sequence[int]
     number_format: NumberFormat = PLAIN
     note: str = ""
+    date_format: DateFormat | None = None
 
     def get_words(self, rows: Sequence[int]) -> list[str]:
         """Return the words of some rows, without missing cells."""
@@ -65,13 +58,19 @@ class Column:
             [index for index, row in enumerate(rows) if row in missing],
             self.number_format,
             self.note,
+            self.date_format,
         )
 
 
 def read_column(
-    table: Table, index: int, numeric: bool | None = None, like: NumberFormat | None = None
+    table: Table,
+    index: int,
+    numeric: bool | None = None,
+    like: NumberFormat | None = None,
+    order: Order | None = None,
 ) -> Column:
-    """Read a column as numbers or as words; by default as numbers if most cells are numbers.
+    """Read a column as numbers or as words; by default as numbers if most cells are numbers, and as
+    dates if all are.
 
     >>> read_column(Table(("a",), (["1", "", "2.5"],)), 0).numbers
     array('d', [1.0, nan, 2.5])
@@ -81,9 +80,9 @@ def read_column(
     ['red', None]
 
     How the numbers are written is found from all cells; `like` is how those of the same column were
-    written elsewhere, and decides if there is doubt. Raises `DataError` NNM713 for a word among
-    numbers, for numbers that may be read in two ways, and for dates, NNM707 for a number that is
-    not finite.
+    written elsewhere, and decides if there is doubt, as `order` does for dates. Raises `DataError`
+    NNM713 for a word among numbers, and for numbers and dates that may be read in two ways, NNM707
+    for a number that is not finite.
     """
     name, cells = table.names[index], table.columns[index]
     if numeric is False:
@@ -99,7 +98,9 @@ def read_column(
         missing_count = sum([number != number for number in values])
         count = len(values) - len(words) - missing_count
         if numeric is None and count <= len(words):
-            _check_dates(name, [cells[row] for row in words])
+            dates = _find_dates(table, index, words, order)
+            if dates is not None:
+                return dates
             _check_gaps(name, cells, values)
             return _read_as_words(table, index)
         if words:
@@ -198,15 +199,60 @@ def _check_finite(table: Table, index: int, numbers: array[float]) -> None:
             )
 
 
-def _check_dates(name: str, cells: Sequence[Any]) -> None:
-    """Refuse dates (NNM713): as words, each would be a category that no new row has."""
-    if cells and all(DATE.fullmatch(str(cell).strip()) for cell in cells):
-        raise DataError(
-            "NNM713",
-            f'column "{name}" holds dates, such as {cells[0]}',
-            hint="replace them with numbers, such as days since the first, the month or the hour; "
-            "categorical=[column] treats each date as a category",
-        )
+def _find_dates(
+    table: Table, index: int, present: Sequence[int], order: Order | None
+) -> Column | None:
+    """Return a column as dates if the cells of the rows that are `present` are; the others would be
+    mistakes.
+    """
+    cells = [table.columns[index][row] for row in present]
+    if not any(map(looks_like_date, cells[:FIRST_CELLS])):
+        return None
+    dates = [text for text in dict.fromkeys(map(str, cells)) if looks_like_date(text)]
+    if len(dates) <= MOSTLY_NUMBERS * len({*map(str, cells)}):
+        return None
+    decimal = table.dialect.decimal if table.dialect else ""
+    where = f"column {table.names[index]}"
+    date_format = detect_format(where, dates, order=order, decimal=decimal)
+    return None if date_format is None else read_dates(table, index, date_format)
+
+
+def read_dates(table: Table, index: int, date_format: DateFormat) -> Column:
+    """Read a column as dates in a known format.
+
+    >>> read_dates(Table(("a",), (["1970-01-03", ""],)), 0, DateFormat()).numbers
+    array('d', [2.0, nan])
+
+    Raises `DataError` NNM713 for a cell that is not a date.
+    """
+    markers = get_missing_markers(table.dialect)
+    days = array("d")
+    parsed: dict[str, float | None] = {}
+    for row, cell in enumerate(table.columns[index]):
+        text = str(cell).strip()
+        if text not in parsed:
+            missing = text.lower() in markers
+            parsed[text] = math.nan if missing else date_format.parse(text)
+        number = parsed[text]
+        if number is None:
+            raise DataError(
+                "NNM713",
+                f'{table.place(row, index)} is "{cell}", not a date',
+                hint=f"write dates as {date_format.example}; missing_values=[…] names words for "
+                "missing ones, categorical=[column] takes all as words",
+            )
+        days.append(number)
+    missing = [row for row, day in enumerate(days) if day != day]
+    return Column(table.names[index], days, (), missing, date_format=date_format)
+
+
+def missing_cell_error(prefix: str, column: Column) -> DataError:
+    """Return the error for a cell that is empty where none was when an encoder was fitted."""
+    return DataError(
+        "NNM713",
+        f"{prefix} {column.missing[0]}, column {column.name} is empty",
+        hint="give a value: no cell was empty when the encoder was fitted",
+    )
 
 
 def _check_gaps(name: str, cells: Sequence[Any], values: Sequence[float | None]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from webnnm.core.errors import DataError
-from webnnm.data.tables.column_reading import DATE, get_missing_markers
+from webnnm.data.tables.column_reading import get_missing_markers
 from webnnm.data.tables.columns import (
     MAX_COLUMNS,
     Table,
@@ -20,6 +20,7 @@ from webnnm.data.tables.columns import (
     find_duplicates,
 )
 from webnnm.data.tables.csv_records import RecordReader
+from webnnm.data.tables.date_format import looks_like_date
 from webnnm.data.tables.dialect import Dialect, check_missing_values, check_options
 from webnnm.data.tables.dialect_detection import find_layout, read_separator_line, split
 from webnnm.data.tables.number_detection import EXTRA_MISSING, find_decimal_mark
@@ -314,7 +315,7 @@ def _parse_number(cell: str) -> float | None:
     if cell.strip().lower() in EXTRA_MISSING:
         return math.nan
     number = as_number(cell)
-    if number is None and (parse_shape(cell) is not None or DATE.fullmatch(cell.strip())):
+    if number is None and (parse_shape(cell) is not None or looks_like_date(cell)):
         return 0.0
     return number
 

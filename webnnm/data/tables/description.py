@@ -11,10 +11,11 @@ from typing import Any, Literal
 from webnnm.core.errors import DataError
 from webnnm.data.tables.column_reading import Column, read_column
 from webnnm.data.tables.columns import MISSING, Table, as_number, as_table
+from webnnm.data.tables.date_format import describe_range
 from webnnm.data.tables.number_detection import detect_numbers
 from webnnm.data.tables.number_format import PLAIN
 
-Content = Literal["number", "category", "text", "empty"]
+Content = Literal["number", "date", "category", "text", "empty"]
 
 MAX_VALUES = 50
 """Words with more distinct values than this are texts."""
@@ -35,11 +36,12 @@ class ColumnDescription:
     >>> str(colour)
     'colour: category, red (3), blue (1)'
 
-    Attributes: `name`; `content`, "number", "category", "text" for words that hardly repeat, such
-    as names and remarks, or "empty"; `missing`, the cells without a value; `low` and `high`, the
-    bounds of numbers; `values`, words and how often each one occurs, the most frequent first;
-    `problem`, why the column cannot be used as it is, or ""; `written`, how its numbers are, if not
-    as in programs; `note`, another way to read them, or why digits are taken as words.
+    Attributes: `name`; `content`, "number", "date", "category", "text" for words that hardly
+    repeat, such as names and remarks, or "empty"; `missing`, the cells without a value; `low` and
+    `high`, the bounds of numbers; `values`, words and how often each one occurs, the most frequent
+    first; `problem`, why the column cannot be used as it is, or ""; `written`, how its numbers are,
+    if not as in programs, or from when to when its dates are; `note`, another way to read them, or
+    why digits are taken as words.
     """
 
     name: str
@@ -77,8 +79,8 @@ def describe_table(table: Any) -> list[ColumnDescription]:
     age: number, 31 … 45
 
     `table` is what `TableDataset` takes: a dict from column name to values, a data frame, or what
-    `read_csv` returned. No table is refused because of its cells: a word among numbers, dates and
-    numbers that may be read in two ways are reported as the `problem` of their column. Raises
+    `read_csv` returned. No table is refused because of its cells: a word among numbers, and dates
+    and numbers that may be read in two ways are reported as the `problem` of their column. Raises
     `DataError` NNM702 for anything that is not a table.
 
     How numbers are written is found by column: decimal commas, thousands, currencies, percent,
@@ -102,6 +104,8 @@ def describe_column(table: Table, index: int) -> ColumnDescription:
         if not numbers:
             problem = f"column {name} has no value in any row"
             return ColumnDescription(name, "empty", missing, problem=problem)
+        if column.date_format is not None:
+            return ColumnDescription(name, "date", missing, written=describe_range(numbers))
         written = "" if column.number_format == PLAIN else str(column.number_format)
         note = column.note or _find_other_reading(table.columns[index][:MAX_DOUBTED])
         return ColumnDescription(

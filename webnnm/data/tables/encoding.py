@@ -10,8 +10,14 @@ from typing import Any, Literal, cast, get_args
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
-from webnnm.data.tables.column_reading import Column, read_column
+from webnnm.data.tables.column_reading import (
+    Column,
+    missing_cell_error,
+    read_column,
+    read_dates,
+)
 from webnnm.data.tables.columns import Table, as_number, as_table
+from webnnm.data.tables.date_encoding import DateEncoder, encoder_from_dict, encoder_to_dict
 from webnnm.data.tables.number_format import PLAIN, NumberFormat, format_from_dict, format_to_dict
 
 Unknown = Literal["error", "zeros"]
@@ -50,7 +56,7 @@ class NumberEncoder:
         """Return one number per row. Raises `DataError` NNM713 if one is missing without `fill`."""
         numbers = array("d", column.numbers or ())
         if column.missing and self.fill is None:
-            raise _missing_cell_error(prefix, column)
+            raise missing_cell_error(prefix, column)
         for row in column.missing:
             numbers[row] = self.fill or 0.0
         return [numbers]
@@ -110,7 +116,7 @@ class OneHotEncoder:
         word.
         """
         if column.missing and not self.fill:
-            raise _missing_cell_error(prefix, column)
+            raise missing_cell_error(prefix, column)
         numbers = {category: number for number, category in enumerate(self.categories)}
         result = [array("f", bytes(4 * len(column.words))) for _ in self.categories]
         for row, category in enumerate(column.words):
@@ -130,7 +136,7 @@ class OneHotEncoder:
         return replace(self, fill=tuple(shares))
 
 
-Encoder = NumberEncoder | OneHotEncoder
+Encoder = NumberEncoder | OneHotEncoder | DateEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +225,8 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
         index = table.index(encoder.name) if index is None else index
         if isinstance(encoder, NumberEncoder):
             column = read_column(table, index, True, encoder.number_format)
+        elif isinstance(encoder, DateEncoder):
+            column = read_dates(table, index, encoder.date_format)
         else:
             column = read_column(table, index, False)
         values += encoder.encode(column)
@@ -254,6 +262,8 @@ def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
     """
     if isinstance(encoder, LabelEncoder):
         return {"name": encoder.name, "classes": list(encoder.classes)}
+    if isinstance(encoder, DateEncoder):
+        return encoder_to_dict(encoder)
     if isinstance(encoder, NumberEncoder):
         written = format_to_dict(encoder.number_format)
         return {"name": encoder.name, "fill": encoder.fill} | (
@@ -276,18 +286,12 @@ def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
     name = record["name"]
     if "classes" in record:
         return LabelEncoder(name, tuple(record["classes"]))
+    if "dates" in record:
+        return encoder_from_dict(record)
     if "categories" in record:
         fill = tuple(record["fill"])
         return OneHotEncoder(name, tuple(record["categories"]), record["unknown"], fill)
     return NumberEncoder(name, record["fill"], format_from_dict(record.get("format", {})))
-
-
-def _missing_cell_error(prefix: str, column: Column) -> DataError:
-    return DataError(
-        "NNM713",
-        f"{prefix} {column.missing[0]}, column {column.name} is empty",
-        hint="give a value: no cell was empty when the encoder was fitted",
-    )
 
 
 def _unknown_category_error(where: str, category: str, categories: Sequence[str]) -> DataError:

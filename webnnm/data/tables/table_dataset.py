@@ -17,6 +17,8 @@ from webnnm.data.field import Kind
 from webnnm.data.split import Method, Rows, Split
 from webnnm.data.tables.column_reading import Column, read_column
 from webnnm.data.tables.columns import Table, as_number, as_table
+from webnnm.data.tables.date_encoding import DateEncoder
+from webnnm.data.tables.date_format import ORDERS, Order, describe_range
 from webnnm.data.tables.encoding import (
     Encoder,
     LabelEncoder,
@@ -38,7 +40,7 @@ MAX_INTEGER_CLASSES = 20
 """Integer labels with more distinct values than this are quantities (spec G.5)."""
 
 
-ColumnKind = Literal["numbers", "categories", "target", "classes"]
+ColumnKind = Literal["numbers", "categories", "dates", "target", "classes"]
 
 _KINDS: dict[tuple[bool, bool], ColumnKind] = {
     (False, False): "numbers",
@@ -114,12 +116,14 @@ class TableDataset(Dataset):
       (name → cell); or one number for each row of the table: see `Dataset`.
     - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
       "error".
+    - `dates`: the order of day and month, "dmy" or "mdy", where no date of a column tells it.
     - `standardize`: True scales the columns of numbers, neither the zeros and ones of categories
       nor columns that hold only 0 and 1; or names of columns.
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
 
-    A column of words becomes a feature for each distinct word: `inputs["model"].shape` is the shape
-    that the text of the model has to declare.
+    A column of words becomes a feature for each distinct word. A column of dates becomes the days
+    since the first one, with season, weekday and time of day where they vary: see `DateEncoder`.
+    `inputs["model"].shape` is the shape that the text of the model has to declare.
 
     Raises the errors of `Dataset`, and `DataError` NNM706 for labels that are not classes, NNM710
     for unknown columns, NNM713 with row and column for cells that are empty or not numbers.
@@ -140,6 +144,7 @@ class TableDataset(Dataset):
         missing: Missing = "error",
         categorical: Sequence[str | int] = (),
         unknown: Literal["error", "zeros"] = "zeros",
+        dates: Order | None = None,
         sparse: bool = False,
         split: Sequence[Any] = (0.7, 0, 0.3),
         seed: int = 0,
@@ -150,6 +155,8 @@ class TableDataset(Dataset):
     ) -> None:
         _check_choice("task", task, ("auto", "classification", "regression"))
         _check_choice("missing", missing, ("error", "drop", "mean"))
+        if dates is not None:
+            _check_choice("dates", dates, ORDERS)
         for option in DETERMINED_OPTIONS & options.keys():
             hint = "Dataset takes arrays together with what they are"
             raise DataError("NNM704", f"a TableDataset determines {option} itself", hint=hint)
@@ -157,7 +164,9 @@ class TableDataset(Dataset):
         apart = table.index(sample_weight) if isinstance(sample_weight, (str, int)) else -1
         target, chosen = _resolve_roles(table, features, label, apart)
         as_words = {table.index(column) for column in as_column_list("categorical", categorical)}
-        read = [read_column(table, i, False if i in as_words else None) for i in chosen]
+        read = [
+            read_column(table, i, False if i in as_words else None, order=dates) for i in chosen
+        ]
         read.append(_label_column(table, target, task))
         rows = _select_rows(table, read, [*chosen, target], missing)
         kept = read
@@ -186,7 +195,7 @@ class TableDataset(Dataset):
 
             weights = read_table_weights(table, sample_weight, rows)
         if options.get("standardize") is True:
-            options["standardize"] = _list_quantities(columns)
+            options["standardize"] = _list_quantities(columns, self.encoders)
         super().__init__(
             stack_columns(values, len(rows)),
             outputs,
@@ -309,7 +318,14 @@ def _label_column(table: Table, index: int, task: Task) -> Column:
         if len(distinct) <= MAX_INTEGER_CLASSES or task != "auto":
             return column
         # If most of many labels are numbers, however written, the others are mistakes.
-        return read_column(table, index)
+        column = read_column(table, index)
+        if column.date_format is not None:
+            raise DataError(
+                "NNM713",
+                f'the label, column "{column.name}", holds dates, such as {next(iter(distinct))}',
+                hint="predict a number instead, such as the days until then",
+            )
+        return column
     integers = all(label.lstrip("+-").isdigit() for label in distinct)
     if task == "auto" and not (integers and len(distinct) <= MAX_INTEGER_CLASSES):
         return read_column(table, index, True)
@@ -355,6 +371,9 @@ def _select_rows(
 def _fit_encoder(
     column: Column, training: Sequence[int], unknown: Literal["error", "zeros"]
 ) -> Encoder:
+    if column.numbers is not None and column.date_format is not None:
+        days = [column.numbers[row] for row in training or range(len(column.numbers))]
+        return DateEncoder.fit(column.name, days, column.date_format)
     if column.numbers is not None:
         return NumberEncoder(column.name, number_format=column.number_format)
     words = column.get_words(training)
@@ -393,6 +412,8 @@ def _make_reports(
     for column, left, encoder in zip(read, kept, encoders, strict=True):
         kind = _KINDS[column is read[-1], column.numbers is None]
         written = "" if column.number_format.plain else str(column.number_format)
+        if column.date_format is not None:
+            kind, written = "dates", describe_range(column.numbers or ())
         report = ColumnReport(column.name, kind, len(column.missing), written=written)
         if isinstance(encoder, LabelEncoder):
             report = replace(report, categories=encoder.classes)
@@ -404,11 +425,11 @@ def _make_reports(
     return tuple(reports)
 
 
-def _list_quantities(columns: Sequence[Column]) -> list[str]:
-    """Return the columns of numbers other than 0 and 1, which answer yes or no."""
+def _list_quantities(columns: Sequence[Column], encoders: Sequence[Encoder]) -> list[str]:
+    """Return the features that are numbers other than 0 and 1, which answer yes or no."""
     return [
-        column.name
-        for column in columns
+        encoder.features[0]
+        for column, encoder in zip(columns, encoders, strict=True)
         if column.numbers is not None
         and any(n not in (0.0, 1.0) and n == n for n in column.numbers)
     ]

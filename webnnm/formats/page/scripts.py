@@ -17,7 +17,7 @@ ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers
 PREPARATION = {
     "light": ("inference/pictures.js",),
     "rate": ("inference/sounds.js", "page/sounds.js"),
-    "encoders": ("inference/columns.js",),
+    "encoders": ("inference/columns.js", "inference/dates.js"),
     "tokenizer": ("inference/tokens.js",),
 }
 """What prepares the rows of inputs that have a key in the manifest."""
