@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webnnm import CSVDataset, DataError, NNModel, TableDataset
+from webnnm import CSVDataset, DataError, NNModel, TableDataset, review
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import EPOCH, ORDERS, DateFormat, Order, detect_format
 from webnnm.data.tables.encoding import from_dict, to_dict
@@ -160,6 +160,15 @@ def test_a_saved_model_takes_a_date_as_it_was_written() -> None:
 
     one, other = asyncio.run(run())
     assert one.tolist()[0] == pytest.approx(other.tolist()[0], rel=1e-5)
+
+
+def test_days_are_no_row_numbers() -> None:
+    table = series(200)
+    table["temperature"] = [n * 37 % 19 / 2 for n in range(200)]
+    table["y"] = table.pop("y")
+    dataset = TableDataset(table, label="y", standardize=True, standardize_targets=True)
+    source = SOURCE.format(width=dataset.inputs["model"].shape[0])
+    assert "E616" not in {finding.id for finding in review(source, dataset).findings}
 
 
 def test_a_label_of_dates_is_refused() -> None:

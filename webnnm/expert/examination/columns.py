@@ -105,7 +105,10 @@ def find_identifiers(rows: Rows) -> list[Column]:
     if len(rows.columns) < 2 or rows.method == "sequential":
         return []
     return [
-        column for column in rows.columns if is_row_number(column) or IDENTIFIER.search(column.name)
+        column
+        for column in rows.columns
+        if column.name not in rows.days  # days go up with the rows, and go on
+        and (is_row_number(column) or IDENTIFIER.search(column.name))
     ]
 
 

@@ -19,6 +19,7 @@ from webnnm.data.preparation.equal_rows import group_equal_rows
 from webnnm.data.preparation.precision import PrecisionLoss
 from webnnm.data.preparation.row_sample import sample_rows
 from webnnm.data.preparation.standardize import Standardization
+from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.encoding import OneHotEncoder
 
 MAX_SAMPLE, MIN_SAMPLE = 2000, 500
@@ -64,7 +65,8 @@ class Rows:
 
     - `inputs`, `fields`: block → all rows, and their description; `outputs`: all targets.
     - `subsets`: subset → numbers of its rows; `method` of the split.
-    - `categories`: column of words → what its columns of 0 and 1 stand for.
+    - `categories`: column of words → what its columns of 0 and 1 stand for; `days`, the columns of
+      numbers that are days of a date.
     - `target`: one number for each row, a class if `classes`; None if there is none; `scale` and
       `offset` convert a quantity to the units of the data.
     - `lost`: "input NAME" or "output NAME" → column → how many distinct values float32 keeps of it;
@@ -93,6 +95,7 @@ class Rows:
     lost: Mapping[str, Mapping[int, PrecisionLoss]] = field(default_factory=dict[str, Any])
     came_as_float32: frozenset[str] = frozenset()
     equal: Sequence[Sequence[int]] = ()
+    days: frozenset[str] = frozenset()
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -181,4 +184,9 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
         dataset.lost_values(),
         dataset.came_as_float32,
         group_equal_rows(inputs) if equal is None else equal,
+        frozenset(
+            encoder.features[0]
+            for encoder in getattr(dataset, "encoders", ())
+            if isinstance(encoder, DateEncoder)
+        ),
     )
