@@ -47,8 +47,9 @@ LATE = (
             *("onnxruntime/onnxruntime", "onnxruntime/webassembly", "onnxruntime/webgpu"),
             *(f"inference/{name}" for name in ("answers", "columns", "device", "kernels")),
             *(f"inference/{name}" for name in ("model", "onnxruntime", "pictures")),
-            *("inference/rows", "inference/script", "inference/sounds"),
-            *("inference/tokens", "page/blocks", "page/downloads", "page/model-element"),
+            *("inference/dates", "inference/rows", "inference/script"),
+            *("inference/sounds", "inference/tokens"),
+            *("page/blocks", "page/downloads", "page/model-element"),
             *("page/pixels", "page/sounds", "page/tokenizers"),
             *("webgpu/frames", "webgpu/shaders"),
         )
