@@ -48,7 +48,7 @@ def draw(profiles: Mapping[str, Profile]) -> Markup:
     return tag(
         "svg",
         tag("title", title),
-        tag("style", Markup(STYLE)),
+        tag("style", STYLE),
         *parts,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {top - BETWEEN + GAP}",
