@@ -119,13 +119,10 @@ def usual_use(column):
 
 def likely_target(described):
     """Return the column that somebody most likely wants to predict: the last, or first class."""
-    usable = [
-        column for column in described if usual_use(column) != "out" and column.content != "date"
-    ]
-    if not usable:
-        return None
-    ends = usable[-1], usable[0]
-    return next((column for column in ends if column.content == "category"), usable[-1])
+    usable = [column for column in described if usual_use(column) != "out"]
+    ends = [column for column in (*usable[-1:], *usable[:1]) if column.content == "category"]
+    possible = [column for column in usable if column.content != "date"]
+    return next(iter((*ends, *possible[-1:])), None)
 
 
 def describe_contents(column):

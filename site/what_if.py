@@ -53,8 +53,12 @@ class WhatIf:
 
     async def take(self, row, actual):
         """Move the fields to the cells of a row, and say what it really is."""
+        from webnnm.model import serving
+
         for name, field in self.fields.items():
             cell = row.get(name)
+            if field.type.startswith("date"):
+                cell = serving.show_date(self.model, name, cell)
             field.value = self.usual[name] if cell in (None, "") else cell
         element("actual").textContent = f"The row of the table has {actual}."
         await self.show()

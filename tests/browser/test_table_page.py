@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -256,3 +258,33 @@ async def test_very_many_columns_are_listed_a_hundred_at_a_time(
     await page.get_by_label("Use of gene 599", exact=True).select_option("out")
     assert await listed.count() == 11
     assert "from 599 columns" in await page.locator("#sources").filter(has_text="599").inner_text()
+
+
+def visits() -> str:
+    """Return the visitors of each day of a year and a half: more in summer and at weekends."""
+    draw, first = Random(6), date(2023, 1, 1)
+    days = [first + timedelta(days=number) for number in range(500)]
+    lines = ["day,weather,visitors"]
+    for day in days:
+        weather = draw.choice(["sun", "rain"])
+        summer = math.cos(2 * math.pi * (day.timetuple().tm_yday - 196) / 365.25)
+        mean = 200 + 90 * summer + 70 * (day.weekday() > 4) + 40 * (weather == "sun")
+        lines.append(f"{day:%d/%m/%Y},{weather},{mean + draw.gauss(0, 10):.0f}")
+    return "\n".join(lines)
+
+
+@in_one_browser
+async def test_dates_become_season_and_weekday(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "table.html")
+    await read(page, visits(), "visits.csv")
+    await page.get_by_text("2023-01-01 … 2024-05-14").wait_for()
+    await page.locator("#train:enabled").click()
+    await result_of(page)
+    field = page.get_by_label("day", exact=True)
+    assert re.fullmatch(r"202[34]-\d\d-\d\d", await field.input_value())
+    await page.get_by_label("weather", exact=True).select_option("sun")
+    answer = page.locator("#answer")
+    await field.fill("2023-07-15")  # a Saturday in summer
+    await answer.filter(has_text=re.compile(r"^(3[5-9]\d|4[0-4]\d)")).wait_for()
+    await field.fill("2023-01-18")  # a Wednesday in winter
+    await answer.filter(has_text=re.compile(r"^(1\d\d|20\d)")).wait_for()

@@ -74,9 +74,14 @@ def _columns(form: Form, standardization: Standardization | None) -> list[dict[s
             rounded = None if usual is None else float(f"{usual:.{DIGITS}g}")
             described.append({"name": encoder.name, "usual": rounded})
         elif isinstance(encoder, DateEncoder):
-            usual = _usual(standardization, position, None) or 0.0
-            kind, text = encoder.show_date(usual)
-            described.append({"name": encoder.name, "dates": kind, "usual": text})
+            day = encoder.origin + (_usual(standardization, position, None) or 0.0)
+            described.append(
+                {
+                    "name": encoder.name,
+                    "dates": encoder.field_type,
+                    "usual": encoder.show_date(day),
+                }
+            )
         else:
             described.append({"name": encoder.name, "categories": encoder.categories})
         position += len(encoder.features)
@@ -91,6 +96,18 @@ def _usual(standardization: Standardization | None, place: int, fill: float | No
     if (mean, std) == (0, 1):  # a column that was left as it is
         return fill
     return mean if standardization.scale == "standard" else mean + std / 2
+
+
+def show_date(model: NNModel, name: str, cell: Any) -> str:
+    """Return the date in a cell of a column as a field of a form takes it, "" for anything else."""
+    facts = model.state.data_facts()
+    for vertex in model.state.network.inputs:
+        form = facts.form(vertex.block)
+        for encoder in form.encoders if form else ():
+            if encoder.name == name and isinstance(encoder, DateEncoder):
+                day = encoder.date_format.parse(cell)
+                return "" if day is None else encoder.show_date(day)
+    return ""
 
 
 async def answer(model: NNModel, data: Any) -> str:

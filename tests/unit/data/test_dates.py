@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from webnnm import CSVDataset, DataError, NNModel, TableDataset, review
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import EPOCH, ORDERS, DateFormat, Order, detect_format
 from webnnm.data.tables.encoding import from_dict, to_dict
+from webnnm.model import serving
 
 ALL: dict[str, Any] = {"split": (1, 0, 0)}
 DAY = date(2024, 3, 5)
@@ -155,6 +157,10 @@ def test_a_saved_model_takes_a_date_as_it_was_written() -> None:
         options: Any = {"backend": "numpy", "log": lambda line: None}
         model = await NNModel.create(source=source, dataset=dataset, **options)
         loaded = await NNModel.load(await model.save(), **options)
+        (field,) = json.loads(serving.signature(loaded))["m"]["columns"]
+        assert field == {"name": "day", "dates": "date", "usual": "2024-02-01"}
+        assert serving.show_date(loaded, "day", "27/2/2024") == "2024-02-27"
+        assert serving.show_date(loaded, "day", "27/2") == ""
         row = {"day": "27/2/2024"}
         return await model.predict(row), await loaded.predict(row)
 

@@ -90,16 +90,21 @@ class DateEncoder:
         ]
         return [array("d", [row[index] for row in rows]) for index in range(len(self.features))]
 
-    def show_date(self, days: float) -> tuple[str, str]:
-        """Return the type of a form's field, and the date after so many days as its value.
+    @property
+    def field_type(self) -> str:
+        """The type of the field of a form that asks for a date."""
+        return "datetime-local" if "time" in self.parts else "date"
 
-        >>> DateEncoder("day", ("days", "time"), 0.0).show_date(1.5)
-        ('datetime-local', '1970-01-02T12:00')
+    def show_date(self, day: float) -> str:
+        """Return a date, given as days since 1970, as the value of such a field.
+
+        >>> DateEncoder("day", ("days", "time")).show_date(1.5)
+        '1970-01-02T12:00'
         """
-        moment = datetime(1970, 1, 1) + timedelta(days=self.origin + days)
+        moment = datetime(1970, 1, 1) + timedelta(days=day)
         if "time" in self.parts:
-            return "datetime-local", moment.isoformat(timespec="minutes")
-        return "date", moment.date().isoformat()
+            return moment.isoformat(timespec="minutes")
+        return moment.date().isoformat()
 
     def with_fill(self, shares: Sequence[float]) -> DateEncoder:
         """Return the same encoder with the means of the training rows for missing dates."""
