@@ -135,6 +135,8 @@ interface BridgeRunner {
   /** What the names refer to, as of this number of releases. */
   bound: (Bound & { graph: MLGraph; written: MLTensor[]; read: BridgeTensor[] }) | null;
   releases: number;
+  /** What the last run read. */
+  results: Uint8Array<ArrayBuffer>;
 }
 type Entry = BridgeContext | BridgeTensor | BridgeGraph | BridgeRunner;
 

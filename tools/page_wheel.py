@@ -67,6 +67,7 @@ LATE = (
             "moving",
             "onnxruntime_faults",
             "onnxruntime_web",
+            "page_values",
             "preferences",
             "reference",
             "shared",

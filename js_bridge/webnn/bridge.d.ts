@@ -128,11 +128,20 @@ export function runner(
 export function buffers(runner: number): Uint8Array[];
 
 /**
- * Write tensors, run the graph and read tensors. `answer` is called with the ticket, and an error
+ * Write tensors, run the graph and read tensors. A typed array in `sources` is written in place of
+ * the buffer of its tensor; with any, `results` are memory that is not used again. `answer` is called with the ticket, and an error
  * if there is one, without a turn of the event loop; or, after a turn, on a stack that Python can
  * suspend (JSPI) if `promising`.
  */
-export function run(runner: number, ticket: number, promising: boolean): void;
+export function run(
+  runner: number,
+  ticket: number,
+  promising: boolean,
+  ...sources: (ArrayBufferView | undefined)[]
+): void;
+
+/** Return what the last run read, each tensor as a typed array. */
+export function results(runner: number): ArrayBufferView[];
 
 /**
  * Build the graph of a plan, run it once and return the bytes of all outputs; then free everything.

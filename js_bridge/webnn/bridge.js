@@ -28,6 +28,12 @@ const BITS = {
   int8: 8, uint8: 8, int4: 4, uint4: 4,
 };
 
+/** @type {Record<string, new (buffer: ArrayBuffer) => ArrayBufferView>} */
+const ARRAYS = {
+  float32: Float32Array, int64: BigInt64Array, uint64: BigUint64Array, int32: Int32Array,
+  uint32: Uint32Array, int8: Int8Array, uint8: Uint8Array,
+};
+
 /** The tickets of running steps; halting removes a ticket. @type {Set<number>} */
 const running = new Set();
 
@@ -192,7 +198,7 @@ export function runner(graph, bindingJson, tensorsJson, answer) {
   const output = allocate(read.map((tensor) => lookup(tensor, "tensor")));
   const names = { graph, binding: JSON.parse(bindingJson), written, read };
   const buffers = { inputs, output };
-  return registerMember({ kind: "runner", context, buffers, answer, names, bound: null, releases });
+  return registerMember({ kind: "runner", context, buffers, answer, names, bound: null, releases, results: output });
 }
 
 /** @type {Bridge["buffers"]} */
@@ -202,14 +208,14 @@ export function buffers(handle) {
 }
 
 /** @type {Bridge["run"]} */
-export function run(handle, ticket, promising) {
+export function run(handle, ticket, promising, ...sources) {
   const entry = lookup(handle, "runner");
   const context = alive(entry.context);
   const { graph, inputs, outputs, written, read: tensors } = resolveBindings(entry);
   const { answer, buffers } = entry;
   guard(context, "DeviceError", ({ ml }) => {
     written.forEach((tensor, index) => ml.writeTensor(
-      tensor, /** @type {any} */ (buffers.inputs[index]),
+      tensor, /** @type {any} */ (sources[index] ?? buffers.inputs[index]),
     ));
   });
   guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
@@ -217,7 +223,22 @@ export function run(handle, ticket, promising) {
     if (promising) answer.callPromising(ticket, ...error);
     else answer(ticket, ...error);
   };
-  readContents(context, tensors, buffers.output).then(() => settle(), settle);
+  const memory = sources.length > 0 ? allocate(tensors) : buffers.output;
+  readContents(context, tensors, memory).then((bytes) => { entry.results = bytes; settle(); }, settle);
+}
+
+/** @type {Bridge["results"]} */
+export function results(handle) {
+  const { results: bytes, names } = lookup(handle, "runner");
+  let offset = 0;
+  return names.read.map((tensor) => {
+    const { ml, bytes: size } = lookup(tensor, "tensor");
+    const start = offset;
+    offset += size;
+    const { buffer } = size === bytes.length ? bytes : bytes.slice(start, offset);
+    const TypedArray = ARRAYS[ml.dataType] ?? Uint8Array;
+    return new TypedArray(buffer);
+  });
 }
 
 /** @type {Bridge["once"]} */

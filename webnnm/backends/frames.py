@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.automatic import AutomaticBackend
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DTYPES: tuple[DataType, ...] = ("float32", "float16", "uint8")
 """The data types of the tensors of pictures."""
+CHANNELS = (3, 1)
+"""Numbers of channels that pictures may have: colours, or grey."""
 WORD = 4
 """The size of what shaders write, in bytes."""
 
@@ -86,6 +88,45 @@ class PictureTensor:
         }
 
 
+class Layout(NamedTuple):
+    """Where a tensor has the pixels of a picture."""
+
+    channels: int
+    height: int
+    width: int
+    channels_last: bool
+
+    def tensor(
+        self, name: str, reversed: bool, scale: Sequence[float], offset: Sequence[float]
+    ) -> PictureTensor:
+        """Return the description of the tensor."""
+        return PictureTensor(
+            name=name,
+            width=self.width,
+            height=self.height,
+            channels=self.channels,
+            channels_last=self.channels_last,
+            reversed=reversed,
+            scale=scale,
+            offset=offset,
+        )
+
+
+def find_layout(type: TensorType) -> Layout | None:
+    """Return where a tensor has the pixels of one picture, None if it is none.
+
+    >>> find_layout(TensorType("float32", (1, 3, 192, 256)))
+    Layout(channels=3, height=192, width=256, channels_last=False)
+    """
+    shape = type.shape[1:] if len(type.shape) == 4 and type.shape[0] == 1 else type.shape
+    if len(shape) != 3 or type.dtype not in DTYPES:
+        return None
+    first, middle, last = shape
+    if first in CHANNELS:
+        return Layout(first, middle, last, False)
+    return Layout(last, first, middle, True) if last in CHANNELS else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class PictureGraph:
     """A graph, the tensors of its other inputs and outputs, and its pictures."""
@@ -133,17 +174,17 @@ class HostFrames:
         """Bind a graph to tensors of its own."""
         tensors = [await backend.tensor(type) for type in graph.types]
         backend.claim("inference", *tensors)
-        return cls(await _load_module(), backend, graph, tensors)
+        return cls(await load_frames(), backend, graph, tensors)
 
     async def paint(self, picture: Any, canvas: Any) -> None:
         """Run the graph on a picture, and paint the result on a canvas."""
         type = self._tensors[0].type
-        with _translate_errors():
+        with translate_picture_errors():
             data = self._module.readPicture(picture, self._formats[0]).to_py()
         array = HostArray(self._dtypes[0], type.shape, data)
         (result,) = await self._runner.run([HostArray.of(array, type.dtype)])
         numbers = HostArray.of(result, self._dtypes[1])
-        with _translate_errors():
+        with translate_picture_errors():
             self._module.paintNumbers(canvas, numbers.data, self._formats[1])
 
     def close(self) -> None:
@@ -172,8 +213,8 @@ class SharedFrames:
         if any(type.nbytes % WORD for type in graph.types):
             raise BackendError("NNM709", f"the sizes of tensors are not multiples of {WORD} bytes")
         tensors: list[DeviceTensor] = []
-        with _translate_errors():
-            link: _Link = await device.connect(await _load_module())
+        with translate_picture_errors():
+            link: _Link = await device.connect(await load_frames())
             await _check_trial(link)
             try:
                 for type in graph.types:
@@ -200,7 +241,7 @@ class SharedFrames:
 
     async def paint(self, picture: Any, canvas: Any) -> None:
         """Run the graph on a picture, and paint the result on a canvas."""
-        with _translate_errors():
+        with translate_picture_errors():
             # WebGPU has the tensors until the end, whether or not somebody still waits for it.
             await to_the_end(self._painter.paint(picture, canvas))
 
@@ -267,14 +308,16 @@ _trials = asyncio.Lock()
 _loaded: list[_Module] = []
 
 
-async def _load_module() -> _Module:
+async def load_frames() -> _Module:
+    """Return js_bridge/webgpu/frames.js."""
     if not _loaded:
         _loaded.append(cast(_Module, await pyodide_host.load_module("webgpu/frames")))
     return _loaded[0]
 
 
 @contextmanager
-def _translate_errors() -> Generator[None]:
+def translate_picture_errors() -> Generator[None]:
+    """Turn errors of reading and painting pictures into ours."""
     try:
         yield
     except pyodide_host.js_error() as error:

@@ -67,7 +67,10 @@ class BridgeModule(Protocol):
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
     def runner(self, graph: int, binding: str, tensors: str, answer: Any, /) -> int: ...  # noqa: D102
     def buffers(self, runner: int, /) -> Iterable[JsBuffer]: ...  # noqa: D102
-    def run(self, runner: int, ticket: int, promising: bool, /) -> None: ...  # noqa: D102
+    def run(  # noqa: D102
+        self, runner: int, ticket: int, promising: bool, /, *sources: Any
+    ) -> None: ...
+    def results(self, runner: int, /) -> Iterable[Any]: ...  # noqa: D102
     def once(  # noqa: D102
         self, context: int, plan: str, constants: Any, data: Any, /
     ) -> Awaitable[JsBuffer]: ...
@@ -97,7 +100,7 @@ class Bridge:
         self._tickets = count(1)
         self._asking: dict[int, Answer] = {}
         self._proxy: Any = None
-        self._run: Callable[[int, int, bool], None]
+        self._run: Callable[..., None]
 
     async def browser(self) -> str:
         """Return name and version of the browser and its system, as precisely as it reports."""
@@ -204,21 +207,28 @@ class Bridge:
             runner = self.module.runner(graph, *texts, self._proxy)
             return runner, [*self.module.buffers(runner)]
 
-    def run(self, runner: int, prepare: Callable[[], Callable[[], Any]]) -> Answer:
+    def run(
+        self, runner: int, prepare: Callable[[], Callable[[], Any]], sources: Sequence[Any] = ()
+    ) -> Answer:
         """Write, run and read once; return an awaitable of what a function makes of the results.
 
-        `prepare` returns that function; it is called while the device works.
+        `prepare` returns that function; it is called while the device works. `sources` are typed
+        arrays to write in place of buffers, or None.
 
         A turn of the event loop takes as long as a small network, but Python can be suspended
         (JSPI) only after one: it is skipped unless somebody waits without `await`.
         """
         ticket = next(self._tickets)
         try:
-            self._run(runner, ticket, self.waiting and can_wait())
+            self._run(runner, ticket, self.waiting and can_wait(), *sources)
         except js_error() as error:
             raise _translation(error, None) from error
         answer = self._asking[ticket] = Answer(prepare())
         return answer
+
+    def results(self, runner: int) -> list[Any]:
+        """Return what the last run read, as typed arrays."""
+        return [*self.module.results(runner)]
 
     def _settle_answer(self, ticket: int, error: Any = None) -> None:
         answer = self._asking.pop(ticket)

@@ -8,6 +8,7 @@ from webnnm.backends.base import Backend, Binding, Executable, Runner, check_dat
 from webnnm.backends.binding_bytes import arrays_of, get_binding_handles
 from webnnm.backends.pyodide_host import Bridge
 from webnnm.core.arrays import HostArray
+from webnnm.core.page_arrays import TYPED_ARRAYS, PageArray
 
 
 class WebNNRunner(Runner):
@@ -34,13 +35,29 @@ class WebNNRunner(Runner):
         self._input_types = [tensor.type for tensor in self._input_tensors]
         self._output_types = [tensor.type for tensor in self._output_tensors]
         self._output_size = sum(type.nbytes for type in self._output_types)
+        self._has_results = all(type.dtype in TYPED_ARRAYS.values() for type in self._output_types)
 
     def begin(self, data: Sequence[HostArray]) -> Awaitable[list[HostArray]]:
-        """Write, run and read in one round trip."""
+        """Write, run and read in one round trip.
+
+        For arrays of the page the results are such arrays, too: nothing is copied to Python.
+        """
+        of_page = False
         for type, array, buffer in zip(self._input_types, data, self._input_buffers, strict=True):
             check_data(type, array)
-            buffer.assign(array.data)
+            if self._has_results and isinstance(array, PageArray):
+                of_page = True
+            else:
+                buffer.assign(array.data)
+        if of_page:
+            sources = [getattr(array, "js", None) for array in data]
+            return self._bridge.run(self._handle, lambda: self._take_results, sources)
         return self._bridge.run(self._handle, self._make_result_copier)
+
+    def _take_results(self) -> list[HostArray]:
+        """Return the results of a finished run as arrays of the page."""
+        results = zip(self._output_types, self._bridge.results(self._handle), strict=True)
+        return [PageArray(*type, array) for type, array in results]
 
     def _make_result_copier(self) -> Callable[[], list[HostArray]]:
         """Allocate memory for results; return a function that copies those of a finished run."""

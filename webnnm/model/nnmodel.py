@@ -498,7 +498,8 @@ class NNModel:
         `data` contains one or more rows in the form and units of the dataset, or a dict from input
         to rows. Classification returns a `Prediction`; regression returns an array in the units of
         the dataset (see `docs/predictions.md`). With `raw=True`, both `data` and the result are the
-        network's own numbers, of shape `[rows, features…]`.
+        network's own numbers, of shape `[rows, features…]`. In a page `data` may also be pictures
+        and typed arrays of JavaScript.
 
         Raises `DataError` NNM702, NNM706, NNM710, NNM711 or NNM713 if the data do not fit the
         model.

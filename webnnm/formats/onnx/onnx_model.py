@@ -161,8 +161,11 @@ class OnnxModel:
     async def predict(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs by name for the data of all inputs that WebNN has types for.
 
-        Data are arrays, nested lists or anything with the buffer protocol. The graph is compiled
-        first if the sizes are new. Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
+        Data are arrays, nested lists or anything with the buffer protocol; in a page also typed
+        arrays, pictures and sounds of JavaScript, for which the outputs stay in the page
+        (docs/predictions.md). The graph is compiled first if the sizes are new.
+
+        Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
         for data that do not fit.
         """
         ignored = {name for name, value in self.inputs.items() if _dtype(value) is None}
@@ -170,7 +173,11 @@ class OnnxModel:
             wrong = sorted((data.keys() ^ self.inputs.keys()) - ignored)
             raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
         arrays = {
-            name: self._array(name, value) for name, value in data.items() if name not in ignored
+            name: await self._read_page_value(name, value)
+            if hasattr(value, "js_id")
+            else self._array(name, value)
+            for name, value in data.items()
+            if name not in ignored
         }
         async with self._turn:
             outputs = await self._results(arrays)
@@ -190,7 +197,12 @@ class OnnxModel:
         """Run a compiled graph."""
         types = entry.executable.inputs
         results = await entry.runner.run(
-            [HostArray.of(arrays[name], types[name].dtype) for name in entry.taken]
+            [
+                arrays[name]
+                if arrays[name].dtype == types[name].dtype
+                else HostArray.of(arrays[name], types[name].dtype)
+                for name in entry.taken
+            ]
         )
         return dict(zip(entry.executable.outputs, results, strict=True))
 
@@ -360,6 +372,28 @@ class OnnxModel:
             name_of_type = self.inputs[name].dtype
             raise DataError("NNM814", f'input "{name}" is {name_of_type}, a type that WebNN lacks')
         return HostArray.of(value, dtype)
+
+    async def _read_page_value(self, name: str, value: Any) -> HostArray:
+        """Return a value of JavaScript for an input, in the memory of the page if it fits."""
+        from webnnm.backends.page_values import read_page_value
+
+        type = self._find_type(name)
+        array = None
+        if type is not None:
+            array = await read_page_value(f'input "{name}"', value, type)
+        return self._array(name, value) if array is None else array
+
+    def _find_type(self, name: str) -> TensorType | None:
+        """Return the type of an input if its sizes are known; a batch size that is not is 1."""
+        if name not in self.inputs:
+            return None
+        dtype, shape = _dtype(self.inputs[name]), self._shapes.get(name, self.inputs[name].shape)
+        if dtype is None or not isinstance(shape, Sequence):
+            return None
+        known = [self._shapes.get(n) if isinstance(n, str) else n for n in shape]
+        known[:1] = [1 if n is None else n for n in known[:1]]
+        sizes = tuple(n for n in known if isinstance(n, int))
+        return TensorType(dtype, sizes) if len(sizes) == len(known) else None
 
     async def _get_compiled(self, arrays: Mapping[str, HostArray]) -> _Compiled:
         """Return the graph for data; compile it if it is new."""

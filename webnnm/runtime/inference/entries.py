@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from webnnm.core.arrays import HostArray, exact_type
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.page_arrays import read_typed_array
 from webnnm.core.shapes import count, show
 from webnnm.data.binding.binding import get_complete_names
 from webnnm.data.binding.form import Form, convert_numbers, is_table
@@ -24,6 +26,7 @@ from webnnm.data.series.sequences import (
 )
 from webnnm.data.shaped import as_rows
 from webnnm.graph.elaboration.vertices import InputVertex
+from webnnm.ops.declare.tensors import TensorType
 
 if TYPE_CHECKING:
     from webnnm.runtime.restored import Restored
@@ -112,6 +115,10 @@ class Entrance:
         """
         if self._as_is and (rows := self._same(values)) is not None:
             return Entry(rows.shape[0], rows)
+        if self._takes_as_is and hasattr(values, "js_id"):
+            page_rows = read_typed_array(values, self.vertex.dtype, self._sizes)
+            if page_rows is not None:
+                return Entry(len(page_rows), page_rows)
         if not (self._bare and _is_numbers(values)):
             values = self._plain(values)
         if self._sequence:
@@ -122,6 +129,15 @@ class Entrance:
         # If the first rows were returned unchanged, all rows are.
         self._as_is = self._lasting and bound.data.obj is rows.data.obj
         return Entry(len(rows), bound)
+
+    @cached_property
+    def _takes_as_is(self) -> bool:
+        """Whether rows in the network's own type are its numbers, in its own order."""
+        if self._sequence or not self._lasting:
+            return False
+        type = TensorType(self.vertex.dtype, (1, *self._sizes))
+        row = HostArray(*type, bytes(type.nbytes))
+        return self._bind(row).data.obj is row.data.obj
 
     def _same(self, values: Any) -> HostArray | None:
         """Return rows that are in the network's own numbers already, None for anything else."""

@@ -6,18 +6,20 @@ import asyncio
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from webnnm.backends import pyodide_host
 from webnnm.backends.base import Backend, Constants, DeviceTensor, Executable
 from webnnm.backends.drawing import find_picture_class
 from webnnm.backends.frames import (
+    CHANNELS,
     DTYPES,
     HostFrames,
     PictureGraph,
     PictureTensor,
     SharedFrames,
     find_device,
+    find_layout,
 )
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import require_await, require_await_of_methods
@@ -26,8 +28,6 @@ from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
 from webnnm.graph.node import Graph
 from webnnm.ops.declare.tensors import TensorType
 
-CHANNELS = (3, 1)
-"""Numbers of channels that pictures may have: colours, or grey."""
 ORDERS = ("rgb", "bgr")
 
 PerChannel = float | Sequence[float]
@@ -254,7 +254,7 @@ class Painter:
         )
 
     def _describe_input(self, name: str, type: TensorType) -> PictureTensor:
-        layout, settings = _find_layout(type), self._settings
+        layout, settings = find_layout(type), self._settings
         assert layout is not None
         means = _per_channel("mean", settings.mean, layout.channels)
         stds = _per_channel("std", settings.std, layout.channels)
@@ -262,7 +262,7 @@ class Painter:
         return layout.tensor(name, settings.reversed, [1 / std for std in stds], offset)
 
     def _describe_output(self, name: str, type: TensorType) -> PictureTensor:
-        layout, settings = _find_layout(type), self._settings
+        layout, settings = find_layout(type), self._settings
         assert layout is not None
         scale = _per_channel("output_std", settings.output_std, layout.channels)
         offset = _per_channel("output_mean", settings.output_mean, layout.channels)
@@ -313,48 +313,9 @@ class Painter:
         return f"Painter({width} × {height} pixels, over {self.route})"
 
 
-class _Layout(NamedTuple):
-    """Where a tensor has the pixels of a picture."""
-
-    channels: int
-    height: int
-    width: int
-    channels_last: bool
-
-    def tensor(
-        self, name: str, reversed: bool, scale: Sequence[float], offset: Sequence[float]
-    ) -> PictureTensor:
-        """Return the description of the tensor."""
-        return PictureTensor(
-            name=name,
-            width=self.width,
-            height=self.height,
-            channels=self.channels,
-            channels_last=self.channels_last,
-            reversed=reversed,
-            scale=scale,
-            offset=offset,
-        )
-
-
-def _find_layout(type: TensorType) -> _Layout | None:
-    """Return where a tensor has the pixels of one picture, None if it is none.
-
-    >>> _find_layout(TensorType("float32", (1, 3, 192, 256)))
-    _Layout(channels=3, height=192, width=256, channels_last=False)
-    """
-    shape = type.shape[1:] if len(type.shape) == 4 and type.shape[0] == 1 else type.shape
-    if len(shape) != 3 or type.dtype not in DTYPES:
-        return None
-    first, middle, last = shape
-    if first in CHANNELS:
-        return _Layout(first, middle, last, False)
-    return _Layout(last, first, middle, True) if last in CHANNELS else None
-
-
 def _choose(end: str, name: str | None, types: Mapping[str, TensorType]) -> str:
     """Return the name of the picture among inputs or outputs."""
-    pictures = [other for other, type in types.items() if _find_layout(type)]
+    pictures = [other for other, type in types.items() if find_layout(type)]
     if name in pictures or (name is None and pictures):
         return name or pictures[0]
     if name is not None and name not in types:
