@@ -33,5 +33,14 @@ export function download(
   noRedirects: boolean,
 ): Promise<Downloaded>;
 
+/**
+ * Begin to fetch a file that Python is going to load, for example while Python itself is starting.
+ * The page keeps it until Python asks for the same address.
+ */
+export function prefetch(address: string): void;
+
+/** Return the bytes of a file that was prefetched, once; undefined for all others. */
+export function takePrefetched(address: string): Promise<Uint8Array<ArrayBuffer> | undefined>;
+
 /** Remove all files that are kept. */
 export function forget(): Promise<void>;

@@ -17,15 +17,27 @@ const STORAGE = "webnnm-downloads";
 const PART_BYTES = 1 << 23;
 /** Bytes that are copied to Python at a time. */
 const PIECE_BYTES = 1 << 22;
+/**
+ * Files that were fetched before Python asks for them, by address; undefined if that failed.
+ *
+ * @type {Map<string, Promise<{ headers: Headers, bytes: Uint8Array<ArrayBuffer> } | undefined>>}
+ */
+const early = new Map();
 /** @type {State} */
 const NOTHING = { validator: "", size: 0, parts: 0, complete: false };
 
 /** @type {Download} */
 export async function download(address, keep, withHash, onProgress, noRedirects) {
-  const url = new URL(address, globalThis.document?.baseURI ?? location.href).href;
+  const url = resolve(address);
   const storage = keep ? await globalThis.caches?.open(STORAGE).catch(() => undefined) : undefined;
   const file = new Parts(url, storage);
   await file.recall();
+  const prefetched = await take(url);
+  if (!file.state.complete && prefetched) {
+    await file.begin(prefetched.headers);
+    await file.add([prefetched.bytes]);
+    await file.finish();
+  }
   if (!file.state.complete) await fetchMissing(file, onProgress, noRedirects);
   const { size } = file;
   onProgress(size, size);
@@ -42,6 +54,34 @@ export async function download(address, keep, withHash, onProgress, noRedirects)
       }
     },
   };
+}
+
+/** @type {import("./downloads.js").prefetch} */
+export function prefetch(address) {
+  const url = resolve(address);
+  const fetching = fetch(url).then(async (response) => {
+    // Whoever asks for the file may forbid redirects, and learns of errors by asking again.
+    if (!response.ok || response.redirected) return undefined;
+    return { headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) };
+  });
+  early.set(url, fetching.catch(() => undefined));
+}
+
+/** @type {import("./downloads.js").takePrefetched} */
+export async function takePrefetched(address) {
+  return (await take(resolve(address)))?.bytes;
+}
+
+/** @param {string} url */
+function take(url) {
+  const fetching = early.get(url);
+  early.delete(url);
+  return fetching;
+}
+
+/** Return an address that is relative to the page. @param {string} address */
+function resolve(address) {
+  return new URL(address, globalThis.document?.baseURI ?? location.href).href;
 }
 
 /** @type {import("./downloads.js").forget} */

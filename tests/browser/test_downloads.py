@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.async_api import Page
 
 from tests.browser.harness import PyodidePage
 from tools.common import DISTRIBUTION
@@ -93,6 +96,50 @@ run_js("globalThis.fetch = watched.real")
 last = told[-1]
 [ended, first, second, [hash, again], third, wrong, [anew, fourth], absent, list(last), guarded]
 """
+
+SMALL = "pyodide-for-tests/pyodide-lock.json"
+PREFETCHED = f"""
+import hashlib
+from webnnm.core.errors import DataError
+from webnnm.data.files.downloads import Downloads
+from webnnm.data.files.source_bytes import read_bytes
+
+async def digest(loading):
+    return hashlib.sha256(await loading).hexdigest()
+
+try:
+    absent = await read_bytes("/missing.bin")
+except DataError as error:
+    absent = str(error)
+[
+    [await digest(Downloads().bytes("/{FILE}")), await digest(read_bytes("/{SMALL}"))],
+    await digest(read_bytes("/{SMALL}")),
+    absent,
+]
+"""
+START = """
+async ([program, files]) => {
+  const { startPython } = await import("/vendor/webnnm/page/python.js");
+  const python = await startPython({ files });
+  return (await python.runPythonAsync(program)).toJs();
+}
+"""
+
+
+async def test_files_are_fetched_while_python_starts(page: Page, site_url: str) -> None:
+    """Once for whoever loads them first; what cannot be fetched is asked for again."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    await page.goto(f"{site_url}/tests/empty.html")
+    files = [f"/{FILE}", f"/{SMALL}", "/missing.bin"]
+    digests, again, absent = await page.evaluate(START, [PREFETCHED, files])
+    first = [asked.index(file) for file in files]
+    assert max(first) < asked.index("/vendor/pyodide/pyodide.asm.wasm")
+    contents = [(DISTRIBUTION / Path(file).name).read_bytes() for file in (FILE, SMALL)]
+    assert digests == [hashlib.sha256(content).hexdigest() for content in contents]
+    assert again == digests[1]
+    assert "the server answered 404" in absent
+    assert [asked.count(file) for file in files] == [1, 2, 2]
 
 
 async def test_a_download_goes_on_is_kept_and_is_checked(pyodide_page: PyodidePage) -> None:

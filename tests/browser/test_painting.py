@@ -250,14 +250,16 @@ async def test_numpy_paints(numpy_in_pages: None, pyodide_page: PyodidePage) -> 
     assert furthest <= 1
 
 
-async def test_the_example_of_the_documents(pyodide_page: PyodidePage) -> None:
+async def test_the_examples_of_the_documents(pyodide_page: PyodidePage) -> None:
     blocks = [*pieces((ROOT / "docs" / "predictions.md").read_text())]
-    (place,) = [number for number, block in enumerate(blocks) if block.mark == "pages"]
-    program, output = blocks[place], blocks[place + 1]
-    assert output.is_output
-    printed = await pyodide_page.run_python(
-        "import contextlib, io\nprinted = io.StringIO()\n"
-        "output = contextlib.redirect_stdout(printed)\noutput.__enter__()\n"
-        f"{program.text}\noutput.__exit__(None, None, None)\nprinted.getvalue()"
-    )
-    assert re.fullmatch(re.escape(output.text).replace(r"\.\.\.", ".*"), printed)
+    places = [number for number, block in enumerate(blocks) if block.mark == "pages"]
+    assert len(places) == 2
+    for place in places:
+        program, output = blocks[place], blocks[place + 1]
+        assert output.is_output
+        printed = await pyodide_page.run_python(
+            "import contextlib, io\nprinted = io.StringIO()\n"
+            "output = contextlib.redirect_stdout(printed)\noutput.__enter__()\n"
+            f"{program.text}\noutput.__exit__(None, None, None)\nprinted.getvalue()"
+        )
+        assert re.fullmatch(re.escape(output.text).replace(r"\.\.\.", ".*"), printed)

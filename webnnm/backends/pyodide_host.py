@@ -417,14 +417,15 @@ async def load_module(path: str) -> Any:
     them for PyScript (`js_modules`). Raises `BackendError` NNM709 if it did not, and the page's
     Content-Security-Policy forbids importing the source text that is in this package.
     """
-    return _find_registered(_module_name(path)) or await _own_module(f"{path}.js")
+    return find_registered(_module_name(path)) or await _own_module(f"{path}.js")
 
 
 def _module_name(path: str) -> str:
     return f"webnnm_{path.rpartition('/')[2]}"
 
 
-def _find_registered(module: str) -> Any:
+def find_registered(module: str) -> Any:
+    """Return a JavaScript module that the page registered, None if it did not."""
     try:
         return import_module(module)
     except ImportError:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 from webnnm.core.arrays import has_numpy
@@ -248,13 +247,26 @@ def permute(
     if line is None:
         return memoryview(source).cast("B")
     length, source_step, target_step = sizes.pop(line), from_strides.pop(line), to_strides.pop(line)
-    for index in product(*map(range, sizes)):
-        source_start = sum(map(int.__mul__, index, from_strides))
-        target_start = sum(map(int.__mul__, index, to_strides))
-        target[target_start : target_start + target_step * (length - 1) + 1 : target_step] = source[
-            source_start : source_start + source_step * (length - 1) + 1 : source_step
+    starts = zip(_offsets(sizes, from_strides), _offsets(sizes, to_strides), strict=True)
+    from_end, to_end = source_step * (length - 1) + 1, target_step * (length - 1) + 1
+    for start, to_start in starts:
+        target[to_start : to_start + to_end : target_step] = source[
+            start : start + from_end : source_step
         ]
     return memoryview(target).cast("B")
+
+
+def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """Return where the elements of an array with these strides are, in row-major order.
+
+    >>> _offsets([2, 3], [1, 10])
+    [0, 10, 20, 1, 11, 21]
+    """
+    offsets = [0]
+    for size, stride in zip(sizes, strides, strict=True):
+        steps = range(0, size * stride, stride)
+        offsets = [offset + step for offset in offsets for step in steps]
+    return offsets
 
 
 def _inner_shape(source: Form | str, stored: Shape) -> Shape:

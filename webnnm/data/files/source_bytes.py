@@ -21,8 +21,12 @@ async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
         if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
             return Path(address).read_bytes()
         if sys.platform == "emscripten":
-            from webnnm.backends.pyodide_host import fetch_url
+            from webnnm.backends.pyodide_host import fetch_url, find_registered
 
+            downloads = find_registered("webnnm_downloads")
+            prefetched = downloads and await downloads.takePrefetched(address)
+            if prefetched:
+                return prefetched.to_bytes()
             return await (await fetch_url(address, guarded=guarded)).bytes()
         from webnnm.data.files.addresses import open_url
 

@@ -1,0 +1,1 @@
+"""Pages that call a network again and again."""
