@@ -6,6 +6,7 @@ from typing import Any
 
 from webnnm.backends.pyodide_host import js_error, page
 from webnnm.core.errors import DataError
+from webnnm.core.page_arrays import find_class
 
 DRAWABLE = (
     "HTMLCanvasElement HTMLImageElement HTMLVideoElement ImageBitmap OffscreenCanvas VideoFrame"
@@ -18,9 +19,7 @@ def find_picture_class(picture: Any) -> str | None:
 
     Raises `DataError` NNM702 if there is nothing to draw yet.
     """
-    if not hasattr(picture, "js_id"):  # which JavaScript proxies have
-        return None
-    name = str(getattr(getattr(picture, "constructor", None), "name", ""))
+    name = find_class(picture)
     if name not in (*DRAWABLE.split(), "ImageData"):
         return None
     if getattr(picture, "readyState", 2) < 2 or not getattr(picture, "naturalWidth", 1):

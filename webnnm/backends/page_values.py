@@ -10,7 +10,7 @@ from webnnm.backends.frames import find_layout, load_frames, translate_picture_e
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
-from webnnm.core.page_arrays import PageArray, read_typed_array
+from webnnm.core.page_arrays import PageArray, find_class, read_typed_array
 from webnnm.ops.declare.tensors import TensorType
 
 FULL_BYTE = 255
@@ -24,15 +24,15 @@ async def read_page_value(where: str, value: Any, type: TensorType) -> HostArray
     samples. Raises `DataError` NNM702 for a sound of several channels, for a picture whose input
     takes none, and for one that cannot be read.
     """
-    if find_picture_class(value) is not None:
+    array = read_typed_array(value, type.dtype, type.shape)
+    if array is None and find_picture_class(value) is not None:
         return await _read_picture(where, value, type)
-    if str(value.constructor.name) == "AudioBuffer":
+    if array is None and find_class(value) == "AudioBuffer":
         if value.numberOfChannels != 1:
             channels = f"{value.numberOfChannels} channels"
             hint = "mix them, or pass one of them: sound.getChannelData(0)"
             raise DataError("NNM702", f"{where}: the sound has {channels}", hint=hint)
-        value = value.getChannelData(0)
-    array = read_typed_array(value, type.dtype, type.shape)
+        array = read_typed_array(value.getChannelData(0), type.dtype, type.shape)
     if array is None or len(array) != 1:
         return None
     return PageArray(type.dtype, type.shape, array.js)

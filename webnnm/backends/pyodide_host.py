@@ -67,9 +67,7 @@ class BridgeModule(Protocol):
     def dispatch(self, graph: int, binding: str, /) -> None: ...  # noqa: D102
     def runner(self, graph: int, binding: str, tensors: str, answer: Any, /) -> int: ...  # noqa: D102
     def buffers(self, runner: int, /) -> Iterable[JsBuffer]: ...  # noqa: D102
-    def run(  # noqa: D102
-        self, runner: int, ticket: int, promising: bool, /, *sources: Any
-    ) -> None: ...
+    def run(self, runner: int, ticket: int, promising: bool, /, *sources: Any) -> None: ...  # noqa: D102
     def results(self, runner: int, /) -> Iterable[Any]: ...  # noqa: D102
     def once(  # noqa: D102
         self, context: int, plan: str, constants: Any, data: Any, /
@@ -162,12 +160,7 @@ class Bridge:
         with _translate_errors():
             return await self.module.tensor(context, dtype, sizes, data, access)
 
-    async def tensors(
-        self,
-        context: int,
-        types: Sequence[tuple[str, Sequence[int]]],
-        data: Sequence[memoryview[int] | None],
-    ) -> list[int]:
+    async def tensors(self, context: int, types: Sequence[Any], *data: Any) -> list[int]:
         """Create tensors, each filled with zeros or with bytes; either all or none."""
         with _translate_errors():
             return (await self.module.tensors(context, json.dumps(types), *data)).to_py()
@@ -225,10 +218,6 @@ class Bridge:
             raise _translation(error, None) from error
         answer = self._asking[ticket] = Answer(prepare())
         return answer
-
-    def results(self, runner: int) -> list[Any]:
-        """Return what the last run read, as typed arrays."""
-        return [*self.module.results(runner)]
 
     def _settle_answer(self, ticket: int, error: Any = None) -> None:
         answer = self._asking.pop(ticket)

@@ -281,7 +281,7 @@ class WebNNBackend(Backend):
             check_data(types[name], array)
         stored = [self._storage_type(type) for type in types.values()]
         buffers = [data[name].data if name in data else None for name in types]
-        creation = self._bridge.tensors(self._context, stored, buffers)
+        creation = self._bridge.tensors(self._context, stored, *buffers)
         handles = await to_the_end(creation, undo=self._bridge.release)
         return {
             name: DeviceTensor(types[name], handle)

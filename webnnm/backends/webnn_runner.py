@@ -56,7 +56,7 @@ class WebNNRunner(Runner):
 
     def _take_results(self) -> list[HostArray]:
         """Return the results of a finished run as arrays of the page."""
-        results = zip(self._output_types, self._bridge.results(self._handle), strict=True)
+        results = zip(self._output_types, self._bridge.module.results(self._handle), strict=True)
         return [PageArray(*type, array) for type, array in results]
 
     def _make_result_copier(self) -> Callable[[], list[HostArray]]:

@@ -63,16 +63,24 @@ class PageArray(HostArray):
         return self.on_host().public()[index]
 
 
+def find_class(value: Any) -> str:
+    """Return the class of a value of JavaScript, "" for anything else.
+
+    >>> find_class([1.0])
+    ''
+    """
+    if not hasattr(value, "js_id"):  # which JavaScript proxies have
+        return ""
+    return str(getattr(getattr(value, "constructor", None), "name", ""))
+
+
 def read_typed_array(value: Any, dtype: DataType, sizes: Shape) -> PageArray | None:
     """Return a typed array as rows of these sizes, None for anything else.
 
     >>> read_typed_array([1.0, 2.0], "float32", (2,)) is None
     True
     """
-    if not hasattr(value, "js_id"):  # which JavaScript proxies have
-        return None
-    name = str(getattr(getattr(value, "constructor", None), "name", ""))
-    if TYPED_ARRAYS.get(name) != dtype:
+    if TYPED_ARRAYS.get(find_class(value)) != dtype:
         return None
     rows, rest = divmod(value.length, count(sizes) or 1)
     return None if rest or not rows else PageArray(dtype, (rows, *sizes), value)

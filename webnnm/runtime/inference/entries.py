@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from webnnm.core.arrays import HostArray, exact_type
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, suggestion
-from webnnm.core.page_arrays import read_typed_array
 from webnnm.core.shapes import count, show
 from webnnm.data.binding.binding import get_complete_names
 from webnnm.data.binding.form import Form, convert_numbers, is_table
@@ -115,7 +114,9 @@ class Entrance:
         """
         if self._as_is and (rows := self._same(values)) is not None:
             return Entry(rows.shape[0], rows)
-        if self._takes_as_is and hasattr(values, "js_id"):
+        if hasattr(values, "js_id") and self._takes_as_is:
+            from webnnm.core.page_arrays import read_typed_array
+
             page_rows = read_typed_array(values, self.vertex.dtype, self._sizes)
             if page_rows is not None:
                 return Entry(len(page_rows), page_rows)
