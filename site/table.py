@@ -159,7 +159,7 @@ class TablePage:
             "task": element("task").value,
             "missing": element("missing").value,
             "categorical": self.columns.select_by_use("categories"),
-            "standardize": self.columns.numbers(),
+            "standardize": True,
             "split": self.split(),
             "seed": int(element("seed").value or 0),
             "name": self.name,

@@ -127,10 +127,11 @@ def test_numbers_of_a_date() -> None:
     assert (time_sine, time_cosine) == pytest.approx((1.0, 0.0), abs=1e-6)
 
 
-def test_only_days_are_scaled_and_missing_dates_have_the_means() -> None:
+@pytest.mark.parametrize("standardize", [True, "when", ["when"], ["when days"]])
+def test_only_days_are_scaled_and_missing_dates_have_the_means(standardize: Any) -> None:
     table = series(400)
     table["when"][7] = ""
-    dataset = TableDataset(table, label="y", standardize=True, missing="mean", **ALL)
+    dataset = TableDataset(table, label="y", standardize=standardize, missing="mean", **ALL)
     rows = dataset.arrays("full")[0]["model"].tolist()
     assert sum(row[0] for row in rows) == pytest.approx(0, abs=1e-3)
     assert {row[3] for n, row in enumerate(rows) if n != 7} == {0.0, 1.0}

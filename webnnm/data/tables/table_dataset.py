@@ -196,6 +196,8 @@ class TableDataset(Dataset):
             weights = read_table_weights(table, sample_weight, rows)
         if options.get("standardize") is True:
             options["standardize"] = _list_quantities(columns, self.encoders)
+        elif isinstance(options.get("standardize"), (str, list, tuple)):
+            options["standardize"] = _name_days(options["standardize"], self.encoders)
         super().__init__(
             stack_columns(values, len(rows)),
             outputs,
@@ -433,6 +435,13 @@ def _list_quantities(columns: Sequence[Column], encoders: Sequence[Encoder]) -> 
         if column.numbers is not None
         and any(n not in (0.0, 1.0) and n == n for n in column.numbers)
     ]
+
+
+def _name_days(columns: str | Sequence[Any], encoders: Sequence[Encoder]) -> list[Any]:
+    """Return columns that are to be scaled, with the days of dates in place of the dates."""
+    days = {each.name: each.features[0] for each in encoders if isinstance(each, DateEncoder)}
+    names = [columns] if isinstance(columns, str) else columns
+    return [days.get(name, name) if isinstance(name, str) else name for name in names]
 
 
 def _make_outputs(
