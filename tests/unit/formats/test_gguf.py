@@ -149,3 +149,15 @@ def test_damaged_files_are_refused_or_usable(seed: int) -> None:
     except DataError as error:
         assert error.code in ("NNM801", "NNM802", "NNM806")
         assert len(str(error)) < 400
+
+
+def test_lists_of_strings_may_have_any_lengths() -> None:
+    texts = ["", "é", "a" * 300, "b" * 70, *map(str, range(100)), "c" * (1 << 19), "Ġ"]
+    data = b"".join(chunks({"words": texts, "last": "word"}, {}))
+    assert read(data).metadata == {"words": texts, "last": "word"}
+
+
+def test_a_string_in_a_list_that_is_not_utf_8_is_refused() -> None:
+    data = b"".join(chunks({"words": ["one", "two", "three"]}, {}))
+    with pytest.raises(DataError, match=r'NNM802: .*"words" is not UTF-8'):
+        read(data.replace(b"two", b"\xfftw"))
