@@ -50,7 +50,7 @@ LATE = (
             *("inference/dates", "inference/rows", "inference/script"),
             *("inference/sounds", "inference/tokens"),
             *("page/blocks", "page/downloads", "page/model-element"),
-            *("page/pixels", "page/sounds", "page/tokenizers"),
+            *("page/offline", "page/pixels", "page/sounds", "page/tokenizers"),
             *("webgpu/frames", "webgpu/shaders"),
         )
     ),

@@ -91,6 +91,17 @@ MANY = """async (count) => {
   });
   return [picture[count - 1], ...labels];
 }"""
+KEPT = """async () => {
+  const { promise: renewed, resolve } = Promise.withResolvers();
+  const registration = await navigator.serviceWorker.ready;
+  await registration.update();
+  const worker = registration.installing ?? registration.waiting ?? registration.active;
+  if (worker.state === "activated") resolve();
+  worker.addEventListener("statechange", () => worker.state === "activated" && resolve());
+  await renewed;
+  const cache = await caches.open("webnnm-page");
+  return (await cache.keys()).map(({ url }) => url.split("/").at(-1));
+}"""
 CODE = re.compile(r"NNM\d{3}")
 
 
@@ -230,6 +241,41 @@ async def test_the_element_shows_a_form_and_predicts(folder: Path, page: Any) ->
         assert await page.evaluate("refused") == []
         names = await page.evaluate("performance.getEntriesByType('resource').map((it) => it.name)")
         assert not any("pyodide" in name or "model-worker" in name for name in names)
+
+
+async def test_a_page_that_was_visited_works_without_a_network(
+    folder: Path, webnn_context: Any, new_page: Any
+) -> None:
+    (right, *_) = await find_answers(CASES[0], folder)
+    page = await new_page(webnn_context.browser)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        await page.evaluate("navigator.serviceWorker.ready.then(() => {})")
+        url = server.url
+    await page.goto(url)  # the server has ended
+    await page.locator("webnnm-model form").wait_for()
+    for engine in json.loads((folder / "model.json").read_text())["engines"]:
+        answers = (await page.evaluate(ANSWER, [engine, CASES[0].rows[:1]]))["answers"]
+        check_equal(answers, [right], engine)
+
+
+async def test_a_later_export_replaces_what_the_service_worker_keeps(
+    folder: Path, webnn_context: Any, new_page: Any
+) -> None:
+    await find_answers(CASES[0], folder)
+    page = await new_page(webnn_context.browser)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        await page.evaluate("navigator.serviceWorker.ready.then(() => {})")
+        old = {path.name for path in folder.glob("model-*.bin")}
+        other = next(case for case in CASES if case.name.startswith("flowers"))
+        (right, *_) = await find_answers(other, folder)
+        await page.goto(server.url)
+        answers = (await page.evaluate(ANSWER, ["script", other.rows[:1]]))["answers"]
+        check_equal(answers, [right], "the later model")
+        kept = await page.evaluate(KEPT)
+    new = {path.name for path in folder.glob("model-*.bin")}
+    assert {name for name in kept if name.endswith(".bin")} == new != old
 
 
 @pytest.mark.parametrize("alpha", [255, 254])

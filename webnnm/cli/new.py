@@ -24,6 +24,7 @@ from webnnm.cli.common import (
 from webnnm.cli.content_coding import SUFFIXES
 from webnnm.core import service_worker
 from webnnm.core.errors import DataError
+from webnnm.formats.page.folders import find_obstacle
 from webnnm.snapshots.snapshot import open_file, verify
 
 KINDS = {
@@ -78,7 +79,9 @@ def add(commands: Parsers) -> None:
 
 def _new(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder)
-    _check_empty(folder)
+    if obstacle := find_obstacle(folder):
+        hint = "give a new folder, or an empty one"
+        raise CommandError("NNM807", f'"{folder}" {obstacle}', hint=hint)
     snapshot = _snapshot(arguments)
     package = runtime_package.files(
         arguments.runtime, lambda path: is_needed(path, arguments.kind, arguments.further), say
@@ -110,19 +113,6 @@ def _snapshot(arguments: argparse.Namespace) -> dict[str, bytes]:
     content = read_bytes(arguments.model)
     verify(asyncio.run(open_file(content)))
     return {MODEL: content}
-
-
-def _check_empty(folder: Path) -> None:
-    """Reject a folder with contents that might be lost (NNM807)."""
-    if folder.is_dir():
-        if not any(folder.iterdir()):
-            return
-        why = "is not empty"
-    elif folder.exists() or folder.is_symlink():
-        why = "is a file"
-    else:
-        return
-    raise CommandError("NNM807", f'"{folder}" {why}', hint="give a new folder, or an empty one")
 
 
 def is_needed(path: str, kind: str, further: Collection[str] = ()) -> bool:

@@ -43,6 +43,8 @@ VERSION = 1
 """The version of the manifest's format; `js_bridge/inference/model.js` reads it."""
 FOLDER = "webnnm"
 """The folder of the scripts."""
+OFFLINE = "offline.js"
+"""The service worker; it differs if a file of the page does: then browsers keep the new files."""
 MODE = 0o644
 """The permissions of the files of an archive: everybody reads them, the owner writes them."""
 MAX_FAST_WORK = 250_000
@@ -202,6 +204,8 @@ def assemble_page(
         **{f"{FOLDER}/{path}": text for path, text in scripts.read_scripts(first + others).items()},
         **extra,
     }
+    worker = scripts.read_scripts((scripts.OFFLINE,))[scripts.OFFLINE]
+    files[OFFLINE] = worker + f"// {digest(describe_files(files))}\n".encode()
     text = json.dumps(manifest, separators=(",", ":"), allow_nan=False)
     return {**files, FILES: describe_files(files), MANIFEST: text.encode()}
 
@@ -252,6 +256,7 @@ def _write_page(name: str, data: Sequence[str], modules: Sequence[str]) -> str:
         *fetched,
         *preloads,
         tag("script", type="module", src=f"./{FOLDER}/{scripts.ELEMENT}"),
+        tag("script", type="module", src=f"./{OFFLINE}", async_=""),
     ]
     model = tag("webnnm-model", src=f"./{MANIFEST}", controls="")
     return page(name, tag("main", tag("h1", name), model), head=head)

@@ -67,14 +67,21 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> Path:
     return folder
 
 
+def find_obstacle(folder: Path) -> str | None:
+    """Return why nothing new can be written to a folder, None for a new or an empty one."""
+    if folder.is_dir():
+        return "is not empty" if any(folder.iterdir()) else None
+    return "is a file" if folder.exists() or folder.is_symlink() else None
+
+
 def _read_earlier(folder: Path) -> dict[str, str]:
     """Return the digests of the files of an earlier export by their paths, {} for a new folder."""
-    if not folder.is_dir() or not any(folder.iterdir()):
+    obstacle = find_obstacle(folder)
+    if obstacle is None:
         return {}
-    manifest = _read_object(folder / MANIFEST)
-    if manifest.get("format") != FORMAT:
+    if not folder.is_dir() or _read_object(folder / MANIFEST).get("format") != FORMAT:
         hint = "give a new folder, an empty one, or that of an earlier export"
-        raise DataError("NNM807", f'"{folder}" is not empty', hint=hint)
+        raise DataError("NNM807", f'"{folder}" {obstacle}', hint=hint)
     return _read_object(folder / FILES)
 
 

@@ -12,6 +12,8 @@ COMMENTS = re.compile(r"/\*\*.*?\*/|^\s*//[^\n]*$", re.DOTALL | re.MULTILINE)
 
 ELEMENT = "page/model-element.js"
 """The module that defines `<webnnm-model>`."""
+OFFLINE = "page/offline.js"
+"""The service worker, which stands beside the page: its folder is what it serves."""
 KERNELS = "inference/kernels.js"
 ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
 PREPARATION = {
