@@ -36,7 +36,8 @@ STYLE.replaceSync(`
   textarea { width: 100%; min-height: 5rem; }
   button { grid-column: 1 / -1; justify-self: start; padding: 0.4rem 1rem; }
   canvas:not([hidden]) { display: block; max-width: 100%; height: 8rem; image-rendering: pixelated; }
-  form p { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+  p { white-space: pre-wrap; overflow-wrap: anywhere; }
+  form p { margin: 0; }
   ol { list-style: none; padding: 0; display: grid; gap: 0.25rem; }
   li { display: grid; grid-template-columns: minmax(4rem, 1fr) 4rem 2fr; gap: 0.5rem; align-items: center; }
   li span { overflow-wrap: anywhere; }
