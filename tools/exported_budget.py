@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tools.common import ROOT, playwright_config, say
-from tools.page_budget import SLOW_NETWORK, wait_for_value
+from tools.page_budget import LAPTOP, wait_for_value
 from webnnm import IrisDataset, NNModel
 from webnnm.cli.serve import SiteServer
 
@@ -50,9 +50,7 @@ async def visit(browser: Any, url: str) -> dict[str, Any]:
     """Open the page for the first time, and return when it has answered, and what it has loaded."""
     context = await browser.new_context(service_workers="block")
     page = await context.new_page()
-    session = await context.new_cdp_session(page)
-    await session.send("Network.enable")
-    await session.send("Network.emulateNetworkConditions", SLOW_NETWORK)
+    await LAPTOP.emulate(await context.new_cdp_session(page))
     await page.add_init_script(ASK)
     await page.goto(url, wait_until="commit")
     answered = await wait_for_value(page, "globalThis.answered")
