@@ -148,7 +148,7 @@ function fieldsOf(name, input) {
     try {
       return JSON.parse(field.value);
     } catch {
-      throw new Error(`"${field.value.slice(0, SHOWN)}" are no lists of numbers: write them as [1, 2.5] or [[1], [2]]`);
+      throw new Error(`"${field.value.slice(0, SHOWN)}" is no list of numbers: write it as [1, 2.5] or [[1], [2]]`);
     }
   };
   return { fields: [label], read };
