@@ -206,7 +206,8 @@ def _find_dates(
     mistakes.
     """
     cells = [table.columns[index][row] for row in present]
-    if not any(map(looks_like_date, cells[:FIRST_CELLS])):
+    first = cells[:FIRST_CELLS]
+    if 2 * sum(map(looks_like_date, first)) < len(first):
         return None
     dates = [text for text in dict.fromkeys(map(str, cells)) if looks_like_date(text)]
     if len(dates) <= MOSTLY_NUMBERS * len({*map(str, cells)}):
