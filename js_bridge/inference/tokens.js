@@ -52,7 +52,7 @@ export function openTokenizer({ normalizer, pre_tokenizer: splitter, model, post
   };
 }
 
-const escape = (/** @type {string} */ text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+const escape = (/** @type {string} */ text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 
 /**
  * Return what cuts texts at words for tokens: parts of text, and numbers of tokens.
@@ -86,13 +86,23 @@ function makeCutter(added, normalize) {
   };
 }
 
+/** The letters of words, as Oniguruma has them, which reads these patterns in Python. */
+const WORD = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\u00b2\u00b3\u00b9\u00bc-\u00be";
+/** What escapes stand for that JavaScript reads in another way. @type {Record<string, string>} */
+const CLASSES = {
+  s: "\\p{White_Space}", S: "\\P{White_Space}", d: "\\p{Nd}", D: "\\P{Nd}", w: `[${WORD}]`, W: `[^${WORD}]`,
+};
+
 /** Return a pattern as JavaScript has it. @param {string} source */
 function makePattern(source) {
-  const classes = { s: "\\p{White_Space}", S: "\\P{White_Space}", d: "\\p{Nd}" };
   const cases = (/** @type {string} */ letter) => (
     `[${letter.toLowerCase()}${letter.toUpperCase()}${letter.toLowerCase() === "s" ? "\u017f" : ""}]`);
   const plain = source.replace(/\(\?i:([^()]*)\)/g, (_, body) => `(?:${body.replace(/[a-z]/gi, cases)})`);
-  return new RegExp(plain.replace(/\\(.)/gs, (same, letter) => /** @type {any} */ (classes)[letter] ?? same), "gu");
+  // Brackets are matched whole: in them other characters need a backslash.
+  return new RegExp(plain.replace(/\[(?:\\.|[^\\\]])*\]|\\(.)/gs, (part, letter) => {
+    if (letter === undefined) return part.replace(/\\(.)/gs, (same, inner) => (inner === "w" ? WORD : CLASSES[inner] ?? same));
+    return CLASSES[letter] ?? (/[a-z\d]/i.test(letter) ? part : escape(letter));
+  }), "gu");
 }
 
 /** @param {Part} pattern */
@@ -142,21 +152,21 @@ function find(table, part) {
 }
 
 /**
- * Cut a text at a pattern, as `behavior` says.
+ * Cut a text at a pattern, or at what is between its matches, as `behavior` says.
  *
- * @param {string} text @param {RegExp} pattern @param {string} behavior
+ * @param {string} text @param {RegExp} pattern @param {string} behavior @param {boolean} [isBetween]
  */
-function cut(text, pattern, behavior) {
+function cut(text, pattern, behavior, isBetween = false) {
   /** @type {[string, boolean][]} */
   const parts = [];
   let end = 0;
   for (const { 0: whole, index } of text.matchAll(pattern)) {
     if (!whole) continue;
-    if (index > end) parts.push([text.slice(end, index), false]);
-    parts.push([whole, true]);
+    if (index > end) parts.push([text.slice(end, index), isBetween]);
+    parts.push([whole, !isBetween]);
     end = index + whole.length;
   }
-  if (end < text.length) parts.push([text.slice(end), false]);
+  if (end < text.length) parts.push([text.slice(end), isBetween]);
   if (behavior === "Isolated") return parts.map(([part]) => part);
   if (behavior === "Removed") return parts.filter(([, matches]) => !matches).map(([part]) => part);
   /** @type {string[]} */
@@ -208,8 +218,7 @@ const SPLITTERS = {
   },
   Split: ({ pattern, behavior, invert }) => {
     const expression = readPattern(pattern);
-    if (invert) return (text) => (text.match(expression) ?? []);
-    return (text) => cut(text, expression, behavior);
+    return (text) => cut(text, expression, behavior, invert);
   },
   Whitespace: () => (text) => Array.from(text.matchAll(WORDS), ([word]) => word),
   WhitespaceSplit: () => (text) => cut(text, SPACES, "Removed"),

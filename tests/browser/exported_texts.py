@@ -24,7 +24,7 @@ HARD = [
     *("👩‍👩‍👧‍👦 🇩🇪 ❤️ 👍🏽", "«quotes» “x” ‘y’ — – …", "1234567 ١٢٣ ४५६", "\ud7ff\ue000\uf8ff"),
     "a\u00adb\u200bc\u200dd\ufeffe\u0085f\u2028g\u3000h",
     "don't I'll we've IT'S $1,234.56 50% #tag @user a_b-c/d \u0378\u2fff",
-    *("x" * 300, "word " * 2000, "ab" * 600, "fox foxes FOX Fox"),
+    *("x" * 300, "word " * 2000, "ab" * 600, "fox foxes FOX Fox", "a<|im-start|>b--c ½²"),
     *("[CLS] [SEP] [MASK] x", "  [MASK]  y[MASK]z", "<|endoftext|>hi<s> a </s>", "a  <mask>  b"),
 ]
 RANGES = ((32, 127), (32, 127), (0xA0, 0x250), (0x370, 0x400), (0x4E00, 0x4E40), (0x1F600, 0x1F640))
@@ -125,6 +125,7 @@ def make_tokenizers() -> dict[str, Tokenizer]:
     )
     clip.add_tokens([AddedToken("Fox", normalized=True, single_word=True)])
     clip.add_special_tokens([AddedToken("<mask>", lstrip=True, rstrip=True)])
+    clip.add_special_tokens([AddedToken("<|im-start|>")])
     spaced = p.ByteLevel(add_prefix_space=True)
     made["roberta"] = roberta = change(made["gpt2"], pre_tokenizer=spaced)
     roberta.add_special_tokens([AddedToken("<s>"), AddedToken("</s>")])
@@ -133,4 +134,6 @@ def make_tokenizers() -> dict[str, Tokenizer]:
     for kind in ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"):
         steps = [p.WhitespaceSplit(), p.Punctuation(kind), p.Split(Regex(r"\d"), kind)]
         made[kind] = change(clip, pre_tokenizer=p.Sequence(steps))
+        inverted = p.Split(Regex(r"\w+|[^\w\s]|\-\-"), kind, invert=True)
+        made[f"{kind}, inverted"] = change(clip, pre_tokenizer=inverted)
     return made
