@@ -7,7 +7,7 @@
 import { encodeDate } from "./dates.js";
 import { isRecord, refuse, refuseColumn } from "./rows.js";
 
-/** What stands for a missing number, in lower case. */
+/** What stands for a missing number or date, in lower case. */
 const MISSING = new Set(["", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"]);
 /** What Python's `float` reads. */
 const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
@@ -26,7 +26,7 @@ export function encodeRow(encoders, row) {
   return encoders.flatMap((encoder, index) => {
     const cell = isRecord(row) ? row[encoder.name] : cellsOf(encoders, row)[index];
     if (isRecord(row) && !Object.hasOwn(row, encoder.name)) throw refuseColumn(encoder.name, row);
-    if ("dates" in encoder) return encodeDate(encoder, cell);
+    if ("dates" in encoder) return encodeDate(encoder, MISSING.has(String(cell).trim().toLowerCase()) ? null : cell);
     return "categories" in encoder ? encodeWord(encoder, cell) : [encodeNumber(encoder, cell)];
   });
 }

@@ -10,6 +10,8 @@ import { refuse } from "./rows.js";
 const DAYS_OF_YEAR = 365.25;
 const DAY_MS = 86_400_000;
 const FIRST_YEAR_OF_TWO_DIGITS = 69;
+/** The day after the last one that dates can have in Python. */
+const END = Date.UTC(10_000) / DAY_MS;
 /** @type {Record<string, number>} */
 const MONTHS = {
   jan: 1, feb: 2, mar: 3, apr: 4, may: 5, jun: 6, jul: 7, aug: 8, sep: 9, oct: 10, nov: 11, dec: 12,
@@ -63,7 +65,7 @@ function countDays(text, order) {
   if (!groups || (groups.first && order === "ymd")) return null;
   const [first, second] = [Number(groups.first), Number(groups.second)];
   const day = groups.first ? (order === "dmy" ? first : second) : Number(groups.day ?? 1);
-  const named = MONTHS[(groups.name ?? "").toLowerCase()] ?? Number(groups.month);
+  const named = MONTHS[(groups.name ?? "").replace("\u017f", "s").toLowerCase()] ?? Number(groups.month);
   const month = groups.first ? (order === "dmy" ? second : first) : named;
   let year = Number(groups.year);
   if (groups.year?.length === 2) year += year >= FIRST_YEAR_OF_TWO_DIGITS ? 1900 : 2000;
@@ -71,7 +73,8 @@ function countDays(text, order) {
   date.setUTCFullYear(year, month - 1, day);
   if (!year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   const share = readTime(groups);
-  return share === null ? null : date.getTime() / DAY_MS + share;
+  const days = date.getTime() / DAY_MS + Number(share);
+  return share === null || days >= END ? null : days;
 }
 
 /** The time as a share of a day, 0 without one, null if there is no such time. @param {Record<string, string>} groups */

@@ -149,6 +149,8 @@ CASES = (
             {"when": "July 2024"},
             {"when": ""},
             {"when": None},
+            *({"when": missing} for missing in ("n/a", " NaT ", "?", float("nan"))),
+            {"when": "-"},
             {"when": "29/02/2023"},
             {"when": "12/31/2024"},
             {"when": "2024-07-01 25:00"},

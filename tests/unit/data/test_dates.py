@@ -36,7 +36,15 @@ NO_DATES = [
     "5.3.2024x",
     "maybe 1",
 ]
-NO_DATES += ["2024-03-05 25:00", "2024-03-05 13:00 pm", "0000-01-01", "1,5", "2024-3/5", "Mars"]
+NO_DATES += [
+    "9999-12-31 24:00",
+    "2024-03-05 25:00",
+    "2024-03-05 13:00 pm",
+    "0000-01-01",
+    "1,5",
+    "2024-3/5",
+    "Mars",
+]
 SOURCE = """m:input shape=[{width}]; m:output shape=[1];
 m:layers matmul(w), add(b); m:loss meanSquaredError;"""
 
@@ -47,6 +55,10 @@ m:layers matmul(w), add(b); m:loss meanSquaredError;"""
 def test_dates_are_read_in_their_order(order: Order, text: str) -> None:
     assert DateFormat(order).parse(text) == DAY.toordinal() - EPOCH
     assert DateFormat(order).parse(f"{text} 6:30 pm") == DAY.toordinal() - EPOCH + 18.5 / 24
+
+
+def test_letters_that_look_like_others_name_the_month() -> None:
+    assert DateFormat().parse("5 \u017fep 1970") == DateFormat().parse("5 Sep 1970") == 247.0
 
 
 @pytest.mark.parametrize("text", NO_DATES)

@@ -58,6 +58,8 @@ FIRST_YEAR_OF_TWO_DIGITS = 69
 """Years 69 … 99 are those of 19xx, 00 … 68 of 20xx (POSIX)."""
 
 EPOCH = date(1970, 1, 1).toordinal()
+END = date.max.toordinal() + 1 - EPOCH
+"""The day after the last one that dates can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class DateFormat:
             day, month = (first, second) if self.order == "dmy" else (second, first)
         else:
             day = int(parts.get("day") or 1)
-            month = int(parts["month"] or 0) if mark else MONTHS[(parts["name"] or "").lower()]
+            month = int(parts["month"] or 0) if mark else MONTHS[(parts["name"] or "").casefold()]
         number = int(year)
         if len(year) == 2:
             number += 1900 if number >= FIRST_YEAR_OF_TWO_DIGITS else 2000
@@ -110,7 +112,7 @@ class DateFormat:
         except ValueError:
             return None
         share = _read_time(parts)
-        return None if share is None else days + share
+        return None if share is None or days + share >= END else days + share
 
 
 def _read_time(parts: dict[str, str | None]) -> float | None:
