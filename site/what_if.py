@@ -82,6 +82,8 @@ class WhatIf:
         """Ask the model about the row that the fields hold, and show what it says."""
         from webnnm.model import serving
 
+        if not all(field.value for field in self.fields.values()):
+            return  # somebody is typing a date
         row = {}
         for name, field in self.fields.items():
             is_slider = field.type == "range"

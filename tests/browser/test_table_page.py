@@ -286,5 +286,7 @@ async def test_dates_become_season_and_weekday(page: Any, site_url: str, project
     answer = page.locator("#answer")
     await field.fill("2023-07-15")  # a Saturday in summer
     await answer.filter(has_text=re.compile(r"^(3[5-9]\d|4[0-4]\d)")).wait_for()
+    await field.fill("")  # as while somebody types a date
     await field.fill("2023-01-18")  # a Wednesday in winter
     await answer.filter(has_text=re.compile(r"^(1\d\d|20\d)")).wait_for()
+    assert await page.locator("#alert").inner_text() == ""
