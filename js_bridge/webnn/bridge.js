@@ -215,7 +215,7 @@ export function run(handle, ticket, promising, ...sources) {
   const { answer, buffers } = entry;
   guard(context, "DeviceError", ({ ml }) => {
     written.forEach((tensor, index) => ml.writeTensor(
-      tensor, /** @type {any} */ (sources[index] ?? buffers.inputs[index]),
+      tensor, copyResizable(sources[index]) ?? /** @type {any} */ (buffers.inputs[index]),
     ));
   });
   guard(context, "BindingError", ({ ml }) => ml.dispatch(graph, inputs, outputs));
@@ -384,6 +384,11 @@ async function readContents(context, tensors, all = allocate(tensors)) {
   } catch (error) {
     throw await failure(context, "DeviceError", error);
   }
+}
+
+/** Copy an array whose buffer may change its size: devices take none. @param {any} array */
+function copyResizable(array) {
+  return array?.buffer.resizable ? array.slice() : array;
 }
 
 /** Return memory for the bytes of tensors. @param {BridgeTensor[]} tensors */

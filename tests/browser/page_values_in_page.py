@@ -10,6 +10,14 @@ from webnnm.backends.pyodide_host import script_value
 from webnnm.core.arrays import HostArray
 
 NUMBERS = "(count) => Float32Array.from({ length: count }, (_, k) => Math.sin(k))"
+RESIZABLE = """
+(array) => {
+  const buffer = new ArrayBuffer(array.byteLength, { maxByteLength: 2 * array.byteLength });
+  const resizable = new Float32Array(buffer);
+  resizable.set(array);
+  return resizable;
+}
+"""
 INTEGERS = "(count) => Int32Array.from({ length: count }, (_, k) => k * k)"
 SOUND = """
 (channels) => {
@@ -43,7 +51,7 @@ async def typed_arrays(backend: str) -> dict[str, Any]:
     mixed = await net.predict({"x": x, "ids": [0, 1, 4]})
     rows = HostArray("float32", (1, 2, 5), x.to_py())
     expected = await net.predict({"x": rows, "ids": [0, 1, 4]})
-    again = await net.predict({"x": x, "ids": ids})
+    again = await net.predict({"x": script_value(RESIZABLE)(x), "ids": ids})
     found = {
         "kinds": [type(result).__name__ for result in results.values()],
         "classes": [script_value(CLASS)(result.js) for result in results.values()]
