@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webnnm import CSVDataset, DataError, NNModel, TableDataset, review
+from webnnm import CSVDataset, DataError, NNModel, TableDataset, describe_table, review
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import EPOCH, ORDERS, DateFormat, Order, detect_format
 from webnnm.data.tables.encoding import from_dict, to_dict
@@ -101,6 +101,15 @@ def test_dates_that_may_be_read_in_two_ways_are_asked_about() -> None:
     assert second[0] - first[0] == 1
     with pytest.raises(DataError, match='dates="ydm"'):
         TableDataset(table, label="y", dates="ydm", **ALL)  # pyrefly: ignore[bad-argument-type]
+
+
+def test_dates_of_a_column_have_one_order() -> None:
+    table = {"day": ["13/1/2024", "1/14/2024", "2/2/2024"], "y": [1.5, 2.5, 3.5]}
+    with pytest.raises(DataError, match=r'"13/1/2024" has the day first, "1/14/2024" the month'):
+        TableDataset(table, label="y", dates="dmy", **ALL)
+    as_words = TableDataset(table, label="y", categorical=["day"], **ALL)
+    assert as_words.inputs["model"].shape == (3,)
+    assert "1/14/2024" in describe_table(table)[0].problem
 
 
 def series(days: int, step: float = 1.0) -> dict[str, Any]:

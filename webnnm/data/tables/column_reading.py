@@ -11,7 +11,13 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.data.tables.columns import MISSING, Table, as_number, check_writable
-from webnnm.data.tables.date_format import DateFormat, Order, detect_format, looks_like_date
+from webnnm.data.tables.date_format import (
+    YEAR_FIRST,
+    DateFormat,
+    Order,
+    detect_format,
+    looks_like_date,
+)
 from webnnm.data.tables.dialect import Dialect
 from webnnm.data.tables.number_detection import WHOLE, detect_numbers, is_code
 from webnnm.data.tables.number_format import PLAIN, NumberFormat
@@ -215,7 +221,17 @@ def _find_dates(
     decimal = table.dialect.decimal if table.dialect else ""
     where = f"column {table.names[index]}"
     date_format = detect_format(where, dates, order=order, decimal=decimal)
-    return None if date_format is None else read_dates(table, index, date_format)
+    if date_format is None:
+        day_first, month_first = (
+            next(text for text in dates if DateFormat(other).parse(text) is None)
+            for other in ("mdy", "dmy")
+        )
+        raise DataError(
+            "NNM713",
+            f'{where}: "{day_first}" has the day first, "{month_first}" the month',
+            hint=f"write dates as {YEAR_FIRST.example}; categorical=[column] takes all as words",
+        )
+    return read_dates(table, index, date_format)
 
 
 def read_dates(table: Table, index: int, date_format: DateFormat) -> Column:
