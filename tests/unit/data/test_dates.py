@@ -184,6 +184,8 @@ def test_a_saved_model_takes_a_date_as_it_was_written() -> None:
         assert serving.show_date(loaded, "day", "27/2/2024") == "2024-02-27"
         assert serving.show_date(loaded, "day", "27/2") == ""
         row = {"day": "27/2/2024"}
+        encoded = dataset.encode([["27/2/2024"]])
+        assert (await loaded.predict(encoded)).tolist() == (await loaded.predict(row)).tolist()
         return await model.predict(row), await loaded.predict(row)
 
     one, other = asyncio.run(run())

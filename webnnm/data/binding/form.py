@@ -66,6 +66,7 @@ class Form:
         return as_rows(where, converted, self.field.shape, self.field.names)
 
     def _encode_table(self, values: Any) -> HostArray:
+        from webnnm.data.tables.date_encoding import DateEncoder
         from webnnm.data.tables.encoding import NumberEncoder, encode_rows
 
         table = _as_table(values)
@@ -73,7 +74,10 @@ class Form:
         if table is None:
             width = sum(len(encoder.features) for encoder in encoders)
             shape = tuple(getattr(values, "shape", ()))
-            if len(encoders) != width and shape[-1:] == (width,):  # what `encode` returned
+            dates = any(isinstance(encoder, DateEncoder) for encoder in encoders)
+            # Numbers are no dates: they are what `encode` returned.
+            is_encoded = len(encoders) != width or (dates and isinstance(values, HostArray))
+            if is_encoded and shape[-1:] == (width,):
                 return HostArray.of(values)
             rows = values.tolist() if hasattr(values, "tolist") else values
             return encode_rows(encoders, _to_rows(rows))
