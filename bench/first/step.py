@@ -16,12 +16,11 @@ dense:layers matmul(w), add(b), activation();
 """
 
 
-async def first_loss(x: Any, y: Any, until: str) -> float:
-    """Return the loss of the first step of 64 rows, or of the first epoch, after which it ends."""
-    losses: list[float] = []
+async def train(x: Any, y: Any, until: str, note: Any) -> None:
+    """Tell the loss of the first step of 64 rows, or of the first epoch, and train no further."""
 
     def stop(record: Any) -> bool:
-        losses.append(record.loss)
+        note(record.loss)
         return False
 
     rows = HostArray("float32", (6400, 784), x.to_py())
@@ -30,4 +29,3 @@ async def first_loss(x: Any, y: Any, until: str) -> float:
     model = await NNModel.create(source=SOURCE, dataset=dataset, backend="webnn")
     after = {"on_batch": stop} if until == "step" else {"on_epoch": stop}
     await model.train(batch_size=64, epochs=2, **after)
-    return losses[0]
