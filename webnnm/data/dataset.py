@@ -221,10 +221,16 @@ class Dataset:
         Raises `DataError` NNM705 for a subset without rows.
         """
         rows = self._require_rows(subset)
-        return (
-            {block: values.rows(rows) for block, values in self._inputs.items()},
-            {block: values.rows(rows) for block, values in self._outputs.items()},
-        )
+        inputs = {block: values.rows(rows) for block, values in self._inputs.items()}
+        return inputs, self.output_arrays(subset)
+
+    def output_arrays(self, subset: str) -> Arrays:
+        """Return the outputs of a whole subset as `arrays` does, without a copy of its inputs.
+
+        Raises `DataError` NNM705 for a subset without rows.
+        """
+        rows = self._require_rows(subset)
+        return {block: values.rows(rows) for block, values in self._outputs.items()}
 
     def masks(self, subset: str) -> Arrays:
         """Return masks of a subset, float32 `[rows, length]`: 1 for real positions, 0 for padding.

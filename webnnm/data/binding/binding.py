@@ -19,6 +19,7 @@ from webnnm.data.protocol import (
     StreamedDataset,
     check_dataset,
     compute_orders,
+    load_outputs,
     load_subset,
 )
 from webnnm.data.series.sequences import describe_position, make_masks
@@ -88,7 +89,7 @@ class DataBinding:
         here, under `WEIGHT` and the output's name. Raises `DataError` NNM702 if two blocks of one
         sequence differ in the lengths of their rows, NNM704 if all weights are 0.
         """
-        _, outputs, masks = load_subset(self.dataset, subset)
+        outputs, masks = load_outputs(self.dataset, subset)
         sequence_masks = self._merge_masks(masks)
         dataset: Any = self.dataset
         if getattr(dataset, "sample_weight", None) is not None:

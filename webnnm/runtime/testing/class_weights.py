@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape
-from webnnm.data.protocol import load_subset
+from webnnm.data.protocol import load_outputs
 from webnnm.training.loss_choice import LabelFacts
 from webnnm.training.losses import has_several_labels
 
@@ -75,7 +75,7 @@ def class_weights(
 def shares_of_labels(binding: DataBinding, block: str) -> list[float]:
     """Return the share of training rows, or positions, in which each label of an output is yes."""
     field = binding.outputs[block].field
-    _, outputs, masks = load_subset(binding.dataset, "training")
+    outputs, masks = load_outputs(binding.dataset, "training")
     values = outputs[field]
     width = values.shape[-1]
     flat = values.values()

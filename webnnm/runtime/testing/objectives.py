@@ -12,7 +12,7 @@ from webnnm.core.shapes import Shape, show
 from webnnm.data.binding.binding import DataBinding
 from webnnm.data.binding.label_facts import measure_labels
 from webnnm.data.field import Kind
-from webnnm.data.protocol import load_subset
+from webnnm.data.protocol import load_outputs
 from webnnm.graph.elaboration.loss_words import loss_numbers
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network, Output
@@ -189,7 +189,7 @@ def objectives(
 def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
     if binding is None or binding.streams or not binding.dataset.size("training"):
         return {}
-    _, outputs, masks = load_subset(binding.dataset, "training")
+    outputs, masks = load_outputs(binding.dataset, "training")
     fields = binding.dataset.outputs
 
     def facts(name: str) -> LabelFacts:
