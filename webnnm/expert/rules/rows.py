@@ -522,7 +522,7 @@ def missing_rows(facts: Facts) -> Hit | None:
 @rule(
     "E634",
     "warning",
-    "Write them as dates, such as 2019-01-31, of which TableDataset makes days, season and weekday; "
+    "Write them as dates (2019-01-31), of which TableDataset makes days, season and weekday; "
     "or pass the year as a number, and the season as sin and cos of 2π·day/365.25.",
     confidence=0.8,
 )
@@ -542,7 +542,7 @@ def dates_as_numbers(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> print(review(text, data).finding("E634"))
     warning E634: month has dates as numbers, yyyymm: from December to January it goes up by 89, ...
-      → Write them as dates, such as 2019-01-31, of which TableDataset makes days, season and ...
+      → Write them as dates (2019-01-31), of which TableDataset makes days, season and ...
 
     Ignore it where the numbers are not dates.
     """
