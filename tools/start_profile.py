@@ -4,7 +4,7 @@
 
 It starts Python as pages do, stage after stage, and writes the table into docs/performance.md and
 the picture beside it, which shows the profile as the one called NAME ("now" without it) among those
-in docs/first_seconds.json. Times are medians.
+in tools/start_profiles.json. Times are medians.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from webnnm.cli.serve import SiteServer
 
 ROUNDS = 5
 PAGE = ROOT / "docs" / "performance.md"
-PROFILES = ROOT / "docs" / "first_seconds.json"
+PROFILES = ROOT / "tools" / "start_profiles.json"
 PICTURE = ROOT / "docs" / "first_seconds.svg"
 TABLE = re.compile(r"(<!-- profile: begin -->\n).*?(<!-- profile: end -->)", re.S)
 STAGES = {
