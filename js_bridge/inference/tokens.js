@@ -123,6 +123,7 @@ const NORMALIZERS = {
     if (strip ?? lowercase) result = result.normalize("NFD").replace(/\p{Mn}/gu, "");
     return lowercase ? lower(result) : result;
   },
+  ByteLevel: () => spellBytes,
   Lowercase: () => lower,
   NFC: () => (text) => text.normalize("NFC"),
   NFD: () => (text) => text.normalize("NFD"),
@@ -194,6 +195,11 @@ const LETTERS = (() => {
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : other++));
 })();
 
+/** Return a letter for each byte. @param {string} text */
+function spellBytes(text) {
+  return Array.from(encoder.encode(text), (byte) => LETTERS[byte]).join("");
+}
+
 /** @typedef {(text: string, isFirst: boolean) => string[]} Split of one part, the first of a text or not */
 
 /** What cuts texts into words, by its type in the file. @type {Record<string, (part: Part) => Split>} */
@@ -202,7 +208,7 @@ const SPLITTERS = {
   ByteLevel: ({ add_prefix_space: prefix, use_regex: regex = true }) => (text) => {
     const whole = prefix && !text.startsWith(" ") ? ` ${text}` : text;
     const words = regex ? cut(whole, BYTES, "Isolated") : [whole];
-    return words.map((word) => Array.from(encoder.encode(word), (byte) => LETTERS[byte]).join(""));
+    return words.map(spellBytes);
   },
   Digits: ({ individual_digits: single }) => (text) => cut(text, /\p{N}/gu, single ? "Isolated" : "Contiguous"),
   Metaspace: ({ replacement, prepend_scheme: scheme = "always", add_prefix_space: old = true, split = true }) => (text, isFirst) => {

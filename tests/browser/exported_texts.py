@@ -99,6 +99,7 @@ def make_tokenizers() -> dict[str, Tokenizer]:
     )
     made["gpt2"] = bpe(p.ByteLevel(add_prefix_space=False), "<|endoftext|>")
     made["gpt2"].post_processor = processors.ByteLevel(trim_offsets=False)
+    made["bytes first"] = change(made["gpt2"], normalizer=n.ByteLevel(), pre_tokenizer=None)
     split = p.Split(Regex(WORDS), "isolated")
     plain = p.ByteLevel(add_prefix_space=False, use_regex=False)
     made["llama 3"] = bpe(p.Sequence([split, plain]), "<|endoftext|>", normalizer=n.NFC())
