@@ -75,9 +75,11 @@ class TrainingPage:
             self.trainer = trainer
         page.ready()
         kept = await self.say_where()
-        if self.kept.read():
-            await self.offer()
-        self.looked.set()
+        try:
+            if self.kept.read():
+                await self.offer()
+        finally:
+            self.looked.set()
         await self.attempt(self.trainer.prepare, kept=kept)
 
     async def say_where(self):

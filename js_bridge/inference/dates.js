@@ -17,7 +17,7 @@ const MONTHS = {
   jan: 1, feb: 2, mar: 3, apr: 4, may: 5, jun: 6, jul: 7, aug: 8, sep: 9, oct: 10, nov: 11, dec: 12,
   mär: 3, mai: 5, okt: 10, dez: 12,
 };
-const NAME = `(?<name>${Object.keys(MONTHS).join("|")})\\p{L}*`;
+const NAME = `(?<name>${Object.keys(MONTHS).join("|")})(?:uary|uar|ruary|ruar|ch|z|il|e|i|y|ust|t|tember|ober|ember)?`;
 const TIME = "(?:(?:[T,] *| +)(?<hour>\\d\\d?):(?<minute>\\d\\d)(?::(?<seconds>\\d\\d(?:\\.\\d+)?))?"
   + "(?: *(?<half>[ap])\\.?m\\.?)?(?: *(?:Z|UTC|[+-]\\d\\d:?\\d\\d))?)?";
 const PATTERNS = [

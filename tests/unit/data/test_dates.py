@@ -36,6 +36,7 @@ NO_DATES = [
     "5.3.2024x",
     "maybe 1",
 ]
+NO_DATES += ["decor 1999", "octopus 2000", "mayor 1 2000"]
 NO_DATES += [
     "9999-12-31 24:00",
     "2024-03-05 25:00",
@@ -59,6 +60,13 @@ def test_dates_are_read_in_their_order(order: Order, text: str) -> None:
 
 def test_letters_that_look_like_others_name_the_month() -> None:
     assert DateFormat().parse("5 \u017fep 1970") == DateFormat().parse("5 Sep 1970") == 247.0
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+def test_months_have_long_and_short_names(month: int) -> None:
+    day = date(2023, month, 1)
+    for text in (f"{day:%B} 2023", f"{day:%b} 2023", f"{day:%d-%b-%y}", f"{day:%B} 1, 2023"):
+        assert DateFormat().parse(text) == day.toordinal() - EPOCH
 
 
 @pytest.mark.parametrize("text", NO_DATES)

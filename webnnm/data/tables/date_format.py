@@ -35,7 +35,9 @@ MONTHS = {
 }
 """First letters of months in English and German."""
 
-_NAMES = "|".join(MONTHS)
+_NAME = (
+    rf"(?P<name>{'|'.join(MONTHS)})(?:uary|uar|ruary|ruar|ch|z|il|e|i|y|ust|t|tember|ober|ember)?"
+)
 _TIME = (
     r"(?:(?:[T,] *| +)(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?"
     r"(?: *(?P<half>[ap])\.?m\.?)?(?: *(?:Z|UTC|[+-]\d\d:?\d\d))?)?"
@@ -47,10 +49,10 @@ _DATES = tuple(
         r"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second_>\d\d?)(?P=mark)(?P<year>\d{4})",
         r"(?P<first>\d\d?)(?P<mark>/)(?P<second_>\d\d?)/(?P<year>\d\d)",
         r"(?P<first>[0-3]\d)(?P<mark>\.)(?P<second_>[01]\d)\.(?P<year>\d\d)",
-        rf"(?P<day>\d\d?)[ .-]+(?P<name>{_NAMES})[^\W0-9_]*[ ,.-]+(?P<year>\d\d(?:\d\d)?)",
-        rf"(?P<name>{_NAMES})[^\W0-9_]*[ .]+(?P<day>\d\d?),? +(?P<year>\d{{4}})",
+        rf"(?P<day>\d\d?)[ .-]+{_NAME}[ ,.-]+(?P<year>\d\d(?:\d\d)?)",
+        rf"{_NAME}[ .]+(?P<day>\d\d?),? +(?P<year>\d{{4}})",
         r"(?P<year>[12]\d{3})(?P<mark>-)(?P<month>[01]\d)",
-        rf"(?P<name>{_NAMES})[^\W0-9_]*[ .-]+(?P<year>[12]\d{{3}})",
+        rf"{_NAME}[ .-]+(?P<year>[12]\d{{3}})",
     )
 )
 
