@@ -448,8 +448,7 @@ class TablePage:
 
     def classes(self):
         """Return the numbers of the classes of the rows of the test."""
-        _, outputs = self.dataset.arrays("testing")
-        (classes,) = outputs.values()
+        (classes,) = self.dataset.output_arrays("testing").values()
         return [class_of(label) for label in classes.tolist()]
 
     async def mistakes(self, actual, predicted):

@@ -46,6 +46,14 @@ async def until_kept(page: Any) -> None:
     await page.locator("#kept", has_text="Kept by the browser at ").wait_for()
 
 
+async def keep_one(page: Any) -> str:
+    """Begin a training, hold it once the browser keeps it, and return its note."""
+    await begin(page)
+    await hold(page)
+    await until_kept(page)
+    return await page.evaluate(NOTE)
+
+
 async def second_tab(page: Any, page_log: Any, site_url: str, project: Any) -> Any:
     tab = await page.context.new_page()
     page_log.watch(tab)
@@ -72,10 +80,7 @@ async def test_a_second_tab_is_told_and_neither_destroys_the_training_of_the_oth
     page: Any, page_log: Any, site_url: str, project: Any
 ) -> None:
     await open_site_page(page, site_url, address(project))
-    await begin(page)
-    await hold(page)
-    await until_kept(page)
-    note = await page.evaluate(NOTE)
+    note = await keep_one(page)
     tab = await second_tab(page, page_log, site_url, project)
     told = tab.locator("#kept.warning")
     await told.wait_for()
@@ -134,10 +139,7 @@ async def test_who_trains_at_once_is_first_offered_what_the_browser_keeps(
     page: Any, site_url: str, project: Any
 ) -> None:
     await open_site_page(page, site_url, address(project))
-    await begin(page)
-    await hold(page)
-    await until_kept(page)
-    note = await page.evaluate(NOTE)
+    note = await keep_one(page)
     await page.add_init_script(CLICK_AT_ONCE)
     await page.reload()
     await page.locator("#continue:enabled").wait_for()

@@ -167,7 +167,7 @@ def sample_pilot_rows(
     dataset = binding.dataset
     classes = None
     if isinstance(dataset, Dataset):
-        classes = get_row_classes(dataset.outputs, dataset.arrays(subset)[1])
+        classes = get_row_classes(dataset.outputs, dataset.output_arrays(subset))
     split_seed = Stream(seed, Purpose.SCOUTING).below(2**31)
     return split_rows(size, (max_rows, 0, 0), classes=classes, seed=split_seed)[0]
 

@@ -111,15 +111,16 @@ class DateEncoder:
         return replace(self, fill=tuple(shares))
 
     def _encode_day(self, day: float) -> tuple[float, ...]:
-        season, time = 2 * math.pi * day / DAYS_OF_YEAR, 2 * math.pi * (day % 1)
-        weekday = _find_weekday(day)
-        numbers: dict[Part, tuple[float, ...]] = {
-            "days": (day - self.origin,),
-            "season": (math.sin(season), math.cos(season)),
-            "weekday": tuple(float(number == weekday) for number in range(7)),
-            "time": (math.sin(time), math.cos(time)),
-        }
-        return tuple(number for part in self.parts for number in numbers[part])
+        return tuple(number for part in self.parts for number in self._encode_part(part, day))
+
+    def _encode_part(self, part: Part, day: float) -> tuple[float, ...]:
+        if part == "days":
+            return (day - self.origin,)
+        if part == "weekday":
+            weekday = _find_weekday(day)
+            return tuple(float(number == weekday) for number in range(7))
+        angle = 2 * math.pi * (day / DAYS_OF_YEAR if part == "season" else day % 1)
+        return math.sin(angle), math.cos(angle)
 
 
 def _find_weekday(day: float) -> int:

@@ -39,16 +39,16 @@ _NAME = (
     rf"(?P<name>{'|'.join(MONTHS)})(?:uary|uar|ruary|ruar|ch|z|il|e|i|y|ust|t|tember|ober|ember)?"
 )
 _TIME = (
-    r"(?:(?:[T,] *| +)(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?"
+    r"(?:(?:[T,] *| +)(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<seconds>\d\d(?:\.\d+)?))?"
     r"(?: *(?P<half>[ap])\.?m\.?)?(?: *(?:Z|UTC|[+-]\d\d:?\d\d))?)?"
 )
 _DATES = tuple(
     re.compile((pattern + _TIME).replace(r"\d", "[0-9]"), re.IGNORECASE)
     for pattern in (
         r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d\d?)(?P=mark)(?P<day>\d\d?)",
-        r"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second_>\d\d?)(?P=mark)(?P<year>\d{4})",
-        r"(?P<first>\d\d?)(?P<mark>/)(?P<second_>\d\d?)/(?P<year>\d\d)",
-        r"(?P<first>[0-3]\d)(?P<mark>\.)(?P<second_>[01]\d)\.(?P<year>\d\d)",
+        r"(?P<first>\d\d?)(?P<mark>[-/.])(?P<second>\d\d?)(?P=mark)(?P<year>\d{4})",
+        r"(?P<first>\d\d?)(?P<mark>/)(?P<second>\d\d?)/(?P<year>\d\d)",
+        r"(?P<first>[0-3]\d)(?P<mark>\.)(?P<second>[01]\d)\.(?P<year>\d\d)",
         rf"(?P<day>\d\d?)[ .-]+{_NAME}[ ,.-]+(?P<year>\d\d(?:\d\d)?)",
         rf"{_NAME}[ .]+(?P<day>\d\d?),? +(?P<year>\d{{4}})",
         r"(?P<year>[12]\d{3})(?P<mark>-)(?P<month>[01]\d)",
@@ -99,7 +99,7 @@ class DateFormat:
     def _count_days(self, parts: dict[str, str | None]) -> float | None:
         year, mark = parts["year"] or "", parts.get("mark")
         if parts.get("first"):
-            first, second = int(parts["first"] or 0), int(parts["second_"] or 0)
+            first, second = int(parts["first"] or 0), int(parts["second"] or 0)
             if self.order == "ymd":
                 return None
             day, month = (first, second) if self.order == "dmy" else (second, first)
@@ -121,14 +121,14 @@ def _read_time(parts: dict[str, str | None]) -> float | None:
     """Return the time as a share of a day, 0 without one, None if there is no such time."""
     if parts["hour"] is None:
         return 0.0
-    hour, minute, second = int(parts["hour"]), int(parts["minute"] or 0), parts["second"] or 0
+    hour, minute, seconds = int(parts["hour"]), int(parts["minute"] or 0), parts["seconds"] or 0
     if parts["half"]:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + 12 * (parts["half"].lower() == "p")
-    if hour > 24 or minute > 59 or float(second) >= 61:
+    if hour > 24 or minute > 59 or float(seconds) >= 61:
         return None
-    return (hour * 60 + minute + float(second) / 60) / 1440
+    return (hour * 60 + minute + float(seconds) / 60) / 1440
 
 
 YEAR_FIRST = DateFormat()

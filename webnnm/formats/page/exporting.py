@@ -32,7 +32,7 @@ from webnnm.formats.page.preprocessing import (
     describe_rows,
     describe_tensor,
 )
-from webnnm.formats.page.tokenizers import Texts, encode_tokenizer
+from webnnm.formats.page.tokenizers import Texts
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.runtime.inference.context import build_inference_graph
@@ -123,7 +123,7 @@ def build_page(
     values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
     rows = rows or {}
     inputs, outputs = describe_rows(state, lengths, rows), describe_answers(state, lengths)
-    tokenizers = dict(encode_tokenizer(kind) for kind in rows.values() if isinstance(kind, Texts))
+    tokenizers = dict(kind.file for kind in rows.values() if isinstance(kind, Texts))
     name = state.network.name or "model"
     return assemble_page(name, graph, values, inputs, outputs, runtime, tokenizers)
 

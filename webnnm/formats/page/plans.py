@@ -109,7 +109,7 @@ class PlanSet:
         operators = {*find_script_operators(), *TENSORS}
         target = Target({k: v for k, v in limits.items() if k in operators}, (), self._values)
         try:
-            return self._add(self._embed_weights(compile_plan(self._graph, target)))
+            return self._add(compile_plan(self._graph, target))
         except BackendError:
             return None
 
@@ -117,7 +117,7 @@ class PlanSet:
         """Return the plan that avoids some of the tested faults, and all that are not tested."""
         spared = {trap for number, trap in enumerate(tested) if number not in avoided}
         traps = [trap for trap in ALL_TRAPS if trap not in spared]
-        return self._add(self._embed_weights(self._compile(layout, traps)))
+        return self._add(self._compile(layout, traps))
 
     def _compile(self, layout: str, traps: Collection[Trap]) -> CompiledPlan:
         limits = {**expand_limits(), "preferredInputLayout": layout}
@@ -140,7 +140,8 @@ class PlanSet:
                     break
         return tested
 
-    def _embed_weights(self, compiled: CompiledPlan) -> Plan:
+    def _add(self, compiled: CompiledPlan) -> int:
+        """Return the number of a plan, which is new if no other is the same."""
         plan = embed_constants(compiled.plan, self._values)
         left = [name for name in plan.inputs if name in self._values]
         if left:
@@ -150,9 +151,6 @@ class PlanSet:
                 "128 MB",
                 hint="export a smaller model, or serve the snapshot as <webnnm-model>",
             )
-        return plan
-
-    def _add(self, plan: Plan) -> int:
         content = self._locate_constants(plan)
         key = repr(content)
         if key not in self._numbers:

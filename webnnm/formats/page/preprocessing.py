@@ -14,7 +14,7 @@ from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import COARSE, Standardization
 from webnnm.data.sounds.sound import RATE
 from webnnm.data.tables.encoding import NumberEncoder, to_dict
-from webnnm.formats.page.tokenizers import Texts, encode_tokenizer
+from webnnm.formats.page.tokenizers import Texts
 from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.model.serving import describe_inputs
 from webnnm.ops.declare.tensors import TensorType
@@ -101,7 +101,7 @@ def _describe_kind(
 ) -> dict[str, Any]:
     """Return what the numbers of an input are that no dataset describes."""
     if isinstance(kind, Texts):
-        path, _ = encode_tokenizer(kind)
+        path, _ = kind.file
         return {"kind": "text", "tokenizer": path}
     if callable(kind):
         return {"fill": [kind(position) for position in range(row["length"])]}

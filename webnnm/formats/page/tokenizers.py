@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.formats.page.folders import digest
@@ -16,10 +18,16 @@ KEPT = (*PARTS, "added_tokens", "model")
 """What pages read of a `tokenizer.json`."""
 
 
-class Texts(NamedTuple):
+@dataclass(frozen=True)
+class Texts:
     """Rows of an input that are texts; `tokenizer` is the text of a `tokenizer.json`."""
 
     tokenizer: str
+
+    @cached_property
+    def file(self) -> tuple[str, bytes]:
+        """The name and the content of the file that pages read."""
+        return encode_tokenizer(self)
 
 
 def encode_tokenizer(texts: Texts) -> tuple[str, bytes]:
