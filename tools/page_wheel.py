@@ -49,7 +49,7 @@ LATE = (
             *(f"inference/{name}" for name in ("model", "onnxruntime", "pictures")),
             *("inference/dates", "inference/rows", "inference/script"),
             *("inference/sounds", "inference/tokens"),
-            *("page/blocks", "page/downloads", "page/model-element"),
+            *("page/blocks", "page/downloads", "page/fitting", "page/model-element"),
             *("page/offline", "page/pixels", "page/sounds", "page/tokenizers"),
             *("webgpu/frames", "webgpu/shaders"),
         )

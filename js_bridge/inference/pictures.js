@@ -4,6 +4,7 @@
  * @module
  */
 
+import { fitPicture } from "../page/fitting.js";
 import { fits, flatten, permute, refuse, refuseShape } from "./rows.js";
 
 const WHITE = 255;
@@ -20,7 +21,11 @@ export async function readPicture(where, format, picture) {
   if (Array.isArray(picture) || ArrayBuffer.isView(picture)) return readNumbers(where, format, picture);
   const size = (/** @type {string} */ name) => fieldShape[names.indexOf(name)] ?? 1;
   const [height, width, channels] = [size("height"), size("width"), size("channels")];
-  const bytes = selectChannels(where, await draw(picture, width, height, format.crop), channels, format.crop);
+  const bytes = format.fit
+    ? await fitPicture(picture, { width, height, channels, fit: format.fit }).catch((error) => {
+      throw refuse("NNM802", `${where} is not a picture that the browser reads: ${error.message}`);
+    })
+    : selectChannels(where, await draw(picture, width, height), channels);
   const given = ["height", "width", "channels"];
   const axes = names.map((name) => given.indexOf(name));
   const ordered = permute(bytes, [height, width, channels], axes.length < 3 ? [...axes, 2] : axes, 1);
@@ -48,31 +53,24 @@ function readNumbers(where, format, numbers) {
   return Float32Array.from(values, (value) => value / white);
 }
 
-/** @param {any} picture @param {number} width @param {number} height @param {boolean} [crop] */
-async function draw(picture, width, height, crop) {
+/** @param {any} picture @param {number} width @param {number} height */
+async function draw(picture, width, height) {
   const bitmap = await createImageBitmap(picture, { imageOrientation: "from-image" });
   const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
   if (!context) throw new Error("this browser has no canvas for pictures");
   context.imageSmoothingQuality = "high";
-  const part = crop ? findMiddle(bitmap, width / height) : /** @type {const} */ ([0, 0, bitmap.width, bitmap.height]);
-  context.drawImage(bitmap, ...part, 0, 0, width, height);
+  context.drawImage(bitmap, 0, 0, width, height);
   bitmap.close();
   return context.getImageData(0, 0, width, height).data;
 }
 
-/** Return the largest part in the middle with a ratio of width to height. @param {ImageBitmap} bitmap @param {number} ratio */
-export function findMiddle({ width, height }, ratio) {
-  const [across, down] = [Math.min(width, height * ratio), Math.min(height, width / ratio)];
-  return /** @type {const} */ ([(width - across) / 2, (height - down) / 2, across, down]);
-}
-
-/** @param {string} where @param {Uint8ClampedArray} pixels @param {number} channels @param {boolean} [mayBeClear] */
-function selectChannels(where, pixels, channels, mayBeClear) {
+/** @param {string} where @param {Uint8ClampedArray} pixels @param {number} channels */
+function selectChannels(where, pixels, channels) {
   const result = new Uint8Array((pixels.length / 4) * channels);
   for (let pixel = 0; pixel < pixels.length / 4; pixel += 1) {
     const colours = pixels.subarray(4 * pixel, 4 * pixel + 4);
     const [red = 0, green = 0, blue = 0, alpha = 0] = colours;
-    if (alpha < WHITE && channels % 2 === 1 && !mayBeClear) {
+    if (alpha < WHITE && channels % 2 === 1) {
       throw refuse("NNM702", `${where} has transparent pixels, the dataset's pictures ${channels} channels`);
     }
     const [r = 0, g = 0, b = 0] = LUMA;

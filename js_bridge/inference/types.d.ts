@@ -55,8 +55,8 @@ interface RowFormat {
   named?: boolean;
   encoders?: Encoder[];
   light?: { white: number; ofBytes: boolean };
-  /** Of a picture that no dataset describes, the largest part in the middle is taken. */
-  crop?: boolean;
+  /** How pictures of any size are brought to that of the model; without it, as they are drawn. */
+  fit?: import("../page/fitting.js").Fit;
   /** Of sounds: samples per second. */
   rate?: number;
   names?: string[];

@@ -7,7 +7,7 @@
 /**
  * @typedef {{ name: string, usual?: number | string | null, categories?: string[], dates?: string }} Column
  * @typedef {{ kind: "columns", columns: Column[] } | { kind: "text" }
- *   | { kind: "picture", width: number, height: number, crop?: boolean }
+ *   | { kind: "picture", width: number, height: number, fit?: import("./fitting.js").Fit }
  *   | { kind: "sound", fieldShape: number[], rate: number }
  *   | { kind: "numbers", shape: (number | null)[] }} Input
  * @typedef {{ values: any } | { label: any, labels: any[], probabilities: number[] }} Output
@@ -83,7 +83,7 @@ function isPicture(value) {
 
 /** Bring pictures into a form that can be sent to the worker. @param {any} row @returns {Promise<any>} */
 async function portable(row) {
-  if (isPicture(row)) return createImageBitmap(row, { imageOrientation: "from-image" });
+  if (isPicture(row)) return createImageBitmap(row, { imageOrientation: "from-image", colorSpaceConversion: "none" });
   if (![Object.prototype, null].includes(Object.getPrototypeOf(row ?? 0))) return row;
   const entries = Object.entries(row).map(async ([name, value]) => [name, await portable(value)]);
   return Object.fromEntries(await Promise.all(entries));
@@ -169,7 +169,7 @@ function columnFields(columns) {
 }
 
 /** @param {Extract<Input, { kind: "picture" }>} input */
-function pictureField({ width, height, crop }) {
+function pictureField({ width, height, fit = "stretch" }) {
   const field = make("input", { type: "file", accept: "image/*", required: true });
   const preview = make("canvas", { width, height, className: "whole", hidden: true, role: "img" });
   preview.ariaLabel = "The picture as the model sees it";
@@ -179,10 +179,12 @@ function pictureField({ width, height, crop }) {
     if (!file) return;
     try {
       const bitmap = await createImageBitmap(file, { imageOrientation: "from-image" });
-      const part = crop
-        ? (await import("../inference/pictures.js")).findMiddle(bitmap, width / height)
-        : /** @type {const} */ ([0, 0, bitmap.width, bitmap.height]);
-      preview.getContext("2d")?.drawImage(bitmap, ...part, 0, 0, width, height);
+      const { findPart } = await import("./fitting.js");
+      const { left, top, right, bottom, across, down } = findPart(bitmap, { width, height, fit });
+      const context = preview.getContext("2d");
+      context?.clearRect(0, 0, width, height);
+      context?.drawImage(
+        bitmap, left, top, right - left, bottom - top, (width - across) / 2, (height - down) / 2, across, down);
       field.setCustomValidity("");
     } catch {
       field.setCustomValidity("This file is not a picture that the browser can read.");

@@ -33,8 +33,8 @@ def signature(model: NNModel) -> str:
     Block → its `kind`, and for "columns" a list of columns with `name` and either their
     `categories` or a `usual` number, the middle of the training rows if known, else null, or for
     dates the type of the field, as `dates`, and a `usual` date;
-    for "picture" `width` and `height`; for "text" nothing more; for "numbers" the `shape` of a row,
-    with null for an open length.
+    for "picture" `width` and `height`, and how those of any size `fit`; for "text" nothing more;
+    for "numbers" the `shape` of a row, with null for an open length.
     """
     return json.dumps(describe_inputs(model.state))
 
@@ -57,7 +57,8 @@ def _input(
         return {"kind": "text"}
     if form is not None and form.light is not None:
         sizes = dict(zip(form.field.names, form.field.shape, strict=True))
-        return {"kind": "picture", "width": sizes["width"], "height": sizes["height"]}
+        picture = {"kind": "picture", "width": sizes["width"], "height": sizes["height"]}
+        return {**picture, "fit": form.fit} if form.fit else picture
     if form is not None and form.columns:
         return {"kind": "columns", "columns": _columns(form, standardization)}
     (features,) = vertex.features

@@ -76,6 +76,10 @@ class Restored:
         names = tuple(name for encoder in encoders for name in encoder.features)
         return Form(Field((len(names),), "float32", features=names), encoders=encoders)
 
+    def media(self) -> dict[str, Form]:
+        """Return the forms of inputs whose rows may be files, by block."""
+        return {block: form for block, form in self.forms.items() if form.fit}
+
 
 def _select(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
     return {name: value for name, value in mapping.items() if name in names}
@@ -114,6 +118,7 @@ def collect_facts(binding: DataBinding) -> Restored:
                 dataset.inputs[name],
                 getattr(dataset, "light", None),
                 getattr(dataset, "letters", ()),
+                fit=getattr(dataset, "fit", ""),
             )
             for block, name in by_block.items()
         },

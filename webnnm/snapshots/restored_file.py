@@ -11,6 +11,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import count
 from webnnm.data.binding.form import Form
 from webnnm.data.field import KINDS, Field
+from webnnm.data.pictures.fitting import check_fit
 from webnnm.data.pictures.pixel_scale import Light
 from webnnm.data.preparation.standardize import SCALES, Standardization
 from webnnm.data.tables import dialect
@@ -128,6 +129,7 @@ def _form_to_dict(form: Form) -> dict[str, Any]:
         "classes": about.classes,
         "light": [light.white, light.of_bytes] if light else None,
         "letters": list(form.letters),
+        "fit": form.fit,
     }
     return {name: value for name, value in entry.items() if value or name == "shape"}
 
@@ -157,7 +159,10 @@ def _form(entry: Any) -> Form:
     light = Light(float(white), bool(of_bytes)) if "light" in entry else None
     if light and not {"height", "width"} <= {*names}:
         raise ValueError(f"pictures with the dimensions {names}")
-    return Form(about, light, tuple(map(_text, entry.get("letters", ()))))
+    fit = entry.get("fit", "")
+    if fit:
+        check_fit(fit)
+    return Form(about, light, tuple(map(_text, entry.get("letters", ()))), fit=fit)
 
 
 def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:

@@ -107,7 +107,7 @@ async def test_sequences_have_a_greatest_length(sequence: Any, length: int) -> N
 
 async def test_numbers_can_be_a_picture_or_a_sound() -> None:
     (picture,) = manifest_of(await open_model(PYRAMID), rows={"m": "picture"})["inputs"].values()
-    assert picture["kind"] == "picture" and picture["crop"]
+    assert picture["kind"] == "picture" and picture["fit"] == "crop"
     assert picture["names"] == ["channels", "height", "width"]
     model = await open_model("m:input shape=[80]; m:output shape=[2]; m:layers matmul(w);")
     (sound,) = manifest_of(model, rows={"m": "sound"})["inputs"].values()

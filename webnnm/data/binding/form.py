@@ -28,13 +28,14 @@ class Form:
 
     Attributes: `field`; `light`, if the rows are pictures; `letters`, the characters that the
     numbers 0, 1, … stand for, if the rows are text; `encoders` of the columns, if they are rows
-    of a table.
+    of a table; `fit`, how pictures of any size are brought to that of the dataset, or "".
     """
 
     field: Field
     light: Light | None = None
     letters: Sequence[str] = ()
     encoders: Sequence[Encoder] = ()
+    fit: str = ""
 
     @property
     def columns(self) -> Sequence[str]:

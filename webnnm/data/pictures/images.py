@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.data.dataset import Dataset
 from webnnm.data.pictures.pixel_scale import Light, to_unit
 from webnnm.data.pictures.pixels import LAYOUTS, concatenate_pictures, to_pixels
 
+if TYPE_CHECKING:
+    from webnnm.data.files.labelled_files import LabelledFiles
+    from webnnm.data.pictures.fitting import Fit
+    from webnnm.data.pictures.picture_files import Mode, PictureReport, Unreadable
 
+
+@require_await_of_methods("dataset")
 class ImageDataset(Dataset):
     """A dataset of images with labels, for classification or any other output.
 
@@ -33,7 +41,14 @@ class ImageDataset(Dataset):
     Further options are those of `Dataset`: `standardize=True` works per channel, and `class_names`
     are its `labels`. Raises the errors of `Dataset`, and `DataError` NNM702 for images of different
     shapes or of an unknown layout.
+
+    Pictures of files are read by `from_folder`, `from_files` and `from_csv`. Attributes, besides
+    those of `Dataset`: `light`, how pixels were scaled; of files also `fit`, how pictures of any
+    size are brought to that of the dataset ("" for arrays), and `report`, what was read.
     """
+
+    fit: Fit | str = ""
+    report: PictureReport | None = None
 
     def __init__(
         self,
@@ -58,6 +73,114 @@ class ImageDataset(Dataset):
             names={"model": names},
             **options,
         )
+
+    @classmethod
+    async def from_folder(cls, folder: Any, **options: Any) -> Self:
+        """Read the pictures `label/name.jpg` of a folder or a zip archive.
+
+        >>> async def load():
+        ...     return await ImageDataset.from_folder("flowers", size=(64, 64), fit="crop")
+
+        - `folder`: a path; of an archive also its address, its bytes or an open file. Folders named
+          train, validation and test, each with folders of labels, are the subsets. Hidden files
+          and those with endings of other kinds are ignored.
+
+        All other options are those of `from_files`. Raises its errors, and `DataError` NNM706 for a
+        picture that is in no folder, NNM715 if there are no pictures.
+        """
+        from webnnm.data.files.labelled_files import list_folder
+        from webnnm.data.pictures.fitting import ENDINGS
+
+        files = await list_folder(folder, ENDINGS)
+        if isinstance(folder, (str, Path)):
+            options.setdefault("name", Path(folder).stem)
+        return await cls._read(files, **options)
+
+    @classmethod
+    async def from_csv(
+        cls,
+        table: Any,
+        *,
+        file: str | None = None,
+        label: str | None = None,
+        folder: str | Path | None = None,
+        **options: Any,
+    ) -> Self:
+        """Read the pictures that a column of a CSV table names.
+
+        - `table`: its path or address, its text or bytes.
+        - `file` and `label`: names of columns, by default the first and the last one.
+        - `folder`: what the names are relative to, by default the folder of the table.
+
+        All other options are those of `from_files`. Raises its errors, those of `read_csv`, and
+        `DataError` NNM710 for an unknown column.
+        """
+        from webnnm.data.files.labelled_files import list_table
+
+        return await cls._read(await list_table(table, file, label, folder), **options)
+
+    @classmethod
+    async def from_files(
+        cls,
+        files: Sequence[Any],
+        labels: Sequence[Any] | Callable[[str], Any],
+        *,
+        size: tuple[int, int] | int | None = None,
+        fit: Fit = "crop",
+        mode: Mode | None = None,
+        unreadable: Unreadable = "error",
+        **options: Any,
+    ) -> Self:
+        """Read pictures of any size, and bring them to one.
+
+        - `files`: paths, addresses, bytes of files, PIL images, or in pages what a canvas can draw.
+        - `labels`: one per file, or a function that returns the label for a file's name.
+        - `size`: (width, height) in pixels, or both at once. By default the size that all pictures
+          have, up to 128 × 128, else their median shape, with a longer side of 64.
+        - `fit`: what is done to pictures of another shape: their middle is taken ("crop"), black is
+          added ("pad"), or they are distorted ("stretch").
+        - `mode`: "rgb" or "grey", by default "grey" if all pictures are.
+        - `unreadable`: "error", or "skip" for files that are no pictures; `report` names them.
+
+        Photographs are turned upright; transparent pixels are white; numbers of 16 bits keep the
+        upper 8. All other options are those of `ImageDataset`. What is done to pictures is kept
+        with the model, so that `predict` takes files and pictures of any size.
+
+        Raises `DataError` NNM704 for invalid options, NNM715 and NNM802 for files that cannot be
+        read, `BackendError` NNM709 if a package is missing that reads them (on desktops Pillow),
+        and the errors of `ImageDataset`.
+        """
+        from webnnm.data.files.labelled_files import LabelledFiles
+
+        names = [
+            str(one) if isinstance(one, (str, Path)) else f"picture {row}"
+            for row, one in enumerate(files)
+        ]
+        texts = [labels(name) for name in names] if callable(labels) else labels
+        listed = LabelledFiles(names, files, texts)
+        return await cls._read(
+            listed, size=size, fit=fit, mode=mode, unreadable=unreadable, **options
+        )
+
+    @classmethod
+    async def _read(
+        cls,
+        files: LabelledFiles,
+        *,
+        size: tuple[int, int] | int | None = None,
+        fit: Fit = "crop",
+        mode: Mode | None = None,
+        unreadable: Unreadable = "error",
+        **options: Any,
+    ) -> Self:
+        from webnnm.data.pictures.picture_files import read_picture_files
+
+        pictures = await read_picture_files(files, size, fit, mode, unreadable)
+        if pictures.files.split is not None:
+            options.setdefault("split", pictures.files.split)
+        dataset = cls(pictures.pixels, pictures.files.labels, layout=pictures.layout, **options)
+        dataset.fit, dataset.report = fit, pictures.report
+        return dataset
 
 
 def _to_pixels(images: Any, shape: Sequence[int] | None) -> HostArray:

@@ -37,8 +37,8 @@ def describe_rows(
     rows of an embedding's table; `encoders` of columns; `light` of pictures, whose dimensions have
     `names`; `letters` of texts.
 
-    `kinds` says what inputs are that no dataset describes: of a picture the middle is taken
-    (`crop`), of a sound its loudest part, at a `rate` of samples per second; of a text the tokens
+    `kinds` says what inputs are that no dataset describes: of a picture the middle is taken, of a
+    sound its loudest part, at a `rate` of samples per second; of a text the tokens
     (`tokenizer`, the path of its file); others have values by position (`fill`).
     """
     facts, described = state.data_facts(), describe_inputs(state)
@@ -129,7 +129,7 @@ def _describe_medium(
             "height": sizes["height"],
             "names": [*sizes],
             "light": {"white": 1, "ofBytes": False},
-            "crop": True,
+            "fit": "crop",
         }
     needs = {
         "picture": "dimensions named height and width, such as {channels:3, height:224, width:224}",

@@ -17,7 +17,7 @@ OFFLINE = "page/offline.js"
 KERNELS = "inference/kernels.js"
 ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
 PREPARATION = {
-    "light": ("inference/pictures.js",),
+    "light": ("inference/pictures.js", "page/fitting.js", "common.js"),
     "rate": ("inference/sounds.js", "page/sounds.js"),
     "encoders": ("inference/columns.js", "inference/dates.js"),
     "tokenizer": ("inference/tokens.js",),

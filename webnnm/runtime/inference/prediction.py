@@ -76,6 +76,10 @@ class Predictor:
         if reading is None or reading.about is not about:
             reading = self._readings[raw] = _Reading(self._network, about, raw=raw)
         is_by_name = by_name(data, self._inputs, reading.kept)
+        if reading.media:
+            from webnnm.runtime.inference.media import read_media
+
+            data = await read_media(data, reading.media, is_by_name=is_by_name)
         if reading.single is not None and not is_by_name:
             return await self._of_single(reading, reading.single(data), batch_size)
         data_by_input = (
@@ -238,6 +242,7 @@ class _Reading:
         self._entrances = {vertex.block: Entrance(vertex, kept) for vertex in network.inputs}
         self._tables = find_embedding_tables(network)
         self.single = self._single()
+        self.media = {} if kept is None else kept.media()
         self._answers: dict[str, Answers | None] = {}
         for output in network.outputs:
             answers = about.answers.get(output.name)

@@ -1,0 +1,182 @@
+"""Files with labels: those of a folder or a zip archive, or the names in a table."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
+
+from webnnm.core.errors import DataError
+from webnnm.data.files.source_bytes import read_bytes
+from webnnm.data.tables.columns import Table
+from webnnm.data.tables.csv_table import read_csv
+
+SUBSETS = {
+    **dict.fromkeys(("train", "training"), 0),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), 1),
+    **dict.fromkeys(("test", "testing"), 2),
+}
+"""Names of folders that hold a subset, each with folders of labels → its position in `split`."""
+MAX_FILE = 2**30
+"""The largest file of an archive, in bytes: a small archive can hold one that fills the memory."""
+MAX_NAMED = 5
+"""The maximum number of files that a message names."""
+
+
+class ArchivedFile(NamedTuple):
+    """A file of a zip archive."""
+
+    archive: ZipFile
+    name: str
+
+    def read_bytes(self) -> bytes:
+        """Return its content; raises `DataError` NNM801 if it is damaged or too large."""
+        size = self.archive.getinfo(self.name).file_size
+        if size > MAX_FILE:
+            raise DataError("NNM801", f'"{self.name}" has {size:,} bytes', hint="unpack it first")
+        try:
+            return self.archive.read(self.name)
+        except (BadZipFile, RuntimeError, NotImplementedError) as error:
+            raise DataError("NNM801", f'"{self.name}" of the archive: {error}') from error
+
+
+class LabelledFiles(NamedTuple):
+    """Files, with the label of each.
+
+    Attributes: `names`, for messages; `sources`, from which they are read; `labels`; `split`, the
+    row numbers of three subsets, or None; `ignored`, the names of files of other kinds.
+    """
+
+    names: Sequence[str]
+    sources: Sequence[Any]
+    labels: Sequence[Any]
+    split: tuple[list[int], list[int], list[int]] | None = None
+    ignored: tuple[str, ...] = ()
+
+
+async def list_folder(folder: Any, endings: Collection[str]) -> LabelledFiles:
+    """Return the files `label/name` of a folder, a zip archive, its address or its bytes.
+
+    Files in deeper folders have the label of the outermost one. If the outermost folders are named
+    for subsets (train, test), the next ones are labels. Files with other `endings` are ignored, as
+    are hidden ones. Raises `DataError` NNM715 if there are none, NNM706 for one outside of folders.
+    """
+    files = await _list_files(folder)
+    visible = {name: files[name] for name in sorted(files) if not _is_hidden(name)}
+    chosen = [name for name in visible if PurePosixPath(name).suffix.lower() in endings]
+    ignored = tuple(name for name in visible if name not in {*chosen})
+    where = f'"{folder}"' if isinstance(folder, (str, Path)) else "the archive"
+    if not chosen:
+        raise DataError(
+            "NNM715",
+            f"{where} has no file that ends in {', '.join(sorted(endings))}",
+            hint=f"it has {len(ignored)} others" if ignored else "it is empty",
+        )
+    parts = [PurePosixPath(name).parts for name in chosen]
+    # Archives often hold the folder that was packed.
+    while len({path[0] for path in parts}) == 1 and all(len(path) > 2 for path in parts):
+        if isinstance(folder, (str, Path)) and Path(folder).is_dir():
+            break
+        parts = [path[1:] for path in parts]
+    split = None
+    if all(path[0].lower() in SUBSETS and len(path) > 2 for path in parts):
+        split = ([], [], [])
+        for row, path in enumerate(parts):
+            split[SUBSETS[path[0].lower()]].append(row)
+        parts = [path[1:] for path in parts]
+    loose = [name for name, path in zip(chosen, parts, strict=True) if len(path) < 2]
+    if loose:
+        raise DataError(
+            "NNM706",
+            f"{list_names(loose)} {'is' if len(loose) == 1 else 'are'} in no folder of a label",
+            hint="folder/label/name is expected; from_files(paths, labels) takes any files",
+        )
+    return LabelledFiles(
+        chosen, [files[name] for name in chosen], [path[0] for path in parts], split, ignored
+    )
+
+
+async def list_table(
+    table: Any, file: str | None, label: str | None, folder: str | Path | None
+) -> LabelledFiles:
+    """Return the files that a column of a CSV table names, with labels from another column.
+
+    By default `file` is the first column and `label` the last one. Names are relative to `folder`,
+    by default that of the table. Raises the errors of `read_csv`, `DataError` NNM710 for an unknown
+    column.
+    """
+    content: Any = table
+    if isinstance(table, (str, Path)):
+        content = await read_bytes(table)
+        folder = _parent(str(table)) if folder is None else folder
+    rows: Table = (
+        content
+        if isinstance(content, Table)
+        else read_csv(content, known=[*filter(None, (file, label))])
+    )
+    columns = dict(zip(rows.names, rows.columns, strict=True))
+    chosen = (file or rows.names[0], label or rows.names[-1])
+    for name in chosen:
+        if name not in columns:
+            hint = f"columns: {', '.join(rows.names)}"
+            raise DataError("NNM710", f'the table has no column "{name}"', hint=hint)
+    names = [str(cell) for cell in columns[chosen[0]]]
+    base = "" if folder in (None, "") else f"{folder}".rstrip("/") + "/"
+    return LabelledFiles(names, [base + name for name in names], columns[chosen[1]])
+
+
+async def load_file(source: Any) -> Any:
+    """Return the bytes of a file on this machine, at an address, or of an archive.
+
+    Anything that is no file is returned unchanged.
+    """
+    if isinstance(source, (str, Path)):
+        return await read_bytes(source)
+    if isinstance(source, ArchivedFile):
+        return source.read_bytes()
+    if hasattr(source, "read"):
+        return source.read()
+    return source
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return the names of files as a message lists them.
+
+    >>> list_names(["a.png", "b.png"])
+    '"a.png", "b.png"'
+    """
+    shown = ", ".join(f'"{name}"' for name in names[:MAX_NAMED])
+    return shown + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
+
+
+async def _list_files(folder: Any) -> dict[str, Any]:
+    """Return the files of a folder or an archive by their paths in it."""
+    content = folder
+    if isinstance(folder, (str, Path)):
+        path = Path(folder)
+        if "://" not in str(folder) and path.is_dir():
+            files = (file for file in path.rglob("*") if file.is_file())
+            return {file.relative_to(path).as_posix(): file for file in files}
+        content = await read_bytes(folder)
+    try:
+        archive = ZipFile(content if hasattr(content, "read") else io.BytesIO(content))
+    except (BadZipFile, TypeError) as error:
+        raise DataError(
+            "NNM802", f"this is neither a folder nor a zip archive: {error}", hint="pack it as .zip"
+        ) from error
+    return {
+        one.filename: ArchivedFile(archive, one.filename)
+        for one in archive.infolist()
+        if not one.is_dir()
+    }
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+
+
+def _parent(address: str) -> str:
+    head, slash, _ = address.rpartition("/")
+    return head if slash else str(Path(address).parent)
