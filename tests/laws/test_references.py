@@ -37,6 +37,7 @@ READERS = {
     "data/files/downloads.py": "addresses and paths of its callers",
     "data/examples/iris.py": "the table of the package, or an argument",
     "data/files/references.py": "what files refer to",
+    "data/files/labelled_files.py": "arguments, files below a folder, and what `refer` located",
     "data/sounds/sound.py": "an argument",
     "data/files/source.py": "addresses and paths of its callers",
     "data/files/source_bytes.py": "addresses and paths of its callers",
@@ -50,7 +51,12 @@ READERS = {
     "transformers/pretrained.py": "files of fixed names in a folder, an argument",
 }
 """Modules that read → what they read. A module that reads what a file names calls `refer`."""
-REFERRING = {"formats/onnx/files.py", "formats/onnx/text_files.py", "transformers/pretrained.py"}
+REFERRING = {
+    "data/files/labelled_files.py",
+    "formats/onnx/files.py",
+    "formats/onnx/text_files.py",
+    "transformers/pretrained.py",
+}
 """Modules that read what files name."""
 
 

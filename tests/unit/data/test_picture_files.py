@@ -109,6 +109,9 @@ async def test_a_table_names_files_and_labels(folder: Path) -> None:
     with pytest.raises(DataError, match=r'NNM710: .* no column "colr"') as caught:
         await ImageDataset.from_csv(folder / "all.csv", label="colr")
     assert "name, colour" in str(caught.value)
+    outside = "name,colour\n../a.png,warm\n../a.png,warm\nb.png,cold\nb.png,cold\n"
+    with pytest.raises(DataError, match=r'NNM809: .* refers to "\.\./a\.png"'):
+        await ImageDataset.from_csv(outside.encode(), folder=folder)
 
 
 async def test_sizes_are_chosen_from_the_pictures() -> None:

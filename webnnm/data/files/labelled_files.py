@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from webnnm.core.errors import DataError
+from webnnm.data.files.references import Reference, Roots, read_reference, refer
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.csv_table import read_csv
@@ -99,18 +100,23 @@ async def list_folder(folder: Any, endings: Collection[str]) -> LabelledFiles:
 
 
 async def list_table(
-    table: Any, file: str | None, label: str | None, folder: str | Path | None
+    table: Any,
+    file: str | None,
+    label: str | None,
+    folder: str | Path | None,
+    references: Roots,
 ) -> LabelledFiles:
     """Return the files that a column of a CSV table names, with labels from another column.
 
     By default `file` is the first column and `label` the last one. Names are relative to `folder`,
     by default that of the table. Raises the errors of `read_csv`, `DataError` NNM710 for an unknown
-    column.
+    column, NNM809 for files that `refer` refuses.
     """
     content: Any = table
+    owner: str | Path = "" if folder is None else f"{folder}/table"
     if isinstance(table, (str, Path)):
         content = await read_bytes(table)
-        folder = _parent(str(table)) if folder is None else folder
+        owner = owner or table
     rows: Table = (
         content
         if isinstance(content, Table)
@@ -123,8 +129,8 @@ async def list_table(
             hint = f"columns: {', '.join(rows.names)}"
             raise DataError("NNM710", f'the table has no column "{name}"', hint=hint)
     names = [str(cell) for cell in columns[chosen[0]]]
-    base = "" if folder in (None, "") else f"{folder}".rstrip("/") + "/"
-    return LabelledFiles(names, [base + name for name in names], columns[chosen[1]])
+    sources = [refer(owner, name.replace("\\", "/"), references) for name in names]
+    return LabelledFiles(names, sources, columns[chosen[1]])
 
 
 async def load_file(source: Any) -> Any:
@@ -134,6 +140,8 @@ async def load_file(source: Any) -> Any:
     """
     if isinstance(source, (str, Path)):
         return await read_bytes(source)
+    if isinstance(source, Reference):
+        return await read_reference(source)
     if isinstance(source, ArchivedFile):
         return source.read_bytes()
     if hasattr(source, "read"):
@@ -175,8 +183,3 @@ async def _list_files(folder: Any) -> dict[str, Any]:
 
 def _is_hidden(name: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
-
-
-def _parent(address: str) -> str:
-    head, slash, _ = address.rpartition("/")
-    return head if slash else str(Path(address).parent)

@@ -16,6 +16,7 @@ from webnnm.data.pictures.pixels import LAYOUTS, concatenate_pictures, to_pixels
 
 if TYPE_CHECKING:
     from webnnm.data.files.labelled_files import LabelledFiles
+    from webnnm.data.files.references import Roots
     from webnnm.data.pictures.fitting import Fit
     from webnnm.data.pictures.picture_files import Mode, PictureReport, Unreadable
 
@@ -104,20 +105,23 @@ class ImageDataset(Dataset):
         file: str | None = None,
         label: str | None = None,
         folder: str | Path | None = None,
+        references: Roots = None,
         **options: Any,
     ) -> Self:
         """Read the pictures that a column of a CSV table names.
 
-        - `table`: its path or address, its text or bytes.
+        - `table`: its path or address, its bytes or an open file.
         - `file` and `label`: names of columns, by default the first and the last one.
         - `folder`: what the names are relative to, by default the folder of the table.
+        - `references`: "anywhere" or another folder, for names that lead out of this one.
 
         All other options are those of `from_files`. Raises its errors, those of `read_csv`, and
-        `DataError` NNM710 for an unknown column.
+        `DataError` NNM710 for an unknown column, NNM809 for names that lead elsewhere.
         """
         from webnnm.data.files.labelled_files import list_table
 
-        return await cls._read(await list_table(table, file, label, folder), **options)
+        files = await list_table(table, file, label, folder, references)
+        return await cls._read(files, **options)
 
     @classmethod
     async def from_files(
