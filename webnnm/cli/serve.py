@@ -159,29 +159,31 @@ class Handler(SimpleHTTPRequestHandler):
             file = copy
         else:
             coding = IDENTITY
-        status = os.fstat(file.fileno())
-        changed = self.date_time_string(int(status.st_mtime))
-        tag, size = entity_tag(status, coding), status.st_size
-        validators = {"ETag": tag, "Last-Modified": changed}
-        if copies:
-            validators["Vary"] = "Accept-Encoding"
-        if is_unchanged(self.headers.get("If-None-Match"), tag):
-            file.close()
-            self.send_response(HTTPStatus.NOT_MODIFIED)
-            self.send_headers(validators)
-            return None
-        rest = FROM.fullmatch(self.headers.get("Range", ""))
-        start = int(rest[1]) if rest else 0
-        if start >= size or not allows_range(self.headers.get("If-Range"), tag, changed):
-            rest, start = None, 0
-        headers = {"Content-Type": self.guess_type(name), "Content-Length": str(size - start)}
-        if coding != IDENTITY:
-            headers["Content-Encoding"] = coding
-        if rest:
-            headers["Content-Range"] = f"bytes {start}-{size - 1}/{size}"
-        self.send_response(HTTPStatus.PARTIAL_CONTENT if rest else HTTPStatus.OK)
-        self.send_headers(headers | validators)
-        file.seek(start)
+        with contextlib.ExitStack() as closing:  # a browser may go while headers are sent
+            closing.enter_context(file)
+            status = os.fstat(file.fileno())
+            changed = self.date_time_string(int(status.st_mtime))
+            tag, size = entity_tag(status, coding), status.st_size
+            validators = {"ETag": tag, "Last-Modified": changed}
+            if copies:
+                validators["Vary"] = "Accept-Encoding"
+            if is_unchanged(self.headers.get("If-None-Match"), tag):
+                self.send_response(HTTPStatus.NOT_MODIFIED)
+                self.send_headers(validators)
+                return None
+            rest = FROM.fullmatch(self.headers.get("Range", ""))
+            start = int(rest[1]) if rest else 0
+            if start >= size or not allows_range(self.headers.get("If-Range"), tag, changed):
+                rest, start = None, 0
+            headers = {"Content-Type": self.guess_type(name), "Content-Length": str(size - start)}
+            if coding != IDENTITY:
+                headers["Content-Encoding"] = coding
+            if rest:
+                headers["Content-Range"] = f"bytes {start}-{size - 1}/{size}"
+            self.send_response(HTTPStatus.PARTIAL_CONTENT if rest else HTTPStatus.OK)
+            self.send_headers(headers | validators)
+            file.seek(start)
+            closing.pop_all()
         return file
 
     def send_headers(self, headers: Mapping[str, str]) -> None:

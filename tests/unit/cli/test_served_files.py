@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
+from typing import BinaryIO
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 
 from webnnm import cli
+from webnnm.cli import serve
 from webnnm.cli.served_files import open_below, resolve
 
 pytestmark = [
@@ -119,3 +122,26 @@ def test_what_is_no_file_is_not_opened(folder: Path) -> None:
     assert open_below(folder, root / "pipe") is None
     assert open_below(folder, root / "own") is None
     assert open_below(folder, root / ("a" * 5000)) is None
+
+
+def test_a_file_is_closed_although_the_browser_goes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[BinaryIO] = []
+    done = threading.Event()
+
+    def record(root: Path, path: Path) -> BinaryIO | None:
+        if file := open_below(root, path):
+            opened.append(file)
+        return file
+
+    def go(handler: serve.Handler) -> None:
+        done.set()
+        raise BrokenPipeError
+
+    monkeypatch.setattr(serve, "open_below", record)
+    monkeypatch.setattr(serve.Handler, "end_headers", go)
+    with serve.SiteServer(folder) as server, pytest.raises(OSError, match="Remote"):
+        answer(server.url, "/own/a.txt")
+    assert done.is_set()
+    assert [file.closed for file in opened] == [True]
