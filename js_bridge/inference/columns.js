@@ -26,9 +26,21 @@ export function encodeRow(encoders, row) {
   return encoders.flatMap((encoder, index) => {
     const cell = isRecord(row) ? row[encoder.name] : cellsOf(encoders, row)[index];
     if (isRecord(row) && !Object.hasOwn(row, encoder.name)) throw refuseColumn(encoder.name, row);
-    if ("dates" in encoder) return encodeDate(encoder, MISSING.has(String(cell).trim().toLowerCase()) ? null : cell);
-    return "categories" in encoder ? encodeWord(encoder, cell) : [encodeNumber(encoder, cell)];
+    const numbers = encodeCell(encoder, cell);
+    return encoder.indicator ? [...numbers, Number(isMissing(encoder, cell))] : numbers;
   });
+}
+
+/** @param {Encoder} encoder @param {any} cell @returns {number[]} */
+function encodeCell(encoder, cell) {
+  if ("dates" in encoder) return encodeDate(encoder, isMissing(encoder, cell) ? null : cell);
+  return "categories" in encoder ? encodeWord(encoder, cell) : [encodeNumber(encoder, cell)];
+}
+
+/** @param {Encoder} encoder @param {any} cell */
+function isMissing(encoder, cell) {
+  if ("dates" in encoder) return MISSING.has(String(cell ?? "").trim().toLowerCase());
+  return "categories" in encoder ? toWord(cell) === null : Number.isNaN(toNumber(cell, encoder.format ?? {}));
 }
 
 /** @param {Encoder[]} encoders @param {any} row @returns {any[]} */
@@ -41,17 +53,19 @@ function cellsOf(encoders, row) {
 }
 
 /** @param {WordEncoder} encoder @param {any} cell */
-function encodeWord({ name, categories, unknown, fill }, cell) {
+function encodeWord({ name, categories, unknown, fill, others }, cell) {
   const word = toWord(cell);
   if (word === null) {
     if (fill.length === 0) throw missing(name);
     return fill;
   }
-  if (!categories.includes(word) && unknown === "error") {
-    const known = categories.slice(0, MAX_LISTED).join(", ");
-    throw refuse("NNM706", `row 0, column ${name} is "${word}"\nhint: known: ${known}`);
+  const known = categories.includes(word);
+  if (!known && !others && unknown === "error") {
+    const listed = categories.slice(0, MAX_LISTED).join(", ");
+    throw refuse("NNM706", `row 0, column ${name} is "${word}"\nhint: known: ${listed}`);
   }
-  return categories.map((category) => Number(category === word));
+  const numbers = categories.map((category) => Number(category === word));
+  return others ? [...numbers, Number(!known)] : numbers;
 }
 
 /** @param {any} cell */

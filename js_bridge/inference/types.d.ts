@@ -22,6 +22,8 @@ interface NumberEncoder {
   name: string;
   fill: number | null;
   format?: NumberFormat;
+  /** Whether a further number tells that the cell is missing. */
+  indicator?: boolean;
 }
 /** A column of words, which become a 1 among zeros. */
 interface WordEncoder {
@@ -29,6 +31,9 @@ interface WordEncoder {
   categories: string[];
   unknown: "error" | "zeros";
   fill: number[];
+  /** Whether a number stands for all words that are no categories. */
+  others?: boolean;
+  indicator?: boolean;
 }
 /** A column of dates: the order of day and month, what is made of them, and the first day. */
 interface DateEncoder {
@@ -37,6 +42,7 @@ interface DateEncoder {
   parts: ("days" | "season" | "weekday" | "time")[];
   origin: number;
   fill: number[];
+  indicator?: boolean;
 }
 type Encoder = NumberEncoder | WordEncoder | DateEncoder;
 

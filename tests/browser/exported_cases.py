@@ -49,6 +49,17 @@ def table(**options: Any) -> TableDataset:
     return TableDataset(rows, label="dear", standardize=["area"], **ALL, **options)
 
 
+def gaps() -> TableDataset:
+    """Return a table with missing cells in every column, and two words that are rare."""
+    rows = {
+        "city": ["Ulm", "Bonn", "Ulm", "Bonn", "", "Kiel", "Trier"],
+        "area": [30.0, "", 60.0, 120.0, 75.5, "n/a", 90],
+        "since": ["2020-01-01", "2020-02-03", "", *(f"2020-03-0{day}" for day in range(1, 5))],
+        "dear": ["no", "no", "yes", "yes", "no", "yes", "no"],
+    }
+    return TableDataset(rows, label="dear", missing="indicator", max_categories=2, **ALL)
+
+
 def prices() -> TableDataset:
     """Return numbers written with decimal commas, and a price to be predicted."""
     rows = {
@@ -129,6 +140,20 @@ CASES = (
             **ALL,
         ),
         [{"city": "Ulm", "area": 4}, {"city": "Rome", "area": 4}, {"area": 5, "city": "Kiel"}],
+    ),
+    Case(
+        "features for missing cells and for rare words",
+        DENSE + "m:input shape=[9]; m:output shape=[2];"
+        "m:layers dense(units=6, activation=tanh), dense(units=2, activation=softmax);",
+        gaps,
+        [
+            {"city": "Ulm", "area": 40, "since": "2020-05-01"},
+            {"city": "Kiel", "area": "40.5", "since": "2020-05-01"},
+            {"city": "Rome", "area": 30, "since": "2021-05-01"},
+            {"city": "", "area": None, "since": ""},
+            {"city": None, "area": "?", "since": None},
+            ["Bonn", "nan", "NaT"],
+        ],
     ),
     Case(
         "dates and times, the day first",

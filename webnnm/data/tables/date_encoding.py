@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from webnnm.data.tables.column_reading import Column, missing_cell_error
 from webnnm.data.tables.date_format import ORDERS, YEAR_FIRST, DateFormat
+from webnnm.data.tables.missing_indicator import encode_indicator, name_indicator
 
 Part = Literal["days", "season", "weekday", "time"]
 
@@ -36,7 +37,8 @@ class DateEncoder:
 
     Attributes: `name` of the column; `parts`, in the order of `PARTS`; `origin`, the first day of
     the training rows, since 1970; `fill`, the numbers for a missing date, or () if that is an
-    error; `date_format`, which decides how new dates are read.
+    error; `date_format`, which decides how new dates are read; `indicator`, whether a further
+    feature tells which dates are missing.
 
     Season and time of day are angles, as sine and cosine, so that December is beside January and
     23:00 beside midnight; each weekday is a 1 among zeros.
@@ -47,6 +49,7 @@ class DateEncoder:
     origin: float = 0.0
     fill: tuple[float, ...] = ()
     date_format: DateFormat = YEAR_FIRST
+    indicator: bool = False
 
     @classmethod
     def fit(
@@ -74,7 +77,8 @@ class DateEncoder:
             "weekday": tuple(f"{self.name}={day}" for day in WEEKDAYS),
             "time": (f"{self.name} time sin", f"{self.name} time cos"),
         }
-        return tuple(name for part in self.parts for name in names[part])
+        parts = [name for part in self.parts for name in names[part]]
+        return *parts, *name_indicator(self.name, self.indicator)
 
     def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
         """Return the numbers of the parts, each for all rows.
@@ -88,7 +92,9 @@ class DateEncoder:
             self.fill if row in missing else self._encode_day(day)
             for row, day in enumerate(column.numbers or ())
         ]
-        return [array("d", [row[index] for row in rows]) for index in range(len(self.features))]
+        width = len(self.features) - self.indicator
+        columns = [array("d", [row[index] for row in rows]) for index in range(width)]
+        return columns + encode_indicator(column, self.indicator)
 
     @property
     def field_type(self) -> str:
@@ -139,6 +145,7 @@ def encoder_to_dict(encoder: DateEncoder) -> dict[str, Any]:
         "parts": list(encoder.parts),
         "origin": encoder.origin,
         "fill": list(encoder.fill),
+        **({"indicator": True} if encoder.indicator else {}),
     }
 
 
@@ -148,7 +155,9 @@ def encoder_from_dict(record: Mapping[str, Any]) -> DateEncoder:
     if record["dates"] not in ORDERS or not {*parts} <= {*PARTS}:
         raise ValueError(f"dates in the order {record['dates']!r}, with the parts {parts!r}")
     date_format = DateFormat(record["dates"])
-    encoder = DateEncoder(record["name"], parts, float(record["origin"]), fill, date_format)
-    if fill and len(fill) != len(encoder.features):
+    indicator = bool(record.get("indicator"))
+    origin = float(record["origin"])
+    encoder = DateEncoder(record["name"], parts, origin, fill, date_format, indicator)
+    if fill and len(fill) != len(encoder.features) - indicator:
         raise ValueError(f"{len(fill)} numbers for a missing date")
     return encoder

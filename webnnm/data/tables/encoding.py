@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
@@ -18,6 +19,7 @@ from webnnm.data.tables.column_reading import (
 )
 from webnnm.data.tables.columns import Table, as_number, as_table
 from webnnm.data.tables.date_encoding import DateEncoder, encoder_from_dict, encoder_to_dict
+from webnnm.data.tables.missing_indicator import encode_indicator, name_indicator
 from webnnm.data.tables.number_format import PLAIN, NumberFormat, format_from_dict, format_to_dict
 
 Unknown = Literal["error", "zeros"]
@@ -39,18 +41,20 @@ class NumberEncoder:
     >>> NumberEncoder("age", fill=30.0).encode(Column("age", array("d", [math.nan, 4]), (), [0]))
     [array('d', [30.0, 4.0])]
 
-    Attributes: `name` of the column, `fill`, and the `number_format` in which its numbers were
-    written, which decides where those of new rows may be read in two ways.
+    Attributes: `name` of the column; `fill`; the `number_format` in which its numbers were written,
+    which decides where those of new rows may be read in two ways; `indicator`, whether a second
+    feature tells which numbers are missing.
     """
 
     name: str
     fill: float | None = None
     number_format: NumberFormat = PLAIN
+    indicator: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:
         """The names of the resulting features."""
-        return (self.name,)
+        return self.name, *name_indicator(self.name, self.indicator)
 
     def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
         """Return one number per row. Raises `DataError` NNM713 if one is missing without `fill`."""
@@ -59,7 +63,7 @@ class NumberEncoder:
             raise missing_cell_error(prefix, column)
         for row in column.missing:
             numbers[row] = self.fill or 0.0
-        return [numbers]
+        return [numbers, *encode_indicator(column, self.indicator)]
 
     def with_fill(self, shares: Sequence[float]) -> NumberEncoder:
         """Return the same encoder with the mean of the training rows for missing numbers."""
@@ -77,37 +81,55 @@ class OneHotEncoder:
     [[0.0, 1.0], [1.0, 0.0]]
 
     Attributes: `name` of the column; `categories`, sorted; `unknown`, "error" or "zeros" for other
-    words; `fill`, the numbers for a missing word, or () if that is an error.
+    words; `fill`, the numbers for a missing word, or () if that is an error; `indicator`, whether a
+    further feature tells which words are missing; `others`, whether one stands for all words that
+    are no categories.
     """
 
     name: str
     categories: tuple[str, ...]
     unknown: Unknown = "zeros"
     fill: tuple[float, ...] = ()
+    indicator: bool = False
+    others: bool = False
 
     @classmethod
-    def fit(cls, name: str, words: Iterable[str], unknown: Unknown = "zeros") -> OneHotEncoder:
-        """Fit the encoder to the words of the training rows.
+    def fit(
+        cls,
+        name: str,
+        words: Sequence[str],
+        unknown: Unknown = "zeros",
+        max_categories: int | None = None,
+    ) -> OneHotEncoder:
+        """Fit the encoder to the words of the training rows, the most frequent ones if there are
+        more than `max_categories`.
 
         Raises `DataError` NNM713 if there are more than 1000 categories, NNM704 for another
         `unknown`.
         """
         if unknown not in UNKNOWN:
             raise DataError("NNM704", f'unknown="{unknown}"', hint=f"one of {', '.join(UNKNOWN)}")
+        if max_categories is not None and len({*words}) > max_categories:
+            # Ties are broken by the words themselves, so that the order of the rows does not count.
+            counts = sorted(Counter(words).items(), key=lambda item: (-item[1], item[0]))
+            frequent = [category for category, _ in counts[:max_categories]]
+            return cls(name, sort_categories(frequent), unknown, others=True)
         categories = sort_categories(words)
         if len(categories) > MAX_CATEGORIES:
             raise DataError(
                 "NNM713",
                 f"column {name} has {len(categories)} different words, such as "
                 f'"{categories[0]}": too many for categories',
-                hint="leave it out with features=[…]",
+                hint="max_categories=50 keeps the most frequent ones; features=[…] leaves it out",
             )
         return cls(name, categories, unknown)
 
     @property
     def features(self) -> tuple[str, ...]:
         """The names of the resulting features."""
-        return tuple(f"{self.name}={category}" for category in self.categories)
+        names = [f"{self.name}={category}" for category in self.categories]
+        names += [f"{self.name} other"] * self.others
+        return *names, *name_indicator(self.name, self.indicator)
 
     def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
         """Return for each category 0 or 1 per row.
@@ -118,10 +140,13 @@ class OneHotEncoder:
         if column.missing and not self.fill:
             raise missing_cell_error(prefix, column)
         numbers = {category: number for number, category in enumerate(self.categories)}
-        result = [array("f", bytes(4 * len(column.words))) for _ in self.categories]
+        width = len(self.categories) + self.others
+        result = [array("f", bytes(4 * len(column.words))) for _ in range(width)]
         for row, category in enumerate(column.words):
             if category in numbers:
                 result[numbers[category]][row] = 1.0
+            elif category is not None and self.others:
+                result[-1][row] = 1.0
             elif category is not None and self.unknown == "error":
                 raise _unknown_category_error(
                     f"{prefix} {row}, column {self.name}", category, self.categories
@@ -129,7 +154,7 @@ class OneHotEncoder:
         for row in column.missing:
             for values, share in zip(result, self.fill, strict=True):
                 values[row] = share
-        return result
+        return result + encode_indicator(column, self.indicator)
 
     def with_fill(self, shares: Sequence[float]) -> OneHotEncoder:
         """Return the same encoder with the shares of the categories for missing words."""
@@ -266,15 +291,17 @@ def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
         return encoder_to_dict(encoder)
     if isinstance(encoder, NumberEncoder):
         written = format_to_dict(encoder.number_format)
-        return {"name": encoder.name, "fill": encoder.fill} | (
-            {"format": written} if written else {}
-        )
-    return {
-        "name": encoder.name,
-        "categories": list(encoder.categories),
-        "unknown": encoder.unknown,
-        "fill": list(encoder.fill),
-    }
+        record: dict[str, Any] = {"name": encoder.name, "fill": encoder.fill}
+        record |= {"format": written} if written else {}
+    else:
+        record = {
+            "name": encoder.name,
+            "categories": list(encoder.categories),
+            "unknown": encoder.unknown,
+            "fill": list(encoder.fill),
+        }
+        record |= {"others": True} if encoder.others else {}
+    return record | ({"indicator": True} if encoder.indicator else {})
 
 
 def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
@@ -283,15 +310,17 @@ def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
     >>> from_dict({"name": "age", "fill": 30.0}) == NumberEncoder("age", fill=30.0)
     True
     """
-    name = record["name"]
+    name, indicator = record["name"], bool(record.get("indicator"))
     if "classes" in record:
         return LabelEncoder(name, tuple(record["classes"]))
     if "dates" in record:
         return encoder_from_dict(record)
     if "categories" in record:
-        fill = tuple(record["fill"])
-        return OneHotEncoder(name, tuple(record["categories"]), record["unknown"], fill)
-    return NumberEncoder(name, record["fill"], format_from_dict(record.get("format", {})))
+        fill, categories = tuple(record["fill"]), tuple(record["categories"])
+        others = bool(record.get("others"))
+        return OneHotEncoder(name, categories, record["unknown"], fill, indicator, others)
+    number_format = format_from_dict(record.get("format", {}))
+    return NumberEncoder(name, record["fill"], number_format, indicator)
 
 
 def _unknown_category_error(where: str, category: str, categories: Sequence[str]) -> DataError:

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
@@ -31,7 +31,7 @@ from webnnm.data.tables.number_detection import is_code
 from webnnm.data.tables.number_format import parse_shape
 
 Task = Literal["auto", "classification", "regression"]
-Missing = Literal["error", "drop", "mean"]
+Missing = Literal["error", "drop", "mean", "indicator"]
 
 DETERMINED_OPTIONS = {"labels", "kinds"}
 """Options of `Dataset` that are determined by the columns of a table."""
@@ -109,13 +109,20 @@ class TableDataset(Dataset):
       are words, or integers with at most 20 distinct values. Classes are one-hot, or class numbers
       with `sparse=True`.
     - `missing`: what to do with empty cells, among numbers also "?", "na", "nan", "null" and
-      "none": "error", "drop" (leave out their rows) or "mean" (fill in the mean of the training
-      rows, or the class frequencies of a category; rows without a label are left out).
+      "none": "error", "drop" (leave out their rows), "mean" (fill in the mean of the training rows,
+      or the class frequencies of a category; rows without a label are left out) or "indicator" (the
+      same, and a further feature that is 1 where the cell of a column was empty).
     - `categorical`: columns to treat as categories although their cells look like numbers.
     - `sample_weight`: the column of the weights, which then is not a feature; a function of a row
       (name → cell); or one number for each row of the table: see `Dataset`.
     - `unknown`: categories that do not occur in the training rows become "zeros" or raise an
       "error".
+    - `max_categories`: of a column with more words than this, the most frequent ones are
+      categories, and all others share one feature.
+    - `groups`: the column of what must not be in two subsets, such as a patient with several rows:
+      all its rows are drawn together. `order_by`: a column of dates or numbers by which the first
+      rows are for training and the last ones for testing. Neither is a feature, unless `features`
+      lists it.
     - `dates`: the order of day and month, "dmy" or "mdy", where no date of a column tells it.
     - `standardize`: True scales the columns of numbers, neither the zeros and ones of categories
       nor columns that hold only 0 and 1; or names of columns.
@@ -145,6 +152,9 @@ class TableDataset(Dataset):
         categorical: Sequence[str | int] = (),
         unknown: Literal["error", "zeros"] = "zeros",
         dates: Order | None = None,
+        max_categories: int | None = None,
+        groups: str | int | None = None,
+        order_by: str | int | None = None,
         sparse: bool = False,
         split: Sequence[Any] = (0.7, 0, 0.3),
         seed: int = 0,
@@ -153,15 +163,16 @@ class TableDataset(Dataset):
         sample_weight: Any = None,
         **options: Any,
     ) -> None:
-        _check_choice("task", task, ("auto", "classification", "regression"))
-        _check_choice("missing", missing, ("error", "drop", "mean"))
+        _check_choice("task", task, get_args(Task))
+        _check_choice("missing", missing, get_args(Missing))
         if dates is not None:
             _check_choice("dates", dates, ORDERS)
         for option in DETERMINED_OPTIONS & options.keys():
             hint = "Dataset takes arrays together with what they are"
             raise DataError("NNM704", f"a TableDataset determines {option} itself", hint=hint)
         table = as_table(table)
-        apart = table.index(sample_weight) if isinstance(sample_weight, (str, int)) else -1
+        apart = [column for column in (groups, order_by) if column is not None]
+        apart += [sample_weight] if isinstance(sample_weight, (str, int)) else []
         target, chosen = _resolve_roles(table, features, label, apart)
         as_words = {table.index(column) for column in as_column_list("categorical", categorical)}
         read = [
@@ -179,9 +190,14 @@ class TableDataset(Dataset):
             words = goal.get_words(range(len(rows)))
             self.label_encoder = LabelEncoder.fit(goal.name, words)
             numbers = self.label_encoder.encode(words)
+        if groups is not None or order_by is not None:
+            from webnnm.data.tables.row_division import divide_rows
+
+            split = divide_rows(table, rows, split, groups=groups, order_by=order_by, seed=seed)
         training = Split(split, seed, method).rows(len(rows), numbers)[0]
+        fitting = _Fitting(training, unknown, max_categories, missing == "indicator")
         self.encoders: tuple[Encoder, ...]
-        self.encoders, self._holes, values = _fit_and_encode(columns, training, unknown)
+        self.encoders, self._holes, values = _fit_and_encode(columns, fitting)
         reports = _make_reports(read, kept, [*self.encoders, self.label_encoder])
         self.kept: Sequence[int] = rows
         self.dialect = table.dialect
@@ -265,14 +281,18 @@ class _Hole:
 
 
 def _resolve_roles(
-    table: Table, features: Sequence[str | int] | None, label: str | int | None, apart: int
+    table: Table,
+    features: Sequence[str | int] | None,
+    label: str | int | None,
+    apart: Sequence[str | int],
 ) -> tuple[int, list[int]]:
-    """Return the label column and the feature columns; by default all except the one `apart`."""
+    """Return the label column and the feature columns; by default all except those `apart`."""
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
     target = table.index(-1 if label is None else label)
     if features is None:
-        chosen = [index for index in range(len(table.names)) if index not in (target, apart)]
+        others = {target, *map(table.index, apart)}
+        chosen = [index for index in range(len(table.names)) if index not in others]
     else:
         chosen = [table.index(column) for column in as_column_list("features", features)]
     if target in chosen or len(set(chosen)) < len(chosen):
@@ -359,7 +379,8 @@ def _select_rows(
             "NNM713",
             f"{table.place(row, indices[first])} is empty; missing cells: {counts}, in "
             f"{table.row_count} rows",
-            hint="missing='drop' leaves such rows out, missing='mean' fills the cells",
+            hint="missing='drop' leaves such rows out, missing='mean' fills the cells, "
+            "missing='indicator' also tells the model which ones",
         )
     gone = set(columns[-1].missing)
     if missing == "drop":
@@ -370,9 +391,18 @@ def _select_rows(
     return rows
 
 
-def _fit_encoder(
-    column: Column, training: Sequence[int], unknown: Literal["error", "zeros"]
-) -> Encoder:
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """How encoders are fitted: to which rows, and what they do with words and missing cells."""
+
+    training: Sequence[int]
+    unknown: Literal["error", "zeros"]
+    max_categories: int | None
+    indicator: bool
+
+
+def _fit_encoder(column: Column, fitting: _Fitting) -> Encoder:
+    training = fitting.training
     if column.numbers is not None and column.date_format is not None:
         days = [column.numbers[row] for row in training or range(len(column.numbers))]
         return DateEncoder.fit(column.name, days, column.date_format)
@@ -383,22 +413,25 @@ def _fit_encoder(
         raise _no_value_error(column.name)
     # Without training rows there is nothing to separate: all rows determine the categories.
     words = words or column.get_words(range(len(column.words)))
-    return OneHotEncoder.fit(column.name, words, unknown)
+    return OneHotEncoder.fit(column.name, words, fitting.unknown, fitting.max_categories)
 
 
 def _fit_and_encode(
-    columns: Sequence[Column], training: Sequence[int], unknown: Literal["error", "zeros"]
+    columns: Sequence[Column], fitting: _Fitting
 ) -> tuple[tuple[Encoder, ...], list[_Hole], list[array[float]]]:
     """Fit an encoder to each column; return them, the missing cells, and the encoded columns."""
     encoders: list[Encoder] = []
     holes: list[_Hole] = []
     values: list[array[float]] = []
+    training = {*fitting.training}
     for index, column in enumerate(columns):
-        encoder = _fit_encoder(column, training, unknown)
-        width = len(encoder.features)
+        encoder = _fit_encoder(column, fitting)
         if column.missing:
+            width = len(encoder.features)
             holes.append(_Hole(index, len(values), width, column.missing))
             encoder = encoder.with_fill([0.0] * width)
+            if fitting.indicator and not training.isdisjoint(column.missing):
+                encoder = replace(encoder, indicator=True)
         values += encoder.encode(column)
         encoders.append(encoder)
     return tuple(encoders), holes, values
