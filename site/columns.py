@@ -23,14 +23,21 @@ class Columns:
     def __init__(self, on_change):
         self.on_change = on_change
         self.described, self.uses, self.fields = [], {}, {}
+        self.usual_uses = {}
 
-    def show(self, described):
-        """Show what was found in columns, and propose what to use each for."""
+    def show(self, table, described):
+        """Show what was found in the columns of a table, and propose what to use each for."""
+        from webnnm.data.tables.column_choice import choose_target, find_reason_to_leave_out
+
         self.described = described
-        target = likely_target(described)
-        self.uses = {
-            column.name: "target" if column is target else usual_use(column) for column in described
+        self.usual_uses = {
+            column.name: "out" if find_reason_to_leave_out(column, table.row_count) else "numbers"
+            for column in described
         }
+        target = choose_target(described)
+        self.uses = dict(self.usual_uses)
+        if target is not None:
+            self.uses[target.name] = "target"
         parts = []
         if len(described) > MAX_ROWS:
             search = make("input", type="search", id="column-filter", autocomplete="off")
@@ -52,7 +59,13 @@ class Columns:
         shown = matching[:MAX_ROWS]
         shown += [c for c in matching[MAX_ROWS:] if self.uses[c.name] == "target"]
         rows = [
-            [column.name, "", column.content, describe_contents(column), str(column.missing or "")]
+            [
+                column.name,
+                "",
+                column.content,
+                describe_contents(column, self.usual_uses[column.name] != "out"),
+                str(column.missing or ""),
+            ]
             for column in shown
         ]
         header = ["Column", "Use", "Kind", "Holds", "Missing"]
@@ -76,7 +89,7 @@ class Columns:
             if event.target.value == "target":
                 for other in self.described:
                     if other is not column and self.uses[other.name] == "target":
-                        self.use(other, usual_use(other))
+                        self.use(other, self.usual_uses[other.name])
             self.uses[column.name] = event.target.value
             self.on_change()
 
@@ -111,21 +124,7 @@ def uses_of(column):
     return [use for use in USES if use not in impossible]
 
 
-def usual_use(column):
-    """Return the use of a column that is not the target, unless somebody says otherwise."""
-    known = column.content in ("number", "date", "category")
-    return "numbers" if known and not column.problem else "out"
-
-
-def likely_target(described):
-    """Return the column that somebody most likely wants to predict: the last, or first class."""
-    usable = [column for column in described if usual_use(column) != "out"]
-    ends = [column for column in (*usable[-1:], *usable[:1]) if column.content == "category"]
-    possible = [column for column in usable if column.content != "date"]
-    return next(iter((*ends, *possible[-1:])), None)
-
-
-def describe_contents(column):
+def describe_contents(column, is_usable):
     """Return what a column holds, in a few words."""
     if column.problem:
         return column.problem
@@ -138,6 +137,7 @@ def describe_contents(column):
         f"{category} ({times})" for category, times in column.values[:MAX_CATEGORIES]
     )
     if column.content == "text":
-        return f"{len(column.values)} different texts, which a model cannot use"
+        usable = "the most frequent ones count" if is_usable else "which a model cannot use"
+        return f"{len(column.values)} different texts, {usable}"
     more = len(column.values) - MAX_CATEGORIES
     return categories + (f" and {more} more" if more > 0 else "")

@@ -83,7 +83,7 @@ class TablePage:
         written = "" if loaded.dialect.usual else f" It is written with {loaded.dialect}."
         about.textContent = f"{name}: {rows:,} rows, {columns} columns.{written}"
         element("form").hidden = False
-        self.columns.show(described)
+        self.columns.show(loaded, described)
         await self.prepare()
 
     async def read(self, content, name):
@@ -146,6 +146,7 @@ class TablePage:
     def make_dataset(self):
         """Return the table as a dataset."""
         from webnnm import TableDataset
+        from webnnm.data.tables.column_choice import MAX_CATEGORIES
 
         targets, features = (
             self.columns.select_by_use("target"),
@@ -158,6 +159,7 @@ class TablePage:
         options = {
             "task": element("task").value,
             "missing": element("missing").value,
+            "max_categories": MAX_CATEGORIES,
             "categorical": self.columns.select_by_use("categories"),
             "standardize": True,
             "split": self.split(),

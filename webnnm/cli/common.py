@@ -9,14 +9,16 @@ import json
 import sys
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from webnnm.cli.setting_meanings import setting_meanings
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.references import ANYWHERE
 from webnnm.data.files.source import read_text
 from webnnm.data.tables.csv_dataset import CSVDataset
+from webnnm.data.tables.date_format import ORDERS
+from webnnm.data.tables.table_dataset import Missing, TableDataset, Task
 from webnnm.evaluation.history import plain
 from webnnm.formats.onnx.text_files import with_files
 from webnnm.notation import parse
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 OK, ERROR, INTERRUPTED = 0, 1, 130
 """Exit codes besides `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
+"""The suffixes of files that may be tables."""
 
 SNAPSHOT = ".safetensors"
 """The suffixes of files with parameters."""
@@ -97,24 +102,49 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", default="auto", metavar="NAME", help="default: auto")
 
 
-def add_table(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
-    """Add the options of a dataset from a table."""
+def add_table(parser: argparse.ArgumentParser, *, alone: bool = False) -> None:
+    """Add the options of a dataset from a table, which is the command's own file if `alone`."""
     data = parser.add_argument_group("data")
-    data.add_argument("--data", metavar="CSV", required=required, help="path or URL of a table")
-    data.add_argument("--label", metavar="COLUMN", help="name or number from 0; default: the last")
-    data.add_argument("--features", metavar="COLUMNS", help="as a,b; default: all others")
+    if not alone:
+        data.add_argument("--data", metavar="CSV", help="path or URL of a table")
+    help = "the column to predict: name or number from 0; default: the last"
+    data.add_argument("--label", "--target", metavar="COLUMN", type=column, help=help)
+    help = "to predict it from, as a,b; default: all others"
+    data.add_argument("--features", metavar="COLUMNS", type=columns, help=help)
     add_dialect(data)
     help = "columns of numbers that are categories, as a,b"
-    data.add_argument("--categorical", default="", metavar="COLUMNS", help=help)
+    data.add_argument("--categorical", metavar="COLUMNS", type=columns, help=help)
+    help = "of a column with more words, the most frequent are categories, the others share one"
+    data.add_argument("--max-categories", metavar="N", type=int, help=help)
     help = "order of day and month, where no date of a column tells it"
-    data.add_argument("--dates", choices=("dmy", "mdy"), help=help)
-    data.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    data.add_argument("--missing", choices=("error", "drop", "mean"), default="error")
-    data.add_argument(
-        "--split", type=parts, metavar="PARTS", default="0.7,0,0.3", help="default: %(default)s"
-    )
+    data.add_argument("--dates", choices=ORDERS[1:], help=help)
+    help = "what is predicted; default: auto"
+    data.add_argument("--task", choices=get_args(Task), help=help)
+    help = "what becomes of empty cells; default: error"
+    data.add_argument("--missing", choices=get_args(Missing), help=help)
+    help = "training, validation, testing; default: 0.7,0,0.3"
+    data.add_argument("--split", type=parts, metavar="PARTS", help=help)
+    help = "the column of what must not be in two of these parts, such as a patient"
+    data.add_argument("--groups", metavar="COLUMN", type=column, help=help)
+    help = "the column of dates or numbers by which the last rows are tested"
+    data.add_argument("--order-by", metavar="COLUMN", type=column, help=help)
     help = "scale the columns of numbers to mean 0 and standard deviation 1"
-    data.add_argument("--standardize", action="store_true", help=help)
+    data.add_argument("--standardize", action="store_true", default=None, help=help)
+    help = "the same for numbers to be predicted"
+    data.add_argument("--standardize-targets", action="store_true", default=None, help=help)
+
+
+TABLE_OPTIONS = (
+    *("label", "features", "categorical", "max_categories", "dates", "task", "missing", "split"),
+    *("groups", "order_by", "standardize", "standardize_targets"),
+)
+"""The options of `add_table` that are those of a `TableDataset`."""
+
+
+def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_table` that were given, as those of `CSVDataset.create`."""
+    values = {name: getattr(arguments, name) for name in TABLE_OPTIONS} | dialect(arguments)
+    return {name: value for name, value in values.items() if value not in (None, "auto", [])}
 
 
 def add_dialect(parser: Any) -> None:
@@ -164,31 +194,38 @@ def column(text: str) -> str | int:
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
+def columns(text: str) -> list[str | int]:
+    """Read names of columns, or their positions: "a,b"."""
+    return [column(name) for name in text.split(",") if name]
+
+
 def table(arguments: argparse.Namespace) -> CSVDataset:
     """Return the dataset that the options of `add_table` describe."""
     check_table(arguments.data)
     with as_command_error("NNM710"):
-        dataset = asyncio.run(
-            CSVDataset.create(
-                arguments.data,
-                features=arguments.features
-                and [column(name) for name in arguments.features.split(",")],
-                label=None if arguments.label is None else column(arguments.label),
-                **dialect(arguments),
-                split=arguments.split,
-                standardize=arguments.standardize,
-                task=arguments.task,
-                missing=arguments.missing,
-                dates=arguments.dates,
-                categorical=[column(name) for name in arguments.categorical.split(",") if name],
-            )
-        )
+        dataset = asyncio.run(CSVDataset.create(arguments.data, **table_options(arguments)))
+    say_how_written(arguments.data, dataset)
+    return dataset
+
+
+def say_how_written(path: str, dataset: TableDataset) -> None:
+    """Print how a table is written, where that is not as programs do."""
     if dataset.dialect is not None and not dataset.dialect.usual:
-        say(f"{arguments.data}: {dataset.dialect}")
+        say(f"{path}: {dataset.dialect}")
     for report in dataset.report.columns:
         if report.written:
-            say(f"{arguments.data}, column {report.name}: {report.written}")
-    return dataset
+            say(f"{path}, column {report.name}: {report.written}")
+
+
+def is_table(path: str) -> bool:
+    """Return whether the name of a file is that of a table.
+
+    >>> is_table("cars.csv"), is_table("cars.tsv.gz"), is_table("model.nnm")
+    (True, True, False)
+    """
+    name = PurePath(path.partition("?")[0] if "://" in path else path)
+    suffix = name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix
+    return suffix.lower() in TABLE_SUFFIXES
 
 
 def add_hyperparameters(parser: argparse.ArgumentParser) -> None:

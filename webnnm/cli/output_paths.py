@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
-from itertools import count
+from itertools import combinations, count
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from webnnm.cli.common import CommandError
 from webnnm.core.atomic import check_writable, write_atomically
 from webnnm.core.errors import DataError
 
-OUTPUT_OPTIONS = ("out", "history")
+OUTPUT_OPTIONS = ("out", "history", "report")
 """Options that name the files a command writes."""
 INPUT_OPTIONS = ("model", "data", "rows", "names", "limits")
 """Options that name the files a command reads. A snapshot may be replaced by its successor."""
@@ -31,8 +31,9 @@ def check_places(arguments: argparse.Namespace) -> None:
                 raise CommandError(
                     "NNM704", f"--{name} {path} would replace {source}", hint="give another name"
                 )
-    if len(paths) == 2 and Path(paths[0][1]).resolve() == Path(paths[1][1]).resolve():
-        raise CommandError("NNM704", f"--out and --history are both {paths[0][1]}")
+    for (name, path), (other, second) in combinations(paths, 2):
+        if Path(path).resolve() == Path(second).resolve():
+            raise CommandError("NNM704", f"--{name} and --{other} are both {path}")
 
 
 async def save_somewhere(

@@ -8,6 +8,7 @@ from typing import Any
 
 from webnnm.cli import (
     convert,
+    describe,
     explain,
     export,
     gradcheck,
@@ -18,6 +19,7 @@ from webnnm.cli import (
     review,
     serve,
     show,
+    suggest,
     test,
     texts,
     train,
@@ -36,6 +38,8 @@ COMMANDS = (
     gradcheck,
     explain,
     operators,
+    describe,
+    suggest,
     train,
     test,
     predict,

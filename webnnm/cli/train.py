@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import signal
-import sys
-from collections.abc import Collection, Generator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from webnnm.cli.arguments import USAGE
 from webnnm.cli.common import (
-    OK,
     SNAPSHOT,
     Parsers,
     add_backend,
@@ -23,40 +16,37 @@ from webnnm.cli.common import (
     add_references,
     add_table,
     command,
-    hyperparameters,
+    is_table,
     open_model,
-    parse_silenced_rules,
-    print_json,
-    problem,
-    say,
-    silent,
     table,
 )
-from webnnm.cli.option_hints import as_options, options_of
-from webnnm.cli.output_paths import save_somewhere, write
+from webnnm.cli.training_report import write_report
+from webnnm.cli.training_run import (
+    HISTORY_SUFFIXES,
+    REVIEW_TIMES,
+    TrainingOutcome,
+    print_outcome,
+    run_training,
+)
+from webnnm.cli.training_table import train_on_table
 from webnnm.core.errors import DataError
-from webnnm.evaluation.history import History
-from webnnm.runtime.state import ReviewTime
-from webnnm.trainer.progress import display
-from webnnm.trainer.screen import Screen
-
-if TYPE_CHECKING:
-    from webnnm.data.tables.csv_dataset import CSVDataset
-    from webnnm.trainer.training import Training
-
-HISTORY_SUFFIXES = (".csv", ".json", ".svg")
-
-REVIEW_TIMES: dict[str, ReviewTime] = {"before": True, "after": "after", "off": False}
-"""The formats of the history of a training."""
+from webnnm.model.nnmodel import NNModel
 
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    usage = "webnnm train MODEL --data CSV --out FILE [--json] [options]"
-    one = command(commands, "train", "train a model on a table", _train, usage=usage)
-    add_model(one)
+    usage = (
+        "webnnm train TABLE [--target COLUMN] [--json] [options]\n"
+        "       webnnm train MODEL --data CSV --out FILE [--json] [options]"
+    )
+    help = "train a model on a table, or a table alone on the model that it suggests"
+    one = command(commands, "train", help, _train, usage=usage)
+    add_model(one, help="path or URL of a text or a snapshot, - for the standard input, or a table")
     add_references(one)
-    one.add_argument("--out", required=True, metavar="FILE", help="path of the snapshot")
+    help = "path of the snapshot; default with a table alone: its name with .safetensors"
+    one.add_argument("--out", metavar="FILE", help=help)
+    help = "write a page about table, model, training and test; default with a table alone: its "
+    one.add_argument("--report", metavar="FILE", help=help + "name with .html")
     one.add_argument(
         "--resume",
         action="store_true",
@@ -75,7 +65,7 @@ def add(commands: Parsers) -> None:
         "begins sooner, or never; after and off decide no setting. Default: %(default)s",
     )
     add_backend(one)
-    add_table(one, required=True)
+    add_table(one)
     add_hyperparameters(one)
 
 
@@ -86,112 +76,17 @@ def _train(arguments: argparse.Namespace) -> int:
     if arguments.resume and not arguments.model.endswith(SNAPSHOT):
         hint = "MODEL is the snapshot that an earlier training saved"
         raise DataError("NNM704", "--resume with a text", hint=hint)
-    results, failed = asyncio.run(_run_training(arguments, table(arguments)))
-    if arguments.json:
-        errors = {"errors": [problem(issue) for issue in failed]} if failed else {}
-        print_json({"model": arguments.model, **results, **errors})
-    else:
-        print(results["history"])
-        if results["test"] is not None:
-            print(results["test"])
-        say("\n".join(map(str, failed)) or f"saved {arguments.out}")
-    return USAGE if failed else OK
+    if arguments.data is None and is_table(arguments.model):
+        return train_on_table(arguments)
+    lacking = [name for name in ("data", "out") if getattr(arguments, name) is None]
+    if lacking:
+        options = ", ".join(f"--{name}" for name in lacking)
+        arguments.parser.error(f"the following arguments are required: {options}")
+    opened = partial(open_model, arguments.model, references=arguments.references)
 
+    async def look_at(model: NNModel, outcome: TrainingOutcome) -> None:
+        if arguments.report:
+            await write_report(arguments.report, model, outcome)
 
-async def _run_training(
-    arguments: argparse.Namespace, dataset: CSVDataset
-) -> tuple[dict[str, Any], list[DataError]]:
-    """Return where the model is, the history and the test; and what could not be written."""
-    settings = hyperparameters(arguments)
-    screen = display("auto", sys.stderr)
-    seed = settings.get("seed")
-    settings_of_model: dict[str, Any] = {
-        "references": arguments.references,
-        "dataset": dataset,
-        "backend": arguments.backend,
-        "seed": seed if type(seed) is int else 0,
-    }
-    names = options_of(arguments.parser)
-
-    def log(line: str) -> None:
-        say(_in_options(line, names))
-
-    async with await open_model(arguments.model, log=log, **settings_of_model) as model:
-        if isinstance(screen, Screen):  # which shows what the log would report
-            model.state.log = silent
-        training = model.train(
-            settings,
-            resume=arguments.resume,
-            silence=parse_silenced_rules(arguments),
-            review=REVIEW_TIMES[arguments.review],
-            progress="off" if screen is None else screen,
-        )
-        history = await _until_interrupted(training)
-        path, error = await save_somewhere(model.save, arguments.out)
-        failed = [] if error is None else [error]
-        try:
-            _write(history, arguments.history)
-        except DataError as error:
-            failed.append(error)
-        result = None
-        if dataset.size("testing"):
-            result = await model.test()
-        if not arguments.json:
-            return {"history": history, "test": result}, failed
-        test = None if result is None else result.to_dict()
-        return {"saved": path, "history": history.to_dict(), "test": test}, failed
-
-
-async def _until_interrupted(training: Training) -> History:
-    """Wait for a training; Ctrl-C ends it after the current chunk of steps.
-
-    So does a shutdown or the closing of the terminal.
-    """
-    waiting = asyncio.ensure_future(training)
-    task = asyncio.current_task()
-    assert task is not None
-    try:
-        with _cancel_on_signals(task):
-            return await asyncio.shield(waiting)
-    except asyncio.CancelledError:
-        task.uncancel()
-        say("Ctrl-C: stopping after these steps; press again to abort")
-        return await training.stop()
-
-
-@contextmanager
-def _cancel_on_signals(task: asyncio.Task[Any]) -> Generator[None]:
-    """Let signals that would kill the program cancel a task, as Ctrl-C does."""
-    loop = asyncio.get_running_loop()
-    signals = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
-    handled: list[int] = []
-    for number in signals:
-        try:
-            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-                loop.add_signal_handler(number, task.cancel)
-                handled.append(number)
-        except (NotImplementedError, RuntimeError, ValueError):  # Windows, or another thread
-            break
-    try:
-        yield
-    finally:
-        for number in handled:
-            loop.remove_signal_handler(number)
-
-
-def _write(history: History, path: str | None) -> None:
-    if path is None:
-        return
-    suffix = Path(path).suffix
-    if suffix == ".csv":
-        history.to_csv(path)
-    elif suffix == ".svg":
-        history.plot(path)
-    else:
-        write(path, json.dumps(history.to_dict(), indent=2))
-
-
-def _in_options(line: str, names: Collection[str]) -> str:
-    """Return a line of a training with its remedies as command-line options."""
-    head, arrow, remedy = line.partition("→ ")
-    return head + arrow + as_options(remedy, names)
+    outcome = asyncio.run(run_training(arguments, table(arguments), opened, look_at))
+    return print_outcome(arguments, outcome)

@@ -58,7 +58,7 @@ def every_command() -> list[str]:
 
 def test_every_command_that_was_asked_for() -> None:
     words = "check format show review gradcheck explain ops train test predict export convert "
-    words += "new serve probe"
+    words += "new serve probe describe suggest"
     assert sorted(every_command()) == sorted(words.split())
 
 

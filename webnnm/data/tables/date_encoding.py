@@ -20,6 +20,8 @@ PARTS: tuple[Part, ...] = get_args(Part)
 DAYS_OF_YEAR = 365.25
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
+MIN_SEASONAL_CHANGE = 0.25
+"""The sine and cosine of two weeks differ by less: figures of each January have no season."""
 MIN_WEEKDAYS, MIN_DAYS = 3, 28
 """Dates of fewer weekdays, or of fewer different days, say nothing about the others."""
 
@@ -60,7 +62,7 @@ class DateEncoder:
         first, last = (known[0], known[-1]) if known else (0.0, 0.0)
         recurring = {
             "days": True,
-            "season": last - first >= DAYS_OF_YEAR,
+            "season": last - first >= DAYS_OF_YEAR and _have_seasons(known),
             "weekday": len({*map(_find_weekday, known)}) >= MIN_WEEKDAYS
             and len({*map(math.floor, known)}) >= MIN_DAYS,
             "time": any(not day.is_integer() for day in known),
@@ -127,6 +129,15 @@ class DateEncoder:
             return tuple(float(number == weekday) for number in range(7))
         angle = 2 * math.pi * (day / DAYS_OF_YEAR if part == "season" else day % 1)
         return math.sin(angle), math.cos(angle)
+
+
+def _have_seasons(days: Sequence[float]) -> bool:
+    """Return whether dates are from different seasons, not from the same days of each year."""
+    angles = [2 * math.pi * day / DAYS_OF_YEAR for day in days]
+    return any(
+        max(values) - min(values) > MIN_SEASONAL_CHANGE
+        for values in ([*map(math.sin, angles)], [*map(math.cos, angles)])
+    )
 
 
 def _find_weekday(day: float) -> int:

@@ -1,0 +1,138 @@
+"""From a table alone: `describe`, `suggest`, and `train` without a model."""
+
+from __future__ import annotations
+
+import random
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.shared import strict
+
+pytestmark = pytest.mark.desktop
+pytest.importorskip("numpy")
+main = pytest.importorskip("webnnm.cli").main
+
+Printed = pytest.CaptureFixture[str]
+FAST = ("--epochs", "5", "--seeds", "0")
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a table in the current folder, as a spreadsheet writes it."""
+    draw = random.Random(2)
+    rows = ["Ort;Fläche;Miete"]
+    for number in range(80):
+        area = draw.randrange(200, 1500) / 10
+        city = ("Köln", "Bonn")[number % 2]
+        rows.append(f"{city};{area:.1f};{9 * area + 40 * (number % 2):.2f} €".replace(".", ","))
+    (tmp_path / "mieten.csv").write_text("\n".join(rows), encoding="cp1252")
+    monkeypatch.chdir(tmp_path)
+    return "mieten.csv"
+
+
+def test_columns_are_described(table: str, capsys: Printed) -> None:
+    assert main(["describe", table]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "mieten.csv: 80 rows, 3 columns"
+    assert lines[1] == 'cp1252, cells separated by ";", decimal commas'
+    assert lines[2] == "Ort: category, Köln (40), Bonn (40)"
+    assert main(["describe", table, "--json"]) == 0
+    described = strict(capsys.readouterr().out)
+    assert [column["content"] for column in described["columns"]] == [
+        "category",
+        "number",
+        "number",
+    ]
+
+
+def test_the_suggested_command_trains_the_suggested_text(table: str, capsys: Printed) -> None:
+    assert main(["suggest", table, "--target", "Miete", "--out", "m.nnm"]) == 0
+    command = capsys.readouterr().out.splitlines()[-1]
+    assert Path("m.nnm").read_text().startswith("# Miete is the target: a quantity.")
+    assert main([*shlex.split(command)[1:], *FAST]) == 0
+    assert Path("m.safetensors").exists()
+    assert "R²" in capsys.readouterr().out
+
+
+def test_a_suggestion_is_printed_as_a_text(table: str, capsys: Printed) -> None:
+    assert main(["suggest", table, "--target", "Ort"]) == 0
+    printed = capsys.readouterr()
+    Path("m.nnm").write_text(printed.out)
+    assert "webnnm train MODEL.nnm --data mieten.csv --label Ort" in printed.err
+    assert main(["check", "m.nnm"]) == 0
+    capsys.readouterr()
+    assert main(["suggest", table, "--target", "Ort", "--json"]) == 0
+    suggestion = strict(capsys.readouterr().out)
+    assert suggestion["source"] == printed.out
+    assert suggestion["options"]["label"] == "Ort"
+
+
+def test_a_table_alone_is_trained_tested_compared_and_reported(table: str, capsys: Printed) -> None:
+    assert main(["train", table, "--target", "Miete", "--seeds", "0"]) == 0
+    printed = capsys.readouterr()
+    assert "a linear model" in printed.out
+    assert "one answer for all rows" in printed.out
+    assert "webnnm predict mieten.safetensors ROWS.csv" in printed.err
+    page = Path("mieten.html").read_text()
+    for text in ("<h1>mieten</h1>", "Why this model", "a linear model", "Importance", "<svg"):
+        assert text in page
+    Path("rows.csv").write_text("Ort;Fläche\nKöln;70,5\n")
+    assert main(["predict", "mieten.safetensors", "rows.csv"]) == 0
+    name, predicted = capsys.readouterr().out.split()
+    assert name == "mieten"
+    assert 400 < float(predicted) < 900
+
+
+def test_the_result_as_json(table: str, capsys: Printed) -> None:
+    arguments = ["train", table, "--target", "Ort", "--out", "o.safetensors", "--json", *FAST]
+    assert main([*arguments, "--report", "o.html", "--order-by", "Miete"]) == 0
+    result = strict(capsys.readouterr().out)
+    assert result["saved"] == "o.safetensors"
+    assert result["report"] == "o.html"
+    assert [*result["baselines"]] == ["this model", "a linear model", "one answer for all rows"]
+    assert (
+        result["baselines"]["this model"]["accuracy"]
+        == result["test"]["outputs"]["mieten"]["accuracy"]
+    )
+    assert not Path("mieten.html").exists()
+
+
+def test_a_report_is_written_for_any_model(table: str, capsys: Printed) -> None:
+    assert main(["suggest", table, "--target", "Ort", "--out", "m.nnm"]) == 0
+    arguments = ["train", "m.nnm", "--data", table, "--label", "Ort", "--standardize", *FAST]
+    assert main([*arguments, "--out", "m.safetensors", "--report", "m.html"]) == 0
+    page = Path("m.html").read_text()
+    assert "Importance" in page
+    assert "Why this model" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "mieten.csv", "--target", "Mite"], 'did you mean "Miete"?'),
+        (["train", "mieten.csv", "--target", "Miete", "--report", "mieten.csv"], "would replace"),
+        (["train", "mieten.csv", "--out", "x.html", "--report", "x.html"], "are both x.html"),
+        (["train", "none.csv"], '"none.csv" cannot be read'),
+        (["suggest", "mieten.csv", "--missing", "median"], "invalid choice"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    table: str, capsys: Printed, arguments: list[str], words: str
+) -> None:
+    try:
+        code: Any = main(arguments)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_model_needs_a_table_and_a_path(capsys: Printed, tmp_path: Path) -> None:
+    (tmp_path / "m.nnm").write_text("m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);")
+    with pytest.raises(SystemExit) as caught:
+        main(["train", str(tmp_path / "m.nnm")])
+    assert caught.value.code == 2
+    assert "the following arguments are required: --data, --out" in capsys.readouterr().err

@@ -1,0 +1,182 @@
+"""What is suggested for a table: its target, its inputs, the options of the dataset, the model."""
+
+from __future__ import annotations
+
+import random
+import textwrap
+from typing import Any
+
+import pytest
+
+import webnnm
+from webnnm import CSVDataset, DataError, NNModel, TableDataset, describe_table, suggest
+from webnnm.data.tables.column_choice import choose_columns, choose_target
+from webnnm.data.tables.columns import as_table
+
+ROWS = 120
+
+
+def flats(**columns: Any) -> dict[str, Any]:
+    """Return flats with an identifier, a remark, gaps, a constant, and a price."""
+    draw = random.Random(3)
+    area = [draw.randrange(20, 150) for _ in range(ROWS)]
+    return {
+        "flat_id": [draw.randrange(10**6) for _ in range(ROWS)],
+        "remark": [f"flat {draw.random()}" for _ in range(ROWS)],
+        "area": ["" if number % 9 == 4 else size for number, size in enumerate(area)],
+        "city": [draw.choice(["Ulm", "Bonn", "Kiel"]) for _ in range(ROWS)],
+        "country": ["DE"] * ROWS,
+        "price": [12 * size + draw.randrange(200) for size in area],
+        **columns,
+    }
+
+
+# Columns.
+
+
+def test_columns_that_say_nothing_are_left_out_with_the_reason() -> None:
+    table = as_table(flats(flat_id=[*range(ROWS)], street=["", *["x"] * (ROWS - 1)]))
+    uses = {use.name: use for use in choose_columns(table, describe_table(table), "price")}
+    assert {name for name, use in uses.items() if use.use == "input"} == {
+        *("flat_id", "area", "city", "street")
+    }
+    assert uses["remark"].reason == f"{ROWS} different words in {ROWS} rows"
+    assert uses["country"].reason == 'it is "DE" in all rows'
+    assert uses["price"].use == "target"
+
+
+@pytest.mark.parametrize(
+    ("table", "target"),
+    [
+        ({"a": [1, 2], "b": [3, 4]}, "b"),
+        ({"a": ["x", "y"] * 2, "b": [1, 2, 3, 4]}, "a"),
+        ({"a": ["x", "y"] * 2, "b": ["u", "v"] * 2}, "b"),
+        ({"a": [1, 2], "day": ["2024-01-01", "2024-02-01"]}, "a"),
+        ({"a": [1, 2], "name": ["Ada", "Bob"]}, "a"),
+        ({"name": ["Ada", "Bob"]}, None),
+    ],
+)
+def test_a_target_is_chosen_where_none_is_named(table: Any, target: str | None) -> None:
+    chosen = choose_target(describe_table(table))
+    assert (chosen and chosen.name) == target
+
+
+async def test_a_table_without_a_possible_target_is_refused() -> None:
+    with pytest.raises(DataError) as caught:
+        await suggest({"name": ["Ada", "Bob"], "other": ["x1", "x2"]})
+    assert caught.value.code == "NNM710"
+
+
+async def test_a_table_in_which_nothing_predicts_is_refused_with_the_reasons() -> None:
+    table = {"name": ["Ada", "Bob", "Eva"], "one": [1, 1, 1], "y": [1, 5, 9]}
+    with pytest.raises(DataError) as caught:
+        await suggest(table, "y")
+    assert "name: 3 different words in 3 rows; one: it is 1 in all rows" in caught.value.message
+
+
+# The whole suggestion.
+
+
+async def test_a_quantity_with_gaps() -> None:
+    suggestion = await suggest(flats(), target="price")
+    assert suggestion.options == {
+        "label": "price",
+        "standardize": True,
+        "features": ["area", "city"],
+        "missing": "indicator",
+        "standardize_targets": True,
+    }
+    features = ("area", "area missing", "city=Bonn", "city=Kiel", "city=Ulm")
+    assert suggestion.dataset.inputs["model"].features == features
+    assert "flat_id is left out: it numbers the rows or identifies them." in suggestion.reasons
+    assert suggestion.source.startswith("# price is the target: a quantity.\n")
+    assert "model:input shape=[5];" in suggestion.source
+
+
+async def test_the_suggested_model_learns() -> None:
+    suggestion = await suggest(flats(), target="price")
+    model = await NNModel.create(
+        source=suggestion.source, dataset=suggestion.dataset, log=lambda line: None
+    )
+    async with model:
+        await model.train(progress="off", seeds=0)
+        result = await model.test()
+    assert result.r2 > 0.8
+
+
+async def test_what_is_wanted_stays_as_it_is_given() -> None:
+    suggestion = await suggest(
+        flats(),
+        target="price",
+        features=["area"],
+        missing="drop",
+        standardize=False,
+        split=(1, 0, 0),
+    )
+    assert suggestion.dataset.size("training") == sum(cell != "" for cell in flats()["area"])
+    assert suggestion.options["features"] == ["area"]
+    assert suggestion.options["standardize"] is False
+    assert not any("scaled to mean 0" in reason for reason in suggestion.reasons)
+
+
+async def test_the_call_makes_the_same_dataset(tmp_path: Any) -> None:
+    path = tmp_path / 'a "b".csv'
+    lines = ["city;price", *(f"{'Ulm' if n % 3 else 'Bonn'};{n},5" for n in range(60))]
+    path.write_text("\n".join(lines))
+    suggestion = await suggest(path, target="price")
+    scope: dict[str, Any] = {"CSVDataset": CSVDataset}
+    exec(f"async def run():\n{textwrap.indent(suggestion.call, '    ')}\n    return dataset", scope)
+    dataset = await scope["run"]()
+    for part in ("training", "testing"):
+        for ours, theirs in zip(dataset.arrays(part), suggestion.dataset.arrays(part), strict=True):
+            assert {name: values.tolist() for name, values in ours.items()} == {
+                name: values.tolist() for name, values in theirs.items()
+            }
+
+
+async def test_many_words_are_categories_where_they_repeat() -> None:
+    names = [f"tail{number % 80}" for number in range(800)]
+    table = {"tail": names, "x": [n * 7 % 31 for n in range(800)], "late": ["no", "yes"] * 400}
+    suggestion = await suggest(table, target="late")
+    assert suggestion.options["max_categories"] == 64
+    assert len(suggestion.dataset.inputs["model"].features) == 64 + 1 + 1
+
+
+async def test_a_long_tail_of_quantities_is_learnt_by_its_mean() -> None:
+    draw = random.Random(1)
+    visits = [int(draw.expovariate(1) ** 3) for _ in range(400)]
+    suggestion = await suggest(
+        {"x": [*map(float, visits)], "visits": visits}, target="visits", task="regression"
+    )
+    assert "model:loss MSE;" in suggestion.source
+    normal = [draw.gauss(5, 1) for _ in range(400)]
+    other = await suggest({"x": normal, "y": normal}, target="y")
+    assert "loss" not in other.source
+
+
+async def test_names_with_line_breaks_stay_in_comments() -> None:
+    table = {"a\nmodel:loss MAE;": [1, 2, 3, 4] * 5, "y": ["u", "v"] * 10}
+    suggestion = await suggest(table, target="y")
+    assert all(line.startswith("#") or "MAE" not in line for line in suggestion.source.split("\n"))
+    assert webnnm.check(suggestion.source) == []
+
+
+async def test_the_model_is_called_like_the_file(tmp_path: Any) -> None:
+    path = tmp_path / "2024 flats-é.csv"
+    path.write_text("a,y\n" + "1,2\n2,3\n3,5\n" * 10)
+    assert "model:name model;" in (await suggest(path)).source
+    path = path.rename(tmp_path / "my flats.2024.csv")
+    suggestion = await suggest(path)
+    assert "my_flats:name my_flats;" in suggestion.source
+    assert str(suggestion).startswith("dataset = await CSVDataset.create(")
+
+
+async def test_the_target_is_one_of_the_columns() -> None:
+    with pytest.raises(DataError) as caught:
+        await suggest(flats(), target="prize")
+    assert caught.value.hint == 'did you mean "price"?'
+
+
+def test_a_suggested_text_says_why() -> None:
+    data = TableDataset({"a": [*range(20)], "y": [0, 1] * 10}, split=(1, 0, 0))
+    assert "dense" not in webnnm.suggest_model(data, hidden=()).split("softmax")[1].split(";")[0]

@@ -1,0 +1,76 @@
+"""The command `suggest`: the text of a model for a table, and how to train it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.cli.common import (
+    OK,
+    Parsers,
+    add_table,
+    as_command_error,
+    check_table,
+    command,
+    print_json,
+    say,
+    table_options,
+)
+from webnnm.cli.output_paths import write
+from webnnm.expert.suggestion import suggest
+
+
+def add(commands: Parsers) -> None:
+    """Add the command."""
+    usage = "webnnm suggest TABLE [--target COLUMN] [--out FILE] [--json] [options]"
+    help = "write the text of a model for a table, with the reasons"
+    one = command(commands, "suggest", help, _suggest, usage=usage)
+    one.add_argument("model", metavar="TABLE", help="path or URL of a CSV file")
+    one.add_argument("--out", metavar="FILE", help="write the text here; default: print it")
+    add_table(one, alone=True)
+
+
+def _suggest(arguments: argparse.Namespace) -> int:
+    check_table(arguments.model)
+    with as_command_error("NNM710"):
+        suggestion = asyncio.run(suggest(arguments.model, **table_options(arguments)))
+    train = write_command(arguments.out or "MODEL.nnm", arguments.model, suggestion.options)
+    if arguments.out:
+        write(arguments.out, suggestion.source)
+    if arguments.json:
+        print_json(
+            {
+                "model": arguments.model,
+                "source": suggestion.source,
+                "options": suggestion.options,
+                "reasons": suggestion.reasons,
+                "python": suggestion.call,
+                "command": train,
+            }
+        )
+        return OK
+    if arguments.out:
+        print("\n".join([*suggestion.reasons, train]))
+    else:
+        print(suggestion.source, end="")
+        say(train)
+    return OK
+
+
+def write_command(model: str, data: str, options: Mapping[str, Any]) -> str:
+    """Return the command that trains a model on a table.
+
+    >>> write_command("m.nnm", "a.csv", {"label": "y z", "standardize": True, "features": ["a"]})
+    "webnnm train m.nnm --data a.csv --label 'y z' --standardize --features a --out m.safetensors"
+    """
+    words = ["webnnm", "train", model, "--data", data]
+    for name, value in options.items():
+        words.append(f"--{name.replace('_', '-')}")
+        if isinstance(value, (list, tuple)):
+            words.append(",".join(map(str, value)))
+        elif value is not True:
+            words.append(str(value))
+    return shlex.join([*words, "--out", f"{model.removesuffix('.nnm')}.safetensors"])

@@ -1,0 +1,78 @@
+"""Trains the model that a table suggests, compares it with simpler ones, and writes a report."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from webnnm.cli.common import (
+    SNAPSHOT,
+    as_command_error,
+    check_table,
+    hyperparameters,
+    say,
+    say_how_written,
+    silent,
+    table_options,
+)
+from webnnm.cli.output_paths import check_places
+from webnnm.cli.training_report import list_scores, write_report
+from webnnm.cli.training_run import TrainingOutcome, print_outcome, run_training
+from webnnm.data.tables.suggestion import suggest_model
+from webnnm.evaluation.baselines import Scores, get_scores, score_constant
+from webnnm.evaluation.table import table as align_table
+from webnnm.expert.suggestion import Suggestion, suggest
+from webnnm.model.nnmodel import NNModel
+
+
+def train_on_table(arguments: argparse.Namespace) -> int:
+    """Carry out `train TABLE`, and return the exit code."""
+    check_table(arguments.model)
+    with as_command_error("NNM710"):
+        suggestion = asyncio.run(suggest(arguments.model, **table_options(arguments)))
+    stem = PurePath(arguments.model).name.partition(".")[0] or "model"
+    arguments.out = arguments.out or f"{stem}{SNAPSHOT}"
+    arguments.report = arguments.report or f"{stem}.html"
+    check_places(arguments)
+    say_how_written(arguments.model, suggestion.dataset)
+    for reason in suggestion.reasons:
+        say(reason)
+    rivals: dict[str, Scores] = {}
+
+    async def look_at(model: NNModel, outcome: TrainingOutcome) -> None:
+        if outcome.test is not None:
+            rivals["this model"] = get_scores(outcome.test)
+            rivals["a linear model"] = await _score_linear_model(arguments, suggestion)
+            rivals["one answer for all rows"] = score_constant(suggestion.dataset)
+        await write_report(arguments.report, model, outcome, suggestion.reasons, rivals)
+
+    create = partial(NNModel.create, source=suggestion.source)
+    outcome = asyncio.run(run_training(arguments, suggestion.dataset, create, look_at))
+    more: dict[str, Any] = {
+        "source": suggestion.source,
+        "reasons": suggestion.reasons,
+        "baselines": rivals,
+        "report": arguments.report,
+    }
+    code = print_outcome(arguments, outcome, **more)
+    if not arguments.json:
+        if rivals:
+            print(align_table(list_scores(rivals)))
+        say(f"wrote {arguments.report}")
+        say(f"webnnm predict {arguments.out} ROWS.csv predicts new rows")
+        say(f"webnnm export {arguments.out} --page {stem} writes a page that does")
+    return code
+
+
+async def _score_linear_model(arguments: argparse.Namespace, suggestion: Suggestion) -> Scores:
+    """Train a model without hidden layers on the same rows, and return the scores of its test."""
+    source = suggest_model(suggestion.dataset, hidden=())
+    model = await NNModel.create(
+        source=source, dataset=suggestion.dataset, backend=arguments.backend, log=silent
+    )
+    async with model:
+        await model.train(hyperparameters(arguments), review=False, progress="off")
+        return get_scores(await model.test())

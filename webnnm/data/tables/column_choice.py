@@ -1,0 +1,90 @@
+"""Chooses what the columns of a table are used for: the target, inputs, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from webnnm.core.errors import DataError
+from webnnm.data.tables.columns import Table
+from webnnm.data.tables.description import ColumnDescription
+
+Use = Literal["input", "target", "left out"]
+
+MIN_REPEATS = 4
+"""Words that occur less often on average say more about single rows than about others."""
+MAX_CATEGORIES = 64
+"""Of a column with more words than this, the most frequent ones become features."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """What a column is used for, and why it is left out, if it is."""
+
+    name: str
+    use: Use
+    reason: str = ""
+
+
+def choose_columns(
+    table: Table, described: Sequence[ColumnDescription], target: str | int | None = None
+) -> list[ColumnUse]:
+    """Return the use of each column, with the `target` that is named, or else a likely one.
+
+    >>> from webnnm.data.tables.columns import as_table
+    >>> from webnnm.data.tables.description import describe_table
+    >>> table = as_table({"id": ["a7", "b3"], "age": [31, 45], "price": [2.5, 3.5]})
+    >>> for column in choose_columns(table, describe_table(table)):
+    ...     print(f"{column.name}: {column.use} {column.reason}".strip())
+    id: left out 2 different words in 2 rows
+    age: input
+    price: target
+
+    Raises `DataError` NNM710 if there is no column of that name, or none that could be the target.
+    """
+    if target is None:
+        chosen = choose_target(described)
+        if chosen is None:
+            hint = "a column of numbers, or of words that repeat"
+            raise DataError("NNM710", "no column can be predicted", hint=hint)
+    else:
+        chosen = described[table.index(target)]
+    return [
+        ColumnUse(column.name, "target")
+        if column is chosen
+        else ColumnUse(column.name, "left out" if reason else "input", reason)
+        for column in described
+        for reason in [find_reason_to_leave_out(column, table.row_count)]
+    ]
+
+
+def choose_target(described: Sequence[ColumnDescription]) -> ColumnDescription | None:
+    """Return the column that somebody most likely wants to predict: the last, or first category.
+
+    >>> from webnnm.data.tables.description import describe_table
+    >>> choose_target(describe_table({"kind": ["a", "b", "a", "b"], "size": [1, 2, 3, 4]})).name
+    'kind'
+    """
+    usable = [column for column in described if column.content in ("number", "date", "category")]
+    usable = [column for column in usable if not column.problem]
+    ends = [column for column in (*usable[-1:], *usable[:1]) if column.content == "category"]
+    possible = [column for column in usable if column.content != "date"]
+    return next(iter((*ends, *possible[-1:])), None)
+
+
+def find_reason_to_leave_out(column: ColumnDescription, row_count: int) -> str:
+    """Return why a model would learn nothing from a column, "" if it may.
+
+    >>> find_reason_to_leave_out(ColumnDescription("a", "number", low=1.0, high=1.0), 9)
+    'it is 1 in all rows'
+    """
+    if column.problem:
+        return column.problem
+    if column.content == "number" and column.low == column.high and not column.missing:
+        return f"it is {column.low:g} in all rows"
+    if column.content == "category" and len(column.values) == 1 and not column.missing:
+        return f'it is "{column.values[0][0]}" in all rows'
+    if column.content == "text" and row_count - column.missing < MIN_REPEATS * len(column.values):
+        return f"{len(column.values):,} different words in {row_count:,} rows"
+    return ""
