@@ -143,7 +143,7 @@ CASES = (
     ),
     Case(
         "features for missing cells and for rare words",
-        DENSE + "m:input shape=[9]; m:output shape=[2];"
+        DENSE + "m:input shape=[8]; m:output shape=[2];"
         "m:layers dense(units=6, activation=tanh), dense(units=2, activation=softmax);",
         gaps,
         [

@@ -88,7 +88,7 @@ def list_scores(baselines: Mapping[str, Scores]) -> list[list[str]]:
     >>> list_scores({"this model": {"R²": 0.9, "MAE": 12.3456}})
     [['', 'R²', 'MAE'], ['this model', '0.9000', '12.35']]
     """
-    names = list(next(iter(baselines.values()), {}))
+    names = [name for scores in [*baselines.values()][:1] for name in scores]
     rows = [
         [rival, *(_write_score(name, scores[name]) for name in names)]
         for rival, scores in baselines.items()
