@@ -63,6 +63,7 @@ GROUPS = {
         "IrisDataset",
         "read_csv",
         "describe_table",
+        "suggest",
         "suggest_model",
         "make_moons",
         "make_circles",

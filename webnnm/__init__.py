@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from webnnm.evaluation.history import History as History
     from webnnm.evaluation.result import TestResult as TestResult
     from webnnm.expert.reviewer import review as review
-    from webnnm.expert.suggestion import Suggestion as Suggestion
     from webnnm.expert.suggestion import suggest as suggest
     from webnnm.formats.graph_export import export_graph as export_graph
     from webnnm.formats.onnx.onnx_model import OnnxModel as OnnxModel
@@ -139,7 +138,7 @@ _OFFERED = {
     "evaluation.history": "History",
     "evaluation.result": "TestResult",
     "expert.reviewer": "review",
-    "expert.suggestion": "Suggestion suggest",
+    "expert.suggestion": "suggest",
     "snapshots.foreign": "Part Permuted Reshaped Transposed",
     "snapshots.name_map": "read_name_map",
     "snapshots.safetensors": "pack_safetensors unpack_safetensors",

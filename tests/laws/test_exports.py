@@ -45,7 +45,6 @@ PUBLIC = [
     "Sampling",
     "Sound",
     "StreamDataset",
-    "Suggestion",
     "TableDataset",
     "TestResult",
     "TextDataset",

@@ -75,7 +75,7 @@ async def build_report(
         )
         parts += [tag("h2", "Importance of the columns"), worth.to_html()]
     parts += [tag("h2", "Training")]
-    parts += [tag("section", Markup(outcome.history._repr_html_()), class_="training")]
+    parts += [tag("section", outcome.history.to_html(), class_="training")]
     parts += [tag("h2", "Columns"), tag("pre", str(getattr(dataset, "report", "")))]
     parts += [tag("h2", "Model"), tag("pre", model.source)]
     head = [tag("meta", name="viewport", content="width=device-width"), stylesheet(STYLE)]

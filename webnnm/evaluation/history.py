@@ -6,11 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from os import PathLike
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.core.finding import Finding, Findings
 from webnnm.evaluation.epoch import EpochRecord, Numbers
+
+if TYPE_CHECKING:
+    from webnnm.core.markup import Markup
 
 SINGLE: Mapping[str, Callable[[EpochRecord], Any]] = {
     name: lambda record, name=name: getattr(record, name)
@@ -176,7 +179,8 @@ class History:
         keys = dict.fromkeys(key for record in self.epochs for key in getattr(record, name))
         return {prefix + k: lambda record, k=k: getattr(record, name).get(k) for k in keys}
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> Markup:
+        """Return the training as HTML tables and a plot, as shown in notebooks."""
         from webnnm.core.markup import html_table, join
         from webnnm.evaluation.history_plot import svg
 
@@ -190,6 +194,8 @@ class History:
         ]
         findings = self.findings.to_html() if self.findings else ""
         return join([html_table(rows, "training"), svg(self, WIDTH), findings])
+
+    _repr_html_ = to_html
 
     def __repr__(self) -> str:
         return f"<History: {self}>"
