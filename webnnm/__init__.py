@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from webnnm.data.examples.plane import make_xor as make_xor
     from webnnm.data.examples.plane import plane_features as plane_features
     from webnnm.data.files.downloads import forget_downloads as forget_downloads
+    from webnnm.data.pictures.augmentations import Brighten as Brighten
+    from webnnm.data.pictures.augmentations import Erase as Erase
+    from webnnm.data.pictures.augmentations import Flip as Flip
+    from webnnm.data.pictures.augmentations import Rotate as Rotate
+    from webnnm.data.pictures.augmentations import Shift as Shift
     from webnnm.data.pictures.images import ImageDataset as ImageDataset
+    from webnnm.data.pictures.model_suggestion import suggest_image_model as suggest_image_model
     from webnnm.data.sounds.sound import Microphone as Microphone
     from webnnm.data.sounds.sound import Sound as Sound
     from webnnm.data.sounds.sound import load_sound as load_sound
@@ -121,7 +127,9 @@ _OFFERED = {
     "data.dataset": "Dataset",
     "data.tables.description": "describe_table",
     "data.files.downloads": "forget_downloads",
+    "data.pictures.augmentations": "Brighten Erase Flip Rotate Shift",
     "data.pictures.images": "ImageDataset",
+    "data.pictures.model_suggestion": "suggest_image_model",
     "data.examples.iris": "IrisDataset",
     "data.examples.plane": "make_circles make_moons make_spirals make_xor plane_features",
     "data.sounds.sound": "Microphone Sound load_sound",

@@ -375,8 +375,8 @@ class Dataset:
         tested = fold_rows(len(rows), k, classes=classes, seed=seed)
         return (self._fold(number, k, rows, test) for number, test in enumerate(tested, 1))
 
-    def augment(self, function: Augmentation | None) -> Dataset:
-        """Return the same data with a function that augments its training batches at random.
+    def augment(self, *functions: Augmentation | None) -> Dataset:
+        """Return the same data with functions that augment its training batches at random.
 
         >>> def jitter(inputs, outputs, stream, epoch):
         ...     x = inputs["model"].values()
@@ -385,16 +385,22 @@ class Dataset:
         >>> next(data.batches("training", epoch=3)).inputs["model"].values()[0] > 1
         True
 
-        The function receives the inputs and outputs of a batch, as dicts from block to `HostArray`
+        Each function receives the inputs and outputs of a batch, as dicts from block to `HostArray`
         (without padding rows), a random `Stream` that depends only on the seed, epoch and batch,
         and the epoch. Arrays are in the form that the model gets: standardised, with pictures
         scaled and in the layout of the dataset. It returns inputs and outputs of the same shapes,
-        as lists, NumPy arrays or `HostArray`; blocks that it leaves out are unchanged. None removes
-        the function. A review tries it on a hundred rows, to see whether they still look like their
-        class.
+        as lists, NumPy arrays or `HostArray`; blocks that it leaves out are unchanged. Several are
+        called one after the other; for pictures there are `Flip`, `Shift`, `Rotate`, `Brighten` and
+        `Erase`. None removes all. A review tries them on a hundred rows, to see whether they still
+        look like their class.
         """
         other = self._copy()
-        other.augmentation = function
+        if len(functions) == 1:
+            (other.augmentation,) = functions
+        else:
+            from webnnm.data.preparation.augment import chain
+
+            other.augmentation = chain(functions)
         return other
 
     def decode(self, block: str | None, values: Any) -> Any:

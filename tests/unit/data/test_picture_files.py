@@ -78,9 +78,9 @@ async def test_a_folder_has_labels_and_pictures_of_any_size(folder: Path) -> Non
     inputs, outputs = data.arrays("full")
     assert inputs["model"].tolist()[0][0][0] == pytest.approx([0, 0.2, 1])
     assert outputs["model"].tolist() == [0, 0, 0, 1, 1, 1]
-    assert data.report is not None
-    assert data.report.ignored == ("red/notes.txt",)
-    assert str(data.report) == (
+    assert data.file_report is not None
+    assert data.file_report.ignored == ("red/notes.txt",)
+    assert str(data.file_report) == (
         '6 pictures, 3 × 2 rgb, cropped in the middle; 1 of other kinds: "red/notes.txt"'
     )
 
@@ -109,6 +109,16 @@ async def test_a_table_names_files_and_labels(folder: Path) -> None:
     with pytest.raises(DataError, match=r'NNM710: .* no column "colr"') as caught:
         await ImageDataset.from_csv(folder / "all.csv", label="colr")
     assert "name, colour" in str(caught.value)
+    (folder / "years.csv").write_text("name,year\nred/0.png,1.5\nred/1.png,2\nblue/1.png,3\n")
+    years = await ImageDataset.from_csv(folder / "years.csv", **ALL)
+    assert years.arrays("full")[1]["model"].tolist() == [1.5, 2, 3]
+    (folder / "digits.csv").write_text("name,digit\nred/0.png,10\nred/1.png,9\nblue/1.png,9\n")
+    digits = await ImageDataset.from_csv(folder / "digits.csv", **ALL)
+    assert digits.labels() == ["9", "10"]
+    named = await ImageDataset.from_csv(folder / "digits.csv", class_names=["10", "9"], **ALL)
+    assert named.labels() == ["10", "9"]
+    with pytest.raises(DataError, match='NNM706: there is no class "9"'):
+        await ImageDataset.from_csv(folder / "digits.csv", class_names=["10", "8"])
     outside = "name,colour\n../a.png,warm\n../a.png,warm\nb.png,cold\nb.png,cold\n"
     with pytest.raises(DataError, match=r'NNM809: .* refers to "\.\./a\.png"'):
         await ImageDataset.from_csv(outside.encode(), folder=folder)
@@ -116,7 +126,7 @@ async def test_a_table_names_files_and_labels(folder: Path) -> None:
 
 async def test_sizes_are_chosen_from_the_pictures() -> None:
     async def report(files: Sequence[bytes]) -> str:
-        return str((await ImageDataset.from_files(files, [0.0, 1.0], **ALL)).report)
+        return str((await ImageDataset.from_files(files, [0.0, 1.0], **ALL)).file_report)
 
     assert await report([RED, BLUE]) == (
         "2 pictures, 4 × 4 rgb (as all pictures are), cropped in the middle"
@@ -174,7 +184,7 @@ async def test_files_that_are_no_pictures_are_named(folder: Path) -> None:
     assert 'unreadable="skip"' in str(caught.value)
     data = await ImageDataset.from_folder(folder, unreadable="skip", **ALL)
     assert data.size("full") == 6
-    assert data.report is not None and data.report.skipped == ("red/bad.png",)
+    assert data.file_report is not None and data.file_report.skipped == ("red/bad.png",)
 
 
 async def test_errors_say_what_to_do(folder: Path, tmp_path: Path) -> None:

@@ -316,6 +316,17 @@ def test_margins_of_pictures_are_not_padding() -> None:
     assert "E623" not in told(text, Dataset(rows, [n % 2 for n in range(60)]))
 
 
+def test_corners_of_pictures_may_be_constant() -> None:
+    text = "m:input shape={height:4, width:4}; m:output shape=[2]; "
+    text += "m:layers flatten(), matmul(w), softmax();"
+    draw = Random(4)
+    rows = [[0.0, *(draw.random() for _ in range(14)), 0.0] for _ in range(60)]
+    labels = [n % 2 for n in range(60)]
+    assert "E604" not in told(text, Dataset(HostArray.of(rows, shape=(60, 4, 4)), labels))
+    flat = "m:input shape=[16]; m:output shape=[2]; m:layers matmul(w), softmax();"
+    assert "E604" in told(flat, Dataset(rows, labels))
+
+
 def test_words_that_are_padding_are_not_features_to_drop() -> None:
     text = "m:input int32 shape=[] sequence={words:12}; m:output shape=[2]; m:layers "
     text += "embedding(t, size=9, shape=[4]), lstm(w, r, hiddenSize=4), matmul(v), softmax();"

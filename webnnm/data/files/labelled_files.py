@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from webnnm.data.files.references import Reference, Roots, read_reference, refer
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.csv_table import read_csv
+from webnnm.data.tables.table_dataset import MAX_INTEGER_CLASSES
 
 SUBSETS = {
     **dict.fromkeys(("train", "training"), 0),
@@ -130,7 +132,39 @@ async def list_table(
             raise DataError("NNM710", f'the table has no column "{name}"', hint=hint)
     names = [str(cell) for cell in columns[chosen[0]]]
     sources = [refer(owner, name.replace("\\", "/"), references) for name in names]
-    return LabelledFiles(names, sources, columns[chosen[1]])
+    return LabelledFiles(names, sources, _read_quantities(columns[chosen[1]]))
+
+
+def number_labels(
+    labels: Sequence[Any], class_names: Sequence[str] | None
+) -> tuple[Sequence[Any], Sequence[str] | None]:
+    """Return labels that are words as numbers of classes, and the names of these.
+
+    >>> number_labels(["10", "9", "", "10"], None)
+    ([1, 0, -1, 1], ['9', '10'])
+
+    Names are sorted, those with numbers by these, unless `class_names` has them. A label that is
+    empty is none, -1. Labels that are no words are unchanged. Raises `DataError` NNM706 for a label
+    that is not among the names.
+    """
+    if not all(isinstance(label, str) or label is None for label in labels):
+        return labels, class_names
+    present = {str(label) for label in labels if label}
+    names = sorted(present, key=_sorting_key) if class_names is None else [*class_names]
+    unknown = sorted(present - {*names})
+    if unknown:
+        hint = f"class_names has {', '.join(names)}"
+        raise DataError("NNM706", f"there is no class {list_names(unknown)}", hint=hint)
+    numbers = {name: number for number, name in enumerate(names)}
+    return [numbers[label] if label else -1 for label in labels], names
+
+
+def _sorting_key(name: str) -> list[tuple[int, int, str]]:
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", name)
+        if part
+    ]
 
 
 async def load_file(source: Any) -> Any:
@@ -179,6 +213,16 @@ async def _list_files(folder: Any) -> dict[str, Any]:
         for one in archive.infolist()
         if not one.is_dir()
     }
+
+
+def _read_quantities(cells: Sequence[Any]) -> Sequence[Any]:
+    """Return cells as numbers if they are quantities, unchanged if they are names of classes."""
+    try:
+        numbers = [float(cell) for cell in cells]
+    except (TypeError, ValueError):
+        return cells
+    is_classes = all(number.is_integer() for number in numbers)
+    return cells if is_classes and len({*numbers}) <= MAX_INTEGER_CLASSES else numbers
 
 
 def _is_hidden(name: str) -> bool:

@@ -45,11 +45,11 @@ class ImageDataset(Dataset):
 
     Pictures of files are read by `from_folder`, `from_files` and `from_csv`. Attributes, besides
     those of `Dataset`: `light`, how pixels were scaled; of files also `fit`, how pictures of any
-    size are brought to that of the dataset ("" for arrays), and `report`, what was read.
+    size are brought to that of the dataset ("" for arrays), and `file_report`, what was read.
     """
 
     fit: Fit | str = ""
-    report: PictureReport | None = None
+    file_report: PictureReport | None = None
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class ImageDataset(Dataset):
         - `fit`: what is done to pictures of another shape: their middle is taken ("crop"), black is
           added ("pad"), or they are distorted ("stretch").
         - `mode`: "rgb" or "grey", by default "grey" if all pictures are.
-        - `unreadable`: "error", or "skip" for files that are no pictures; `report` names them.
+        - `unreadable`: "error", or "skip" for files that are no pictures; `file_report` names them.
 
         Photographs are turned upright; transparent pixels are white; numbers of 16 bits keep the
         upper 8. All other options are those of `ImageDataset`. What is done to pictures is kept
@@ -177,13 +177,15 @@ class ImageDataset(Dataset):
         unreadable: Unreadable = "error",
         **options: Any,
     ) -> Self:
+        from webnnm.data.files.labelled_files import number_labels
         from webnnm.data.pictures.picture_files import read_picture_files
 
         pictures = await read_picture_files(files, size, fit, mode, unreadable)
         if pictures.files.split is not None:
             options.setdefault("split", pictures.files.split)
-        dataset = cls(pictures.pixels, pictures.files.labels, layout=pictures.layout, **options)
-        dataset.fit, dataset.report = fit, pictures.report
+        labels, names = number_labels(pictures.files.labels, options.pop("class_names", None))
+        dataset = cls(pictures.pixels, labels, layout=pictures.layout, class_names=names, **options)
+        dataset.fit, dataset.file_report = fit, pictures.report
         return dataset
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,33 @@ from webnnm.data.series.sequences import restore_sequences
 Arrays = dict[str, HostArray]
 Augmentation = Callable[[Arrays, Arrays, Stream, int], tuple[Mapping[str, Any], Mapping[str, Any]]]
 """`function(inputs, outputs, stream, epoch) -> (inputs, outputs)`, see `Dataset.augment`."""
+
+
+def chain(functions: Sequence[Augmentation | None]) -> Augmentation:
+    """Return a function that calls others one after the other, those that are not None.
+
+    >>> def double(inputs, outputs, stream, epoch):
+    ...     return {"x": [2 * value for value in inputs["x"].values()]}, outputs
+    >>> chain([double, None, double])({"x": HostArray.of([3.0])}, {}, Stream(0, 2), 0)[0]["x"]
+    [12.0]
+    """
+
+    def run(inputs: Arrays, outputs: Arrays, stream: Stream, epoch: int) -> Any:
+        sides: list[dict[str, Any]] = [{**inputs}, {**outputs}]
+        for function in functions:
+            if function is None:
+                continue
+            arrays = [
+                {block: HostArray.of(value, before[block].dtype) for block, value in side.items()}
+                for side, before in zip(sides, (inputs, outputs), strict=True)
+            ]
+            for side, changed in zip(
+                sides, function(arrays[0], arrays[1], stream, epoch), strict=True
+            ):
+                side.update(changed)
+        return tuple(sides)
+
+    return run
 
 
 def augment_batches(

@@ -227,6 +227,7 @@ def constant_feature(facts: Facts) -> Hit | None:
     A constant says the same about all rows, and its weight does what the bias already does. Columns
     of 0, and several constant columns, are what a failed join or file reader leaves. Tokens of an
     embedding, and sequences, are left to E623: what is the same at the end of all rows is padding.
+    Corners of pictures are often all alike.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -237,8 +238,11 @@ def constant_feature(facts: Facts) -> Hit | None:
 
     Ignore it where it will vary in later rows.
     """
-    steps = {v.block for v in facts.network.inputs if v.features[0].sequence}
-    others = steps | first_layers(facts.network, looks_up)
+    others = first_layers(facts.network, looks_up)
+    for vertex in facts.network.inputs:
+        features = vertex.features[0]
+        if features.sequence or {"height", "width"} <= {*features.names}:
+            others.add(vertex.block)
     empty: list[bool] = []
 
     def text(feature: FeatureFacts) -> str | None:
