@@ -63,6 +63,7 @@ GROUPS = {
         "StreamDataset",
         "IrisDataset",
         "read_csv",
+        "read_table",
         "describe_table",
         "suggest",
         "suggest_model",

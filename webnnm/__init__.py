@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from webnnm.data.tables.description import describe_table as describe_table
     from webnnm.data.tables.suggestion import suggest_model as suggest_model
     from webnnm.data.tables.table_dataset import TableDataset as TableDataset
+    from webnnm.data.tables.table_files import read_table as read_table
     from webnnm.data.texts.text import TextDataset as TextDataset
     from webnnm.diagram.plotting import plot_model as plot_model
     from webnnm.eager import random as random
@@ -137,6 +138,7 @@ _OFFERED = {
     "data.streams.stream": "StreamDataset",
     "data.tables.suggestion": "suggest_model",
     "data.tables.table_dataset": "TableDataset",
+    "data.tables.table_files": "read_table",
     "data.texts.text": "TextDataset",
     "diagram.plotting": "plot_model",
     "eager": """check_gradients recompute composite cond custom_gradient fori_loop grad hessian

@@ -105,6 +105,7 @@ PUBLIC = [
     "random",
     "read_csv",
     "read_name_map",
+    "read_table",
     "recompute",
     "replace_head",
     "review",

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from webnnm.cli.setting_meanings import setting_meanings
 from webnnm.core.errors import DataError, WebNNMError
+from webnnm.core.json_text import parse_json
 from webnnm.data.files.references import ANYWHERE
 from webnnm.data.files.source import read_text
 from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.data.tables.date_format import ORDERS
 from webnnm.data.tables.table_dataset import Missing, TableDataset, Task
+from webnnm.data.tables.table_files import SUFFIXES
 from webnnm.evaluation.history import plain
 from webnnm.formats.onnx.text_files import with_files
 from webnnm.notation import parse
@@ -31,7 +33,6 @@ from webnnm.snapshots.kinds import (
     is_safetensors,
     recognise_file,
 )
-from webnnm.snapshots.safetensors import parse_json
 from webnnm.training.settings import HYPERPARAMETERS
 
 if TYPE_CHECKING:
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
 
 OK, ERROR, INTERRUPTED = 0, 1, 130
 """Exit codes besides `USAGE`: nothing is wrong, an error in model or data, Ctrl-C."""
-
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
-"""The suffixes of files that may be tables."""
 
 SNAPSHOT = ".safetensors"
 """The suffixes of files with parameters."""
@@ -166,13 +164,15 @@ def add_dialect(parser: Any) -> None:
     parser.add_argument("--decimal", default="auto", metavar="C", help=help)
     help = f'beginning of lines that are no rows, "" for none; {detected}'
     parser.add_argument("--comment", default="auto", metavar="C", help=help)
+    help = "of an Excel workbook, by name or number from 0; default: the first"
+    parser.add_argument("--sheet", metavar="SHEET", type=column, help=help)
     help = "words for missing cells, as -,k.A."
     parser.add_argument("--missing-values", default="", metavar="WORDS", help=help)
 
 
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of `add_dialect` as those of `read_csv`."""
-    names = ("delimiter", "header", "encoding", "decimal", "comment")
+    """Return the options of `add_dialect` as those of `read_table`."""
+    names = ("delimiter", "header", "encoding", "decimal", "comment", "sheet")
     values = [value for value in arguments.missing_values.split(",") if value]
     return {name: getattr(arguments, name) for name in names} | {"missing_values": values}
 
@@ -225,7 +225,7 @@ def is_table(path: str) -> bool:
     """
     name = PurePath(path.partition("?")[0] if "://" in path else path)
     suffix = name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix
-    return suffix.lower() in TABLE_SUFFIXES
+    return suffix.lower() in SUFFIXES
 
 
 def add_hyperparameters(parser: argparse.ArgumentParser) -> None:

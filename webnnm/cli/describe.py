@@ -16,20 +16,20 @@ from webnnm.cli.common import (
     print_json,
 )
 from webnnm.data.files.source_bytes import read_bytes
-from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.tables.description import describe_table
+from webnnm.data.tables.table_files import read_table
 
 
 def add(commands: Parsers) -> None:
     """Add the command."""
     one = command(commands, "describe", "show what the columns of a table hold", _describe)
-    one.add_argument("model", metavar="TABLE", help="path or URL of a CSV file")
+    one.add_argument("model", metavar="TABLE", help="path or URL of a table")
     add_dialect(one)
 
 
 def _describe(arguments: argparse.Namespace) -> int:
     check_table(arguments.model)
-    table = read_csv(asyncio.run(read_bytes(arguments.model)), **dialect(arguments))
+    table = read_table(asyncio.run(read_bytes(arguments.model)), **dialect(arguments))
     described = describe_table(table)
     if arguments.json:
         columns = [asdict(column) for column in described]

@@ -10,14 +10,14 @@ from typing import Any, cast
 from webnnm.cli.common import as_command_error, column, dialect
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.core.json_text import parse_json
 from webnnm.data.dataset import Dataset
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table, as_table
-from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
+from webnnm.data.tables.table_files import read_table
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
-from webnnm.snapshots.safetensors import parse_json
 
 
 def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block: str) -> Table:
@@ -26,7 +26,7 @@ def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block
     A first row with the names of all features names the columns.
     """
     columns = [encoder.name for encoder in facts.columns.get(block, ())]
-    table = read_csv(source, known=columns, like=facts.dialect, **dialect(arguments))
+    table = read_table(source, known=columns, like=facts.dialect, **dialect(arguments))
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
     return table

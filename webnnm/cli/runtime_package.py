@@ -21,7 +21,7 @@ from typing import Any
 from webnnm.cli.common import read_bytes
 from webnnm.core.atomic import write_atomically
 from webnnm.core.errors import DataError
-from webnnm.snapshots.safetensors import parse_json
+from webnnm.core.json_text import parse_json
 
 NAME = "webnnm-runtime"
 VERSION = version_of("webnnm")

@@ -25,6 +25,7 @@ from webnnm.cli.common import (
 from webnnm.compiler.pipeline import PASSES, Target, run_passes
 from webnnm.compiler.plan import lower
 from webnnm.core.errors import DataError
+from webnnm.core.json_text import parse_json
 from webnnm.diagram.diagram import Diagram
 from webnnm.diagram.networks import network_drawing
 from webnnm.formats.onnx.described import description, inputs, nodes, value_rows, values
@@ -36,7 +37,6 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.model.graph_text import graph_text
 from webnnm.model.report import summary
-from webnnm.snapshots.safetensors import parse_json
 
 ONNX = ".onnx"
 STAGES = ("lowering", *(each.name for each in PASSES))

@@ -28,7 +28,7 @@ def add(commands: Parsers) -> None:
     usage = "webnnm suggest TABLE [--target COLUMN] [--out FILE] [--json] [options]"
     help = "write the text of a model for a table, with the reasons"
     one = command(commands, "suggest", help, _suggest, usage=usage)
-    one.add_argument("model", metavar="TABLE", help="path or URL of a CSV file")
+    one.add_argument("model", metavar="TABLE", help="path or URL of a table")
     one.add_argument("--out", metavar="FILE", help="write the text here; default: print it")
     add_table(one, alone=True)
 

@@ -14,7 +14,6 @@ from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.column_choice import MAX_CATEGORIES, ColumnUse, choose_columns
 from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.csv_dataset import check_table
-from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.tables.description import ColumnDescription, describe_table
 from webnnm.data.tables.suggestion import (
     choose_hidden_layers,
@@ -22,11 +21,15 @@ from webnnm.data.tables.suggestion import (
     suggest_model,
 )
 from webnnm.data.tables.table_dataset import TableDataset
+from webnnm.data.tables.table_files import read_table
 from webnnm.expert.examination.columns import find_identifiers
 from webnnm.expert.examination.rows import collect_rows
 
-READING = ("header", "delimiter", "encoding", "quote", "comment", "decimal", "missing_values")
-"""Options of `read_csv`."""
+READING = (
+    *("header", "delimiter", "encoding", "quote", "comment", "decimal", "missing_values"),
+    "sheet",
+)
+"""Options of `read_table`."""
 WIDTH = 98
 MAX_LISTED = 6
 """Columns that a reason lists."""
@@ -69,13 +72,14 @@ async def suggest(
     >>> print(suggestion.call)
     dataset = TableDataset(table, label="kind", standardize=True, features=["width"])
 
-    - `data`: a path or URL of a CSV file, bytes or an open file, or what `TableDataset` takes.
+    - `data`: a path or URL of a table in any format of `read_table`, bytes or an open file, or what
+      `TableDataset` takes.
     - `target`: the name or number of the column to be predicted; by default the last one, unless
       the first one holds classes.
     - `name`: of the model; by default that of the file.
-    - `options`: those of `read_csv` and `TableDataset` that are to be as they are given.
+    - `options`: those of `read_table` and `TableDataset` that are to be as they are given.
 
-    Raises the errors of `read_csv` and `TableDataset`, and `DataError` NNM710 if no column can be
+    Raises the errors of `read_table` and `TableDataset`, and `DataError` NNM710 if no column can be
     predicted.
     """
     reading = {key: options.pop(key) for key in READING if key in options}
@@ -83,7 +87,7 @@ async def suggest(
     if path:
         data = await read_bytes(path)
     if path or isinstance(data, (bytes, bytearray, memoryview)) or hasattr(data, "read"):
-        data = read_csv(data, **reading)
+        data = read_table(data, **reading)
     table = as_table(data)
     check_table(table)
     stem = re.split(r"[\\/]", path)[-1].partition(".")[0] if path else ""

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.core.json_text import parse_json
 from webnnm.core.shapes import show
 from webnnm.formats.fields import Fields, shorten
 from webnnm.snapshots.foreign import Form, Part, Transposed, permute
-from webnnm.snapshots.safetensors import File, chunks, parse_json
+from webnnm.snapshots.safetensors import File, chunks
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 METADATA = "adapter_config"

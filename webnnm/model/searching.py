@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError, WebNNMError, suggestion
+from webnnm.core.json_text import parse_json
 from webnnm.core.markup import Markup, html_table, set_content
 from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
@@ -21,7 +22,6 @@ from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots import storage
-from webnnm.snapshots.safetensors import parse_json
 from webnnm.trainer.progress import Reporter, display
 from webnnm.training.automatic import complete_settings
 from webnnm.training.settings import HYPERPARAMETERS, parse_settings

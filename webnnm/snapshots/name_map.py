@@ -11,10 +11,11 @@ from typing import Any, NoReturn, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.json_text import parse_json
 from webnnm.core.shapes import show
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.snapshots.foreign import Form, Part, Permuted, Reshaped, Transposed
-from webnnm.snapshots.safetensors import CODES, StoredTensor, parse_json
+from webnnm.snapshots.safetensors import CODES, StoredTensor
 
 Names = Mapping[str, "str | Form | None"]
 """Parameter here → tensor there; None for a tensor of the file that is not needed."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from typing import Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
+from webnnm.core.json_text import parse_json
 from webnnm.core.shapes import Shape, count
 from webnnm.snapshots.foreign import permute
 
@@ -26,19 +26,9 @@ MAX_HEADER_BYTES = 100_000_000
 MAX_DIMENSIONS = 64
 """More dimensions than any tensor has: such a header is nonsense."""
 
-MAX_NESTING = 16
-"""The deepest nesting of brackets; headers have three levels."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Characters that no JSON text holds."""
 _PIECE = 1 << 16
-MAX_HEADER_VALUES = 1_000_000
-"""How many values a header may hold: at a few bytes of text each, they could fill a page's
-memory."""
-_MARKS = re.compile(r'\\.|[][{},"]', re.DOTALL)
-"""Matches strings, brackets and commas, one at a time, so that scanning takes time linear in the
-text, whatever it is."""
-_STEPS = {"[": 1, "{": 1, ",": 0, "]": -1, "}": -1}
-"""The change of depth after a mark."""
 
 ENTRY = ("dtype", "shape", "data_offsets")
 """The keys of a tensor in a header; others are ignored, as by the library safetensors."""
@@ -280,49 +270,6 @@ def _text(data: memoryview[int]) -> str:
         if _CONTROL.search(pieces[-1]):
             raise ValueError("it holds control characters")
     return "".join(pieces)
-
-
-def parse_json(text: str, max_values: float | None = None) -> Any:
-    """Return the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
-
-    Numbers that are not finite are invalid, too, and so are more than `max_values` values, by
-    default `MAX_HEADER_VALUES`.
-
-    >>> parse_json('{"a": [1]}')
-    {'a': [1]}
-    """
-    limit = MAX_HEADER_VALUES if max_values is None else max_values
-    depth = values = 0
-    inside = False
-    for mark in _MARKS.finditer(text):
-        inside ^= mark[0] == '"'
-        if inside or (step := _STEPS.get(mark[0])) is None:
-            continue
-        depth += step
-        values += step >= 0
-        if depth > MAX_NESTING:  # which would exhaust the stack of a page and end its Python
-            raise ValueError("it is nested too deeply")
-        if values > limit:
-            raise ValueError(f"it holds more than {limit:,} values")
-    value = json.loads(
-        text, object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite
-    )
-    if "\\u" in text:  # through which it may hold half a character, which cannot be encoded again
-        json.dumps(value, ensure_ascii=False).encode()
-    return value
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(number := float(text)):  # NaN, Infinity, 1e999
-        raise ValueError(f"{text[:20]} is not a finite number")
-    return number
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        raise ValueError("it contains a name twice")
-    return content
 
 
 def _parse_entry(name: str, entry: Any) -> tuple[int, int, str, Shape]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError
+from webnnm.core.json_text import parse_json
 from webnnm.notation.formatter import format_document
 from webnnm.runtime.checkpoint import Checkpoint
 from webnnm.runtime.restored import Restored
@@ -27,15 +28,7 @@ from webnnm.snapshots.checkpoint_file import (
 )
 from webnnm.snapshots.name_map import LazyTensor, Names, assign_tensors
 from webnnm.snapshots.restored_file import NORM, build_content, check, read_restored
-from webnnm.snapshots.safetensors import (
-    File,
-    StoredTensor,
-    chunks,
-    header,
-    invalid,
-    parse_json,
-    read,
-)
+from webnnm.snapshots.safetensors import File, StoredTensor, chunks, header, invalid, read
 from webnnm.snapshots.storage import fetch
 from webnnm.training.update import SLOT
 

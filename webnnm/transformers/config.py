@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, cast
 
 from webnnm.core.errors import DataError, suggestion
+from webnnm.core.json_text import parse_json
 from webnnm.core.shapes import count
 from webnnm.formats.fields import MAX_INTEGER, Fields, shorten
-from webnnm.snapshots.safetensors import parse_json
 
 HARMLESS = re.compile(
     r"""_name_or_path | _class_name | _auto_class | _commit_hash | _configuration_file | _num_labels

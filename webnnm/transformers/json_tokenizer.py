@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from webnnm.backends import pyodide_host
 from webnnm.core.errors import BackendError, DataError
+from webnnm.core.json_text import parse_json
 from webnnm.formats.fields import Fields
-from webnnm.snapshots.safetensors import parse_json
 from webnnm.transformers.chat_template import ChatTemplate
 from webnnm.transformers.tokenizer_growth import AFFIXES, LETTERS, PARTS, check_growth
 

@@ -11,7 +11,8 @@ import pytest
 
 from webnnm import DataError, pack_safetensors, unpack_safetensors
 from webnnm.core.arrays import HostArray
-from webnnm.snapshots.safetensors import CODES, SIZES, chunks, parse_json, read
+from webnnm.core.json_text import parse_json
+from webnnm.snapshots.safetensors import CODES, SIZES, chunks, read
 
 TENSORS = {
     "w": HostArray.of([[1.5, -2.0, 0.25], [3.0, 4.0, 5.0]]),

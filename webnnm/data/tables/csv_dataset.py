@@ -10,8 +10,9 @@ from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import Table
-from webnnm.data.tables.csv_table import Header, read_csv
+from webnnm.data.tables.csv_table import Header
 from webnnm.data.tables.table_dataset import Missing, TableDataset, Task, as_column_list
+from webnnm.data.tables.table_files import read_table
 
 
 @require_await_of_methods("dataset")
@@ -46,13 +47,15 @@ class CSVDataset(TableDataset):
         comment: str = "auto",
         decimal: str = "auto",
         missing_values: Sequence[str] = (),
+        sheet: str | int | None = None,
         **options: Any,
     ) -> CSVDataset:
         """Read a table from a `url`, a `path` or a `text`; give exactly one of them.
 
-        `text` may also be bytes or an open file. `header`, `delimiter`, `encoding`, `quote`,
-        `comment`, `decimal` and `missing_values` are those of `read_csv`, all other options those
-        of `TableDataset` and `Dataset`. `name` defaults to the file name. Raises the errors of
+        `text` may also be bytes or an open file, and the file have any format of `read_table`,
+        whose option `sheet` is. `header`, `delimiter`, `encoding`, `quote`, `comment`, `decimal`
+        and `missing_values` are those of `read_csv`, all other options those of `TableDataset` and
+        `Dataset`. `name` defaults to the file name. Raises the errors of
         `TableDataset`, and `DataError` NNM713 if the text is not a valid table, NNM715 if the
         source cannot be read or several sources are given.
         """
@@ -65,8 +68,9 @@ class CSVDataset(TableDataset):
             text = await read_bytes(sources[0])
             name = name or PurePosixPath(str(sources[0])).stem
         required = [*as_column_list("features", features), *([] if label is None else [label])]
-        table = read_csv(
+        table = read_table(
             text,
+            sheet=sheet,
             delimiter=delimiter,
             header=header,
             known=required,

@@ -148,13 +148,7 @@ def _decode_source(
     source: Any, encoding: str, dialect: Dialect, like: Dialect | None
 ) -> tuple[str, Dialect]:
     """Return the text of a source, and how it was encoded."""
-    if isinstance(source, Path):
-        try:
-            source = source.read_bytes()
-        except OSError as error:
-            raise DataError("NNM715", f'"{source}" cannot be read: {error}') from error
-    elif hasattr(source, "read"):
-        source = source.read()
+    source = read_source(source)
     if isinstance(source, str):
         source = source.removeprefix("\ufeff")
         check_text(source)
@@ -169,6 +163,19 @@ def _decode_source(
         encoding = like.encoding
     decoded = decode_table(data, encoding)
     return decoded.text, replace(dialect, encoding=decoded.encoding, compressed=decoded.compressed)
+
+
+def read_source(source: Any) -> Any:
+    """Return the content of a path or an open file, and anything else as it is.
+
+    Raises `DataError` NNM715 if it cannot be read.
+    """
+    if isinstance(source, Path):
+        try:
+            return source.read_bytes()
+        except OSError as error:
+            raise DataError("NNM715", f'"{source}" cannot be read: {error}') from error
+    return source.read() if hasattr(source, "read") else source
 
 
 class _Columns:

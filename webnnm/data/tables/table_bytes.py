@@ -18,13 +18,14 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+READ_TABLE = "read_table reads it, or save it as CSV"
 _SAVE = "save the sheet as CSV"
 _FORMATS = (
     (b"PK\x03\x04", "", ""),
     (b"PK\x05\x06", "an empty zip archive", "give the file in it"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook (xls)", _SAVE),
-    (b"PAR1", "a Parquet file", "pandas.read_parquet reads it: give the data frame"),
-    (b"ARROW1", "an Arrow (Feather) file", "pyarrow.feather.read_table reads it: give the table"),
+    (b"PAR1", "a Parquet file", READ_TABLE),
+    (b"ARROW1", "an Arrow (Feather) file", READ_TABLE),
     (b"ORC", "an ORC file", "pyarrow.orc.read_table reads it: give the table"),
     (b"Obj\x01", "an Avro file", "write its records as CSV"),
     (b"SQLite format 3", "an SQLite database", "pandas.read_sql reads it: give the data frame"),
@@ -44,7 +45,7 @@ _FORMATS = (
     (b"{\\rtf", "an RTF document", "save its table as CSV"),
 )
 _ZIPPED = (
-    (b"xl/", "an Excel workbook (xlsx)", _SAVE),
+    (b"xl/", "an Excel workbook (xlsx)", READ_TABLE),
     (b"opendocument.spreadsheet", "an OpenDocument spreadsheet (ods)", _SAVE),
     (b"word/", "a Word document", "save its table as CSV"),
     (b".npy", "an archive of NumPy arrays", "numpy.load reads it: Dataset takes arrays"),
@@ -122,7 +123,7 @@ def check_text(text: str) -> None:
     elif _XML.match(text):
         kind = "an XML document", "write its records as CSV"
     elif _JSON.match(text):
-        kind = "JSON", "json.loads reads it: TableDataset takes lists of dicts"
+        kind = "JSON", READ_TABLE
     if kind[0]:
         raise DataError("NNM713", f"the table is {kind[0]}, not CSV", hint=kind[1])
     offset = text.find("\0")
