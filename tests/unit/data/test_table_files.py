@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from webnnm import BackendError, CSVDataset, DataError, TableDataset, read_table
+from webnnm.data.tables.table_files import check_unpacked_size
 
 COLUMNS: dict[str, list[Any]] = {
     "day": [datetime(2024, 1, 31), datetime(2024, 2, 29), datetime(2024, 5, 1)],
@@ -132,17 +133,13 @@ def test_damaged_workbooks_are_named() -> None:
         assert "workbook" in caught.value.message or "zip" in caught.value.message
 
 
-@desktop
-def test_a_workbook_that_unpacks_to_too_much_is_not_unpacked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("webnnm.data.tables.table_files.MAX_BYTES", 2000)
+def test_a_workbook_that_unpacks_to_too_much_is_not_unpacked() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/workbook.xml", bytes(3000))
-    pytest.importorskip("openpyxl")
-    with pytest.raises(DataError, match="unpacks to 3,000 bytes, more than 2,000"):
-        read_table(file.getvalue())
+    check_unpacked_size("a workbook", file.getvalue(), 3000)
+    with pytest.raises(DataError, match="a workbook unpacks to 3,000 bytes, more than 2,000"):
+        check_unpacked_size("a workbook", file.getvalue(), 2000)
 
 
 # Parquet and Arrow.

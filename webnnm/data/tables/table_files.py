@@ -42,10 +42,10 @@ def read_table(source: Any, *, sheet: str | int | None = None, **options: Any) -
         data = bytes(source)
         if is_workbook(data):
             return _read_workbook(data, sheet)
-        for beginning, module, kind in _BY_PYARROW:
-            if data.startswith(beginning):
-                reader = _import(module, kind)
-                return as_table(_read(kind, reader.read_table, io.BytesIO(data)))
+        if data.startswith(b"PAR1"):
+            return _read_by_pyarrow(data, "a Parquet file", _import_parquet)
+        if data.startswith(b"ARROW1"):
+            return _read_by_pyarrow(data, "an Arrow file", _import_feather)
         if _OBJECTS.match(data[:_BEGINNING].removeprefix(codecs.BOM_UTF8).decode("latin-1")):
             source = _decode_json(data)
     if sheet is not None:
@@ -59,11 +59,6 @@ _OBJECTS = re.compile(r'\ufeff?\s*(\[\s*\{|\{\s*"(?:[^"\\\n]|\\.)*"\s*:)')
 """The beginning of a JSON text that may be a table."""
 _BEGINNING = 4096
 """So many bytes show whether a file may be JSON."""
-_BY_PYARROW = (
-    (b"PAR1", "pyarrow.parquet", "a Parquet file"),
-    (b"ARROW1", "pyarrow.feather", "an Arrow file"),
-)
-"""How files begin, the module that reads them, and what they are."""
 
 
 def is_workbook(data: bytes) -> bool:
@@ -71,11 +66,22 @@ def is_workbook(data: bytes) -> bool:
     return data.startswith(b"PK\x03\x04") and b"xl/" in data[:4096] + data[-65536:]
 
 
-def _import(module: str, kind: str) -> Any:
+def _import_openpyxl() -> Any:
+    return importlib.import_module("openpyxl")
+
+
+def _import_parquet() -> Any:
+    return importlib.import_module("pyarrow.parquet")
+
+
+def _import_feather() -> Any:
+    return importlib.import_module("pyarrow.feather")
+
+
+def _import(kind: str, package: str, load: Callable[[], Any]) -> Any:
     try:
-        return importlib.import_module(module)
+        return load()
     except (ImportError, OSError) as error:
-        package = module.partition(".")[0]
         raise BackendError(
             "NNM709",
             f"{kind} needs the package {package}",
@@ -92,15 +98,15 @@ def _read(kind: str, read: Callable[..., Any], *arguments: Any, **options: Any) 
         raise DataError("NNM713", message, hint="is it complete? Save it again") from error
 
 
-def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
-    import zipfile  # which takes a page a while
+def _read_by_pyarrow(data: bytes, kind: str, load: Callable[[], Any]) -> Table:
+    reader = _import(kind, "pyarrow", load)
+    return as_table(_read(kind, reader.read_table, io.BytesIO(data)))
 
+
+def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
     kind = "an Excel workbook"
-    openpyxl = _import("openpyxl", kind)
-    with _read(kind, zipfile.ZipFile, io.BytesIO(data)) as archive:
-        size = sum(entry.file_size for entry in archive.infolist())
-    if size > MAX_BYTES:
-        raise DataError("NNM713", f"{kind} unpacks to {size:,} bytes, more than {MAX_BYTES:,}")
+    openpyxl = _import(kind, "openpyxl", _import_openpyxl)
+    check_unpacked_size(kind, data)
     book = _read(kind, openpyxl.load_workbook, io.BytesIO(data), read_only=True, data_only=True)
     names: list[str] = book.sheetnames
     if sheet is None:
@@ -114,6 +120,16 @@ def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
         raise DataError("NNM713", f"sheet {sheet} of 0 … {len(names) - 1}")
     rows = _read(kind, lambda: [*book.worksheets[sheet].iter_rows(values_only=True)])
     return _build_table(rows, names[sheet])
+
+
+def check_unpacked_size(kind: str, data: bytes, limit: int = MAX_BYTES) -> None:
+    """Refuse a zip archive whose files would not fit in memory (NNM713)."""
+    import zipfile  # which takes a page a while
+
+    with _read(kind, zipfile.ZipFile, io.BytesIO(data)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > limit:
+        raise DataError("NNM713", f"{kind} unpacks to {size:,} bytes, more than {limit:,}")
 
 
 def _build_table(rows: Sequence[Sequence[Any]], sheet: str) -> Table:
