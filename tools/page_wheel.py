@@ -48,7 +48,7 @@ LATE = (
             *(f"inference/{name}" for name in ("answers", "columns", "device", "kernels")),
             *(f"inference/{name}" for name in ("model", "onnxruntime", "pictures")),
             *("inference/dates", "inference/rows", "inference/script"),
-            *("inference/sounds", "inference/tokens"),
+            *("inference/series", "inference/sounds", "inference/tokens"),
             *("page/blocks", "page/downloads", "page/fitting", "page/model-element"),
             *("page/offline", "page/pixels", "page/sounds", "page/tokenizers"),
             *("webgpu/frames", "webgpu/shaders"),

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from webnnm.data.pictures.augmentations import Shift as Shift
     from webnnm.data.pictures.images import ImageDataset as ImageDataset
     from webnnm.data.pictures.model_suggestion import suggest_image_model as suggest_image_model
+    from webnnm.data.series.model_suggestion import suggest_series_model as suggest_series_model
+    from webnnm.data.series.series_dataset import SeriesDataset as SeriesDataset
     from webnnm.data.sounds.sound import Microphone as Microphone
     from webnnm.data.sounds.sound import Sound as Sound
     from webnnm.data.sounds.sound import load_sound as load_sound
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
     from webnnm.runtime.inference.answers import Prediction as Prediction
+    from webnnm.runtime.inference.forecasting import Forecast as Forecast
     from webnnm.runtime.inference.painting import Painter as Painter
     from webnnm.runtime.inference.painting import open_painter as open_painter
     from webnnm.runtime.testing.importance import permutation_importance as permutation_importance
@@ -136,6 +139,8 @@ _OFFERED = {
     "data.sounds.sound": "Microphone Sound load_sound",
     "data.sounds.wav": "encode_wav",
     "data.streams.stream": "StreamDataset",
+    "data.series.model_suggestion": "suggest_series_model",
+    "data.series.series_dataset": "SeriesDataset",
     "data.tables.suggestion": "suggest_model",
     "data.tables.table_dataset": "TableDataset",
     "data.tables.table_files": "read_table",
@@ -170,6 +175,7 @@ _OFFERED = {
     "model.texts": "check format_model",
     "notation": "parse",
     "runtime.inference.answers": "Prediction",
+    "runtime.inference.forecasting": "Forecast",
     "runtime.inference.painting": "Painter open_painter",
     "trainer.review": "Review",
     "runtime.testing.importance": "permutation_importance",

@@ -8,7 +8,7 @@
 import { refuse } from "./rows.js";
 
 const DAYS_OF_YEAR = 365.25;
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const FIRST_YEAR_OF_TWO_DIGITS = 69;
 /** The day after the last one that dates can have in Python. */
 const END = Date.UTC(10_000) / DAY_MS;
@@ -43,10 +43,18 @@ export function encodeDate({ name, dates, parts, origin, fill }, cell) {
     if (fill.length > 0) return fill;
     throw refuse("NNM713", `row 0, column ${name} is empty\nhint: give a value: no cell was empty when the encoder was fitted`);
   }
-  const day = countDays(text, dates);
-  if (day === null) throw refuse("NNM713", `row 0, column ${name} is "${text}", not a date\nhint: write dates as ${EXAMPLES[dates]}`);
-  return parts.flatMap((part) => partOf(part, day, origin));
+  return encodeDay({ parts, origin }, readDate(name, text, dates));
 }
+
+/** Return the days since 1970 of a date. @param {string} name @param {string} text @param {DateEncoder["dates"]} dates */
+export function readDate(name, text, dates) {
+  const day = countDays(text, dates);
+  if (day !== null) return day;
+  throw refuse("NNM713", `row 0, column ${name} is "${text}", not a date\nhint: write dates as ${EXAMPLES[dates]}`);
+}
+
+/** Return the numbers of a day's parts. @param {Pick<DateEncoder, "parts" | "origin">} encoder @param {number} day */
+export const encodeDay = ({ parts, origin }, day) => parts.flatMap((part) => partOf(part, day, origin));
 
 /** @param {DateEncoder["parts"][number]} part @param {number} day @param {number} origin */
 function partOf(part, day, origin) {

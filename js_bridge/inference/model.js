@@ -68,13 +68,24 @@ export async function openModel(url, only) {
     }
     return (await opening).run(numbers);
   };
+  /** @param {any} row */
+  const predict = async (row) => {
+    const { numbers, lengths } = await prepare(manifest.inputs, row);
+    return describe(manifest.outputs, await run(numbers), lengths);
+  };
+  const [format] = Object.values(manifest.inputs);
   return {
     engine: name,
     signature: findAsked(manifest.inputs),
-    /** Return the answer of each output to a row. @param {any} row */
-    async predict(row) {
-      const { numbers, lengths } = await prepare(manifest.inputs, row);
-      return describe(manifest.outputs, await run(numbers), lengths);
+    /**
+     * Return the answer of each output to a row; of series, to the recent rows.
+     *
+     * @param {any} row @param {{ steps?: number }} [options]
+     */
+    async predict(row, { steps } = {}) {
+      if (!format?.series) return predict(row);
+      const { forecast } = await import("./series.js");
+      return forecast(format.series, row, steps, predict);
     },
     /** Free the device's memory. */
     async close() {

@@ -46,9 +46,33 @@ interface DateEncoder {
 }
 type Encoder = NumberEncoder | WordEncoder | DateEncoder;
 
+/** How the steps of series become windows (webnnm/data/series/series_encoder.py). */
+interface SeriesFormat {
+  targets: NumberEncoder[];
+  past: Encoder[];
+  ahead: Encoder[];
+  window: number;
+  horizon: number;
+  time: string;
+  dates: DateEncoder["dates"] | null;
+  calendar: DateEncoder | null;
+  step: ["number" | "day" | "weekday" | "month", number] | null;
+  id: string;
+  missing: "error" | "fill" | "ignore";
+  quantiles: number[];
+  /** The last window of each series of the dataset. */
+  recent: Record<string, Steps>;
+}
+/** The steps of a series in order of time; `ahead` may go on after the end of `past`. */
+interface Steps {
+  times: number[];
+  past: number[][];
+  ahead: number[][];
+}
+
 /** How a row becomes the numbers of an input's tensor (preprocessing.py). */
 interface RowFormat {
-  kind: "columns" | "picture" | "sound" | "text" | "numbers";
+  kind: "columns" | "picture" | "series" | "sound" | "text" | "numbers";
   dtype: string;
   /** For numbers: as a form asks for them, null for an open length. */
   shape?: (number | null)[];
@@ -67,6 +91,7 @@ interface RowFormat {
   rate?: number;
   names?: string[];
   letters?: string[];
+  series?: SeriesFormat;
   /** Of texts: the address of the tokenizer, relative to the manifest. */
   tokenizer?: string;
   /** What the positions of a row hold if it does not say so. */

@@ -8,9 +8,11 @@
  * @typedef {{ name: string, usual?: number | string | null, categories?: string[], dates?: string }} Column
  * @typedef {{ kind: "columns", columns: Column[] } | { kind: "text" }
  *   | { kind: "picture", width: number, height: number, fit?: import("./fitting.js").Fit }
+ *   | { kind: "series", columns: string[], window: number }
  *   | { kind: "sound", fieldShape: number[], rate: number }
  *   | { kind: "numbers", shape: (number | null)[] }} Input
- * @typedef {{ values: any } | { label: any, labels: any[], probabilities: number[] }} Output
+ * @typedef {{ times: any[], values: any[] }} Forecast
+ * @typedef {Forecast | { series: Record<string, Forecast> } | { values: any } | { label: any, labels: any[], probabilities: number[] }} Output
  * @typedef {object} Model what runs a model
  * @property {Record<string, Input>} signature
  * @property {(row: any) => Promise<Record<string, Output>>} predict
@@ -131,6 +133,7 @@ function fieldsOf(name, input) {
   if (input.kind === "columns") return columnFields(input.columns);
   if (input.kind === "picture") return pictureField(input);
   if (input.kind === "sound") return soundField(input);
+  if (input.kind === "series") return seriesField(input);
   if (input.kind === "text") {
     const field = make("textarea", { required: true });
     return { fields: [make("label", { className: "whole" }, "Text", field)], read: () => field.value };
@@ -166,6 +169,19 @@ function columnFields(columns) {
     fields: columns.map(({ name }, at) => make("label", {}, name, /** @type {Node} */ (fields[at]))),
     read: () => Object.fromEntries(values().map((value, at) => [columns[at]?.name, value])),
   };
+}
+
+/** @param {Extract<Input, { kind: "series" }>} input */
+function seriesField({ columns, window }) {
+  const field = make("textarea", { required: true, spellcheck: false });
+  const text = `The last ${window} rows or more: ${columns.join(", ")}, as lines or as JSON`;
+  const read = () => {
+    const lines = field.value.trim();
+    if (/^[[{\d.]+$|^[[{]/.test(lines)) return JSON.parse(lines);
+    const rows = lines.split("\n").map((line) => line.split(/[\t;,]/).map((cell) => cell.trim()));
+    return String(rows[0]) === String(columns) ? rows.slice(1) : rows;
+  };
+  return { fields: [make("label", { className: "whole" }, text, field)], read };
 }
 
 /** @param {Extract<Input, { kind: "picture" }>} input */
@@ -230,8 +246,16 @@ function unwrapOnly(outputs) {
   return first && others.length === 0 ? first : outputs;
 }
 
-/** Show the prediction of an output. @param {Output} output */
+/** Show the prediction of an output. @param {Output} output @returns {HTMLElement} */
 function renderOutput(output) {
+  if ("series" in output) {
+    const parts = Object.entries(output.series).map(([id, one]) => make("section", {}, make("h4", {}, id), renderOutput(one)));
+    return make("div", {}, ...parts);
+  }
+  if ("times" in output) {
+    const show = (/** @type {any} */ value) => [value].flat().map(short).join(", ");
+    return make("ol", {}, ...output.times.map((time, at) => make("li", {}, make("span", {}, String(time)), show(output.values[at]))));
+  }
   if ("values" in output) {
     const flat = [output.values].flat(Infinity);
     const letters = flat.every((value) => typeof value === "string" && value.length === 1);

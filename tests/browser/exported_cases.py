@@ -8,7 +8,15 @@ from datetime import datetime, timedelta
 from inspect import isawaitable
 from typing import Any, NamedTuple
 
-from webnnm import Dataset, ImageDataset, IrisDataset, NNModel, TableDataset, TextDataset
+from webnnm import (
+    Dataset,
+    ImageDataset,
+    IrisDataset,
+    NNModel,
+    SeriesDataset,
+    TableDataset,
+    TextDataset,
+)
 
 ALL: dict[str, Any] = {"split": (1, 0, 0)}
 DENSE = "dense:layers matmul(w, shape=[units]), add(b), activation();\n"
@@ -77,6 +85,47 @@ def visits() -> TableDataset:
         "busy": ["no", *("yes" if time.hour > 11 else "no" for time in times)],
     }
     return TableDataset(rows, label="busy", standardize=True, missing="mean", **ALL)
+
+
+def sales(**options: Any) -> SeriesDataset:
+    """Return sales of some months, of which one is missing, with prices that are known ahead."""
+    rows = [
+        {
+            "month": f"{2020 + month // 12}-{month % 12 + 1:02}-28",
+            "weather": ["sun", "rain", "snow"][month * 7 % 3],
+            "price": 3.5 + month % 4,
+            "sold": 100 + month + 10.0 * (month % 12),
+        }
+        for month in range(40)
+        if month != 17
+    ]
+    return SeriesDataset(
+        rows, horizon=3, window=6, future=["price"], missing="fill", **ALL, **options
+    )
+
+
+def shops() -> SeriesDataset:
+    """Return two series of two targets each, at times that are numbers."""
+    rows = [
+        {"shop": shop, "hour": hour * 2, "in": hour % 5 + index, "out": 90.0 * index - hour % 3}
+        for hour in range(30)
+        for index, shop in enumerate(["north", "south"])
+    ]
+    return SeriesDataset(rows, ["in", "out"], time="hour", id="shop", window=4, horizon=2, **ALL)
+
+
+def continue_sales(known: int, ahead: int, **more: Any) -> list[dict[str, Any]]:
+    """Return rows of further months, the last ones without sales."""
+    return [
+        {
+            "month": f"2024-{month + 1:02}-28",
+            "weather": "rain",
+            "price": 4,
+            "sold": 150 + month if month < known else None,
+            **more,
+        }
+        for month in range(known + ahead)
+    ]
 
 
 def pictures(channels: int, layout: str = "hwc") -> ImageDataset:
@@ -154,6 +203,58 @@ CASES = (
             {"city": None, "area": "?", "since": None},
             ["Bonn", "nan", "NaT"],
         ],
+    ),
+    Case(
+        "a series of months with words, and prices that are known ahead",
+        "m:input shape=[6, 7]; m:output shape=[3];m:layers reshape([42]), matmul(w), add(b);",
+        sales,
+        [
+            continue_sales(7, 3),
+            [*continue_sales(4, 0), *continue_sales(9, 3)[5:]],
+            [[*row.values()] for row in continue_sales(6, 3)],
+            continue_sales(8, 3)[::-1],
+            continue_sales(8, 2),
+            continue_sales(5, 3),
+            [
+                {**row, "price": None} if n == 2 else row
+                for n, row in enumerate(continue_sales(8, 3))
+            ],
+            continue_sales(8, 3, month="yesterday"),
+            continue_sales(8, 3, month="2024-01-01"),
+            [{"month": "2024-01-28", "sold": 3}],
+            3,
+            [],
+        ],
+    ),
+    Case(
+        "several series of several targets, further than the horizon",
+        "m:input shape=[4, 2]; m:output shape=[2, 2];"
+        "m:layers reshape([8]), matmul(w, shape=[4]), add(b), reshape([2, 2]);",
+        shops,
+        [
+            [
+                {"shop": shop, "hour": hour, "in": hour % 7, "out": hour**0.5}
+                for hour in range(60, 70, 2)
+                for shop in ("north", "west")
+            ],
+            1,
+            2,
+            5,
+            0,
+        ],
+    ),
+    Case(
+        "quantiles of a series",
+        "m:input shape=[4, 1]; m:output shape=[2, 3]; m:loss QUL;"
+        "m:layers reshape([4]), matmul(w, shape=[6]), add(b), reshape([2, 3]);",
+        lambda: SeriesDataset([*range(20)], window=4, horizon=2, quantiles=[0.1, 0.5, 0.9], **ALL),
+        [[5, 6, 7, 8], 3],
+    ),
+    Case(
+        "a series of numbers alone",
+        "m:input shape=[4, 1]; m:output shape=[1];m:layers reshape([4]), matmul(w), add(b);",
+        lambda: SeriesDataset([*range(20)], window=4, **ALL),
+        [[5, 6, 7, 8], [3, 1, 4.5, 1, 5, 9], 4, [1, 2], ["x", 1, 2, 3]],
     ),
     Case(
         "dates and times, the day first",

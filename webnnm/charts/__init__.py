@@ -19,6 +19,7 @@ from webnnm.charts.course import loss as loss
 from webnnm.charts.course import metrics as metrics
 from webnnm.charts.feature_maps import feature_maps as feature_maps
 from webnnm.charts.first_layer import filters as filters
+from webnnm.charts.forecasts import forecast as forecast
 from webnnm.charts.histograms import histograms as histograms
 from webnnm.charts.importance import permutation_importance as permutation_importance
 from webnnm.charts.predicted import prediction_error as prediction_error
@@ -32,6 +33,7 @@ __all__ = (
     "decision_boundary",
     "feature_maps",
     "filters",
+    "forecast",
     "gradient_norm",
     "histograms",
     "learning_rate",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from webnnm.data.field import Field as Field
     from webnnm.data.pictures.images import ImageDataset as ImageDataset
     from webnnm.data.preparation.standardize import Standardization as Standardization
+    from webnnm.data.series.series_dataset import SeriesDataset as SeriesDataset
     from webnnm.data.streams.stream import StreamDataset as StreamDataset
     from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.tables.table_dataset import TableDataset as TableDataset
@@ -24,6 +25,7 @@ _HOME = {
     "Field": "field",
     "ImageDataset": "pictures.images",
     "IrisDataset": "examples.iris",
+    "SeriesDataset": "series.series_dataset",
     "Standardization": "preparation.standardize",
     "StreamDataset": "streams.stream",
     "TableDataset": "tables.table_dataset",

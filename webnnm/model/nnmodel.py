@@ -489,7 +489,14 @@ class NNModel:
         await context.run()
         return context
 
-    async def predict(self, data: Any, batch_size: int | None = None, *, raw: bool = False) -> Any:
+    async def predict(
+        self,
+        data: Any,
+        batch_size: int | None = None,
+        *,
+        steps: int | None = None,
+        raw: bool = False,
+    ) -> Any:
         """Predict the outputs for some rows, given in the same form as the rows of the dataset.
 
         >>> (await model.predict([[5.1, 3.5, 1.4, 0.2]])).classes  # doctest: +SKIP
@@ -501,10 +508,15 @@ class NNModel:
         network's own numbers, of shape `[rows, features…]`. In a page `data` may also be pictures
         and typed arrays of JavaScript.
 
+        A model of a `SeriesDataset` takes the recent rows of a table, or a number of steps by which
+        to continue the series of the dataset, and returns a `Forecast`, or one for each id; `steps`
+        is how many to predict from rows, by default the horizon.
+
         Raises `DataError` NNM702, NNM706, NNM710, NNM711 or NNM713 if the data do not fit the
         model.
         """
-        return await self._predictor.predict(data, batch_size or self.state.batch_size, raw=raw)
+        size = batch_size or self.state.batch_size
+        return await self._predictor.predict(data, size, steps=steps, raw=raw)
 
     def param_arrays(self, *, trainable: bool = False, device: Any = None) -> dict[str, Any]:
         """Return the values of the parameters as arrays by name, for `apply`.

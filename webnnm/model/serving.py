@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.encoding import NumberEncoder
 from webnnm.runtime.inference.answers import Prediction
+from webnnm.runtime.inference.forecasting import Forecast
 
 if TYPE_CHECKING:
     from webnnm.data.binding.form import Form
@@ -33,8 +34,9 @@ def signature(model: NNModel) -> str:
     Block → its `kind`, and for "columns" a list of columns with `name` and either their
     `categories` or a `usual` number, the middle of the training rows if known, else null, or for
     dates the type of the field, as `dates`, and a `usual` date;
-    for "picture" `width` and `height`, and how those of any size `fit`; for "text" nothing more;
-    for "numbers" the `shape` of a row, with null for an open length.
+    for "picture" `width` and `height`, and how those of any size `fit`; for "series" the `columns`
+    of its rows, and how many the `window` takes at least; for "text" nothing more; for "numbers"
+    the `shape` of a row, with null for an open length.
     """
     return json.dumps(describe_inputs(model.state))
 
@@ -59,6 +61,9 @@ def _input(
         sizes = dict(zip(form.field.names, form.field.shape, strict=True))
         picture = {"kind": "picture", "width": sizes["width"], "height": sizes["height"]}
         return {**picture, "fit": form.fit} if form.fit else picture
+    if form is not None and form.series is not None:
+        series = form.series
+        return {"kind": "series", "columns": series.columns, "window": series.window}
     if form is not None and form.columns:
         return {"kind": "columns", "columns": _columns(form, standardization)}
     (features,) = vertex.features
@@ -123,18 +128,24 @@ async def answer(model: NNModel, data: Any) -> str:
 
     `data` is what `predict` takes for one row. Output → for classes `label`, the predicted one,
     with `labels` and their `probabilities`, or for several yes/no answers the list of those that
-    are predicted as yes; for numbers, and for classes at each position of a sequence, `values`.
+    are predicted as yes; for numbers, and for classes at each position of a sequence, `values`; for
+    forecasts these and their `times`, or `series`, id → the same.
     Raises what `predict` raises.
     """
     results = await model.predict(data)
     if isinstance(results, Mapping):
         outputs = cast("Mapping[str, Any]", results)
+        if all(isinstance(one, Forecast) for one in outputs.values()):  # by id
+            by_id = {name: one.to_dict() for name, one in outputs.items()}
+            outputs = {model.state.network.outputs[0].name: {"series": by_id}}
     else:
         outputs = {model.state.network.outputs[0].name: results}
     return json.dumps({name: _output(one) for name, one in outputs.items()})
 
 
 def _output(found: Any) -> dict[str, Any]:
+    if isinstance(found, (Forecast, dict)):
+        return found if isinstance(found, dict) else found.to_dict()
     if not isinstance(found, Prediction):
         row = cast("list[Any]", found)[0].tolist() if isinstance(found, list) else found.tolist()[0]
         return {"values": row}

@@ -119,6 +119,7 @@ def collect_facts(binding: DataBinding) -> Restored:
                 getattr(dataset, "light", None),
                 getattr(dataset, "letters", ()),
                 fit=getattr(dataset, "fit", ""),
+                series=getattr(dataset, "series", None),
             )
             for block, name in by_block.items()
         },

@@ -118,6 +118,8 @@ def _encoder(entry: Any) -> Encoder:
 
 def _form_to_dict(form: Form) -> dict[str, Any]:
     """Return the form of a dataset's input as JSON, without defaults."""
+    from webnnm.data.series import series_encoder
+
     about, light = form.field, form.light
     entry: dict[str, Any] = {
         "shape": list(about.shape),
@@ -130,6 +132,7 @@ def _form_to_dict(form: Form) -> dict[str, Any]:
         "light": [light.white, light.of_bytes] if light else None,
         "letters": list(form.letters),
         "fit": form.fit,
+        "series": form.series and series_encoder.encoder_to_dict(form.series),
     }
     return {name: value for name, value in entry.items() if value or name == "shape"}
 
@@ -162,7 +165,12 @@ def _form(entry: Any) -> Form:
     fit = entry.get("fit", "")
     if fit:
         check_fit(fit)
-    return Form(about, light, tuple(map(_text, entry.get("letters", ()))), fit=fit)
+    from webnnm.data.series import series_encoder
+
+    series = series_encoder.encoder_from_dict(entry["series"]) if "series" in entry else None
+    if series and shape != (series.window, len(series.features)):
+        raise ValueError(f"windows of {shape}")
+    return Form(about, light, tuple(map(_text, entry.get("letters", ()))), fit=fit, series=series)
 
 
 def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:

@@ -297,6 +297,10 @@ def choose_loss_settings(
         delta = 0.0 if labels is None else REMAINING_ERROR * MAD_TO_STD * labels.median_deviation
         delta *= HUBER_FACTOR
         parameters.setdefault("delta", delta if 0 < delta < math.inf else 1.0)
+    if choice.loss.name == "QUL":
+        count = features[-1] if features else 1
+        spread = tuple((k + 0.5) / count for k in range(count))
+        _check_levels(parameters.setdefault("alpha", spread), count, where)
     if choice.loss.name == "FOL":
         parameters.setdefault("gamma", FOCAL_GAMMA)
         scores = features[-1] if features else 1
@@ -344,6 +348,17 @@ def check_alpha(alpha: Alpha, activation: OutputActivation, features: Shape, whe
         )
 
 
+def _check_levels(alpha: Alpha, count: int, where: str) -> None:
+    """Raise `DataError` NNM603 for levels of quantiles that do not fit an output."""
+    levels = alpha if isinstance(alpha, tuple) else (alpha,)
+    if max(levels) >= 1 or len(levels) not in (1, count):
+        raise DataError(
+            "NNM603",
+            f"alpha of {where} is {[*levels]} for {count} quantiles",
+            hint="give one level above 0 and below 1, or one for each quantile",
+        )
+
+
 def compute_reference_loss(
     loss: Loss, activation: OutputActivation, features: Shape, labels: LabelFacts | None = None
 ) -> float:
@@ -353,7 +368,8 @@ def compute_reference_loss(
     1.0986
 
     ln C for C classes, ln 2 for yes and no, the variance of the labels for MSE and HUL, their mean
-    absolute deviation for MAE; 1 for other losses, and for labels that are unknown or constant.
+    absolute deviation for MAE and QUL; 1 for other losses, and for labels that are unknown or
+    constant.
     """
     if "sigmoid" in loss.fused and (loss.labels == "same" or activation == "sigmoid"):
         return math.log(2)
@@ -361,4 +377,4 @@ def compute_reference_loss(
         return math.log(features[-1])
     if labels is None or loss.name == "HIL":
         return 1.0
-    return (labels.deviation if loss.name == "MAE" else labels.std**2) or 1.0
+    return (labels.deviation if loss.name in ("MAE", "QUL") else labels.std**2) or 1.0

@@ -35,6 +35,7 @@ class LossSettings:
     - `gamma`: the exponent of the focal loss, ≥ 0.
     - `alpha`: its weights. For softmax one number for all classes or one per class; for sigmoid
       the weight of "yes" (of "no": 1 − α), or one per output, or the pair (no, yes) of one output.
+      For quantiles their levels, one for all or one for each along the last dimension.
     - `smoothing`: ε in [0, 1): categorical targets become y(1−ε) + ε/C, binary ones
       y(1−ε) + ε/2 (Szegedy et al. 2016, section 7); losses not in `SMOOTHED` ignore it.
     - `class_weights`: the factors of ℓ of a row, one for each class; (no, yes) for a single score;
@@ -216,6 +217,15 @@ def _huber(
     return _mean(b, cut * (size - cut * 0.5), sequence)
 
 
+def _quantile(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, sequence: bool
+) -> LossRows:
+    """The pinball loss, least at the quantile α (Koenker & Bassett 1978)."""
+    error = y - h.output
+    level = b.constant(0.5 if s.alpha is None else s.alpha, "float32")
+    return _mean(b, b.max(error * level, error * (level - 1)), sequence)
+
+
 def _binary_cross_entropy(*, logits: bool) -> Rows:
     def rows(
         b: GraphBuilder, h: ActivatedOutput, y: Operand, s: LossSettings, sequence: bool
@@ -314,6 +324,15 @@ _ALL = (
         name="HUL",
         labels="same",
         rows=_huber,
+        unfitting=_CLASSES,
+        remedy=_QUANTITY,
+        measured=True,
+        robust=True,
+    ),
+    Loss(
+        name="QUL",
+        labels="same",
+        rows=_quantile,
         unfitting=_CLASSES,
         remedy=_QUANTITY,
         measured=True,

@@ -62,6 +62,12 @@ CHARTS = {
             ("width", "colour"), ((0.5, 0.25), (0.0, -0.1)), "accuracy", 0.9, 8, "testing"
         )
     ),
+    "forecasts": lambda: charts.forecast(
+        ["2024-01-01", "2024-01-02"], [3.0, 4.0], ["2024-01-03"], {"model": [5.0], "linear": [4.5]}
+    ),
+    "intervals": lambda: charts.forecast(
+        [1, 2], [3.0, 4.0], [3, 4], {"model": [5.0, 6.0]}, ([4.0, 4.5], [6.0, 7.0]), "sold"
+    ),
     "quantities": lambda: charts.prediction_error([1.0, 2.0, 4.0], [1.5, 2.0, 3.0], "price"),
     "weights": lambda: charts.histograms({"w": [0.1, 0.2, 0.9], "b": [1.0]}),
     "weights over time": lambda: charts.histograms({1: {"w": [0.1, 0.2]}, 5: {"w": [0.5, 0.9]}}),
@@ -363,3 +369,15 @@ def test_what_a_chart_cannot_show_is_told_with_what_it_can(draw: Any, remedy: st
     with pytest.raises(DataError, match="NNM702") as caught:
         draw()
     assert remedy in caught.value.hint
+
+
+def test_forecasts_begin_at_the_last_value() -> None:
+    chart = charts.forecast([1, 2], [3.0, 4.0], [3], {"model": [5.0]}, ([4.0], [6.0]))
+    band, lines = chart.spec["layer"]
+    assert band["data"]["values"] == [{"time": 3, "low": 4.0, "high": 6.0}]
+    drawn = [(row["line"], row["time"], row["value"]) for row in lines["data"]["values"]]
+    assert drawn == [("so far", 1, 3.0), ("so far", 2, 4.0), ("model", 2, 4.0), ("model", 3, 5.0)]
+    with pytest.raises(DataError, match="NNM702"):
+        charts.forecast([1], [3.0, 4.0], [3], {"model": [5.0]})
+    with pytest.raises(DataError, match="NNM705"):
+        charts.forecast([1], [3.0], [3], {})

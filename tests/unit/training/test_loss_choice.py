@@ -269,6 +269,7 @@ def test_numbers_written_in_the_notation() -> None:
     "text",
     [
         "m:loss HUL; m:delta [1, 2];",
+        "m:loss QUL; m:gamma 1;",
         "m:loss FOL; m:gamma [1];",
         "m:loss HUL; m:delta Infinity;",
         "m:loss HUL; m:delta 0;",

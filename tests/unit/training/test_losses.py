@@ -57,6 +57,7 @@ DEFINITIONS: list[tuple[str, str, Any, Formula]] = [
     ("MSE", "softmax", SOFT, lambda y, z: ((y - softmax(z)) ** 2).mean(axis=-1)),
     ("MAE", "linear", VALUES, lambda y, z: np.abs(y - z).mean(axis=-1)),
     ("HUL", "linear", VALUES, huber(1)),
+    ("QUL", "linear", VALUES, lambda y, z: np.mean(0.5 * np.abs(y - z), axis=-1)),
     ("BCE", "sigmoid", SOFT, lambda y, z: binary(y, sigmoid(z))),
     ("BCE", "softmax", SOFT, lambda y, z: binary(y, clip(softmax(z)))),
     ("BCE", "linear", SOFT, lambda y, z: binary(y, clip(z))),

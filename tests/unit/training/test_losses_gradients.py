@@ -68,6 +68,7 @@ CASES: list[tuple[str, str, Any, LossSettings]] = [
     ("MSE", "softmax", SOFT, LossSettings()),
     ("MAE", "linear", VALUES, LossSettings()),
     ("HUL", "linear", VALUES, LossSettings(delta=0.7)),
+    ("QUL", "linear", VALUES, LossSettings(alpha=(0.2, 0.5, 0.7))),
     ("BCE", "sigmoid", SOFT, LossSettings(smoothing=0.2)),
     ("BCE", "softmax", SOFT, LossSettings()),
     ("BCEL", "softmax", SOFT, LossSettings()),

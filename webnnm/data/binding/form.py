@@ -15,6 +15,7 @@ from webnnm.data.tables.columns import Table, as_table, get_column_keys
 
 if TYPE_CHECKING:
     from webnnm.data.pictures.pixel_scale import Light
+    from webnnm.data.series.series_encoder import SeriesEncoder
     from webnnm.data.tables.encoding import Encoder
 
 
@@ -28,7 +29,8 @@ class Form:
 
     Attributes: `field`; `light`, if the rows are pictures; `letters`, the characters that the
     numbers 0, 1, … stand for, if the rows are text; `encoders` of the columns, if they are rows
-    of a table; `fit`, how pictures of any size are brought to that of the dataset, or "".
+    of a table; `fit`, how pictures of any size are brought to that of the dataset, or "";
+    `series`, if they are windows of a series.
     """
 
     field: Field
@@ -36,6 +38,7 @@ class Form:
     letters: Sequence[str] = ()
     encoders: Sequence[Encoder] = ()
     fit: str = ""
+    series: SeriesEncoder | None = None
 
     @property
     def columns(self) -> Sequence[str]:
@@ -51,6 +54,8 @@ class Form:
         """
         if self.letters:
             return _encode_texts(where, values, self.letters)
+        if self.series is not None:
+            return self.series.encode(values) if self.series.is_history(values) else values
         if self.light is not None:
             from webnnm.data.pictures.pixels import read_pictures
 

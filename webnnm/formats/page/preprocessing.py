@@ -12,6 +12,7 @@ from webnnm.data.binding.form import Form
 from webnnm.data.binding.matching import Slot, bind_field
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import COARSE, Standardization
+from webnnm.data.series.series_encoder import encoder_to_dict
 from webnnm.data.sounds.sound import RATE
 from webnnm.data.tables.encoding import NumberEncoder, to_dict
 from webnnm.formats.page.tokenizers import Texts
@@ -87,6 +88,8 @@ def _describe_row(
     if form is not None and form.light is not None:
         row["light"] = {"white": form.light.white, "ofBytes": form.light.of_bytes}
         row["names"] = [*form.field.names]
+    elif form is not None and form.series is not None:
+        row["series"] = encoder_to_dict(form.series)
     elif form is not None and form.letters:
         row["letters"] = [*form.letters]
     elif form is not None and form.columns:

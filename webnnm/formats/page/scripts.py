@@ -19,6 +19,7 @@ ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers
 PREPARATION = {
     "light": ("inference/pictures.js", "page/fitting.js", "common.js"),
     "rate": ("inference/sounds.js", "page/sounds.js"),
+    "series": ("inference/series.js", "inference/columns.js", "inference/dates.js"),
     "encoders": ("inference/columns.js", "inference/dates.js"),
     "tokenizer": ("inference/tokens.js",),
 }

@@ -29,6 +29,7 @@ LOSSES = (
         "Huber loss: squared near the target, absolute far from it",
         ("delta",),
     ),
+    LossWord("QUL", ("quantile", "pinball"), "pinball loss of quantiles", ("alpha",)),
     LossWord("BCE", ("binaryCrossEntropy",), "binary cross-entropy of probabilities"),
     LossWord("BCEL", ("binaryCrossEntropyWithLogits",), "binary cross-entropy of logits"),
     LossWord("CCE", ("categoricalCrossEntropy",), "cross-entropy of probabilities over classes"),

@@ -93,7 +93,7 @@ class Entrance:
             if form
             else Field(sizes, vertex.dtype, tuple(name or "" for name in features.names))
         )
-        special = form is not None and bool(form.light or form.encoders)
+        special = form is not None and bool(form.light or form.encoders or form.series)
         self._dtype: DataType | None = None if self._scale or special else vertex.dtype
         self._sequence = features.sequence is not None
         self._slot = Slot(

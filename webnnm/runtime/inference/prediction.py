@@ -64,7 +64,9 @@ class Predictor:
         self._contexts[context.batch_size, self._lengths_of(context), frozenset()] = context
         self._latest_request = None
 
-    async def predict(self, data: Any, batch_size: int | None, *, raw: bool = False) -> Any:
+    async def predict(
+        self, data: Any, batch_size: int | None, *, steps: int | None = None, raw: bool = False
+    ) -> Any:
         """Return the predictions of the outputs for rows; see `NNModel.predict`.
 
         Raises `DataError` NNM702 for inputs that do not fit the network or one another, NNM710 for
@@ -75,6 +77,16 @@ class Predictor:
         reading = self._readings.get(raw)
         if reading is None or reading.about is not about:
             reading = self._readings[raw] = _Reading(self._network, about, raw=raw)
+        series = reading.series
+        if series is not None and (type(data) is int or steps or series.is_history(data)):
+            from webnnm.runtime.inference.forecasting import forecast
+
+            return await forecast(
+                series, data, steps, lambda windows: self.predict(windows, batch_size)
+            )
+        if steps is not None:
+            hint = "leave it out: the dataset is no SeriesDataset"
+            raise DataError("NNM704", f"steps is {steps}, but rows are no series", hint=hint)
         is_by_name = by_name(data, self._inputs, reading.kept)
         if reading.media:
             from webnnm.runtime.inference.media import read_media
@@ -243,6 +255,8 @@ class _Reading:
         self._tables = find_embedding_tables(network)
         self.single = self._single()
         self.media = {} if kept is None else kept.media()
+        form = kept.form(next(iter(self._entrances))) if kept else None
+        self.series = form.series if form else None
         self._answers: dict[str, Answers | None] = {}
         for output in network.outputs:
             answers = about.answers.get(output.name)

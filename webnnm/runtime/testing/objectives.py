@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, WebNNMError
@@ -232,8 +232,13 @@ def assess_all(
     outputs: Mapping[str, HostArray],
     targets: Mapping[str, HostArray],
     masks: Mapping[str, HostArray],
+    *,
+    subset: str = "",
 ) -> dict[str, Report]:
-    """Compare the values of all outputs with their targets; `masks` are by name of sequence."""
+    """Compare the values of all outputs with their targets; `masks` are by name of sequence.
+
+    If they are all rows of a `subset`, forecasts are compared with simple ones.
+    """
     return {
         name: assess(
             binding,
@@ -242,6 +247,7 @@ def assess_all(
             outputs[name],
             targets[name],
             masks.get(binding.sequence_of[1].get(name, "")),
+            subset=subset,
         )
         for name, objective in objectives.items()
     }
@@ -254,6 +260,8 @@ def assess(
     outputs: HostArray,
     targets: HostArray,
     mask: HostArray | None = None,
+    *,
+    subset: str = "",
 ) -> Report:
     """Compare the values of an output with its targets, in the units of the data."""
     field = binding.outputs[objective.output.name].field
@@ -261,6 +269,10 @@ def assess(
     if field in binding.target_standardization:
         undo = binding.target_standardization[field].undo
         outputs, targets = undo(outputs), undo(targets)
+    if subset and hasattr(binding.dataset, "forecasts"):
+        from webnnm.evaluation.forecast_report import compare_forecasts
+
+        return compare_forecasts(outputs, targets, cast("Any", binding.dataset), subset)
     kind: Kind = about.kind
     if chosen.labels == "classes":
         kind = "classes"

@@ -31,5 +31,6 @@ async def test(state: ModelState, subset: str) -> TestResult:
     finally:
         evaluator.close()
     compared = evaluation.outputs, targets, masks
-    reports = assess_all(binding, state.objectives(), losses, *compared) if reported else {}
+    objectives = state.objectives()
+    reports = assess_all(binding, objectives, losses, *compared, subset=subset) if reported else {}
     return TestResult(sum(evaluation.losses.values()), evaluation.losses, rows, subset, reports)

@@ -1,0 +1,291 @@
+/**
+ * Series continued from their recent rows: what Python's webnnm/data/series and
+ * webnnm/runtime/inference/forecasting.py do.
+ *
+ * @module
+ */
+
+import { encodeRow } from "./columns.js";
+import { DAY_MS, encodeDay, readDate } from "./dates.js";
+import { isRecord, refuse } from "./rows.js";
+
+/** How far from a whole number of steps a time may be, as a share of the step. */
+const TOLERANCE = 1e-3;
+/** The id of the only series. */
+const ONLY = "";
+/** @type {NonNullable<SeriesFormat["step"]>} */
+const EACH = ["number", 1];
+
+/**
+ * Return the forecast of the only output: of rows, or of the series of the dataset for a number of
+ * steps.
+ *
+ * @param {SeriesFormat} format @param {any} row @param {number | undefined} count
+ * @param {(window: number[][][]) => Promise<Record<string, any>>} predict
+ */
+export async function forecast(format, row, count, predict) {
+  const isCount = typeof row === "number";
+  const steps = (isCount ? row : count) ?? format.horizon;
+  if (!Number.isInteger(steps) || steps < 1) {
+    throw refuse("NNM704", `steps is ${steps}\nhint: how many steps to predict, from 1`);
+  }
+  const series = isCount ? format.recent : readSeries(format, row);
+  /** @type {Record<string, any>} */
+  const byId = Object.create(null);
+  let output = "";
+  for (const [id, own] of Object.entries(series)) {
+    [output, byId[id]] = await continueSeries(format, own, steps, predict);
+  }
+  return { [output]: format.id ? { series: byId } : byId[ONLY] };
+}
+
+/**
+ * @param {SeriesFormat} format @param {Steps} series @param {number} count
+ * @param {(window: number[][][]) => Promise<Record<string, any>>} predict
+ * @returns {Promise<[string, any]>}
+ */
+async function continueSeries(format, series, count, predict) {
+  const { quantiles, targets } = format;
+  const step = format.step ?? EACH;
+  const middle = findMiddle(quantiles);
+  const known = length(series);
+  /** @type {number[][]} */
+  const predicted = [];
+  let [steps, output] = [series, ""];
+  while (predicted.length < count) {
+    const [entry] = Object.entries(await predict([makeWindow(format, steps)]));
+    const [name, { values }] = /** @type {[string, any]} */ (entry);
+    const rows = values.map((/** @type {any} */ value) => [value].flat());
+    output = name;
+    predicted.push(...rows);
+    steps = extend(steps, rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [r[middle]] : r)), step);
+  }
+  const shown = predicted.slice(0, count);
+  const times = continueTimes(steps.times, step, known + count).slice(known, known + count);
+  const flat = quantiles.length > 0 ? shown.map((r) => r[middle]) : shown.map(([value]) => value);
+  return [output, {
+    times: times.map((time, index) => (format.time ? showTime(time, format.dates !== null) : index + 1)),
+    values: targets.length > 1 ? shown : flat,
+    ...(quantiles.length > 0 && {
+      quantiles: Object.fromEntries(quantiles.map((level, index) => [String(level), shown.map((r) => r[index])])),
+    }),
+  }];
+}
+
+/** @param {number[]} levels */
+const findMiddle = (levels) => {
+  const distances = levels.map((level) => Math.abs(level - 0.5));
+  return Math.max(0, distances.indexOf(Math.min(...distances)));
+};
+
+/** The number of steps whose targets are known. @param {Steps} steps */
+const length = ({ past }) => past[0]?.length ?? 0;
+
+/** Return the series with further targets. @param {Steps} steps @param {number[][]} targets @param {NonNullable<SeriesFormat["step"]>} step @returns {Steps} */
+function extend(steps, targets, step) {
+  const past = steps.past.map((column, index) => [
+    ...column, ...targets.map((row) => Number(row[index] ?? column.at(-1))),
+  ]);
+  const times = continueTimes(steps.times, step, Number(past[0]?.length));
+  return { times, past, ahead: steps.ahead };
+}
+
+/** Return the window that ends with the last known step. @param {SeriesFormat} format @param {Steps} steps */
+function makeWindow(format, steps) {
+  const { window, horizon, calendar, ahead: encoders } = format;
+  const end = length(steps);
+  const times = continueTimes(steps.times, format.step ?? EACH, end + horizon);
+  const parts = calendar ? transpose(times.map((time) => encodeDay(calendar, time))) : [];
+  const given = steps.ahead.slice(0, steps.ahead.length - parts.length);
+  const short = given.findIndex((column) => column.length < end + horizon);
+  if (short >= 0) {
+    const names = encoders.map(({ name }) => name).join(", ");
+    const missing = showTime(Number(times[Number(given[short]?.length)]), format.dates !== null);
+    throw refuse("NNM705", `${names}: known in advance, but not given for ${missing}\nhint: add ${horizon} rows for the steps to predict, with empty targets`);
+  }
+  return Array.from({ length: window }, (_, position) => {
+    const step = end - window + position;
+    return [
+      ...steps.past.map((column) => Number(column[step])),
+      ...[...given, ...parts].map((column) => Number(column[step + horizon])),
+    ];
+  });
+}
+
+/**
+ * Return the steps of rows, by the id of their series: numbers, lists of cells in the order of
+ * columns, or objects.
+ *
+ * @param {SeriesFormat} format @param {any} rows @returns {Record<string, Steps>}
+ */
+function readSeries(format, rows) {
+  const { targets, past, ahead, time, dates, id, window } = format;
+  const encoders = [...targets, ...past, ...ahead];
+  const columns = [...[id, time].filter(Boolean), ...encoders.map(({ name }) => name)];
+  if (!Array.isArray(rows) || rows.length === 0) {
+    throw refuse("NNM702", `rows are ${JSON.stringify(rows)}\nhint: give the ${window} most recent rows, with ${columns.join(", ")}`);
+  }
+  /** @type {Record<string, { time: number, row: any }[]>} */
+  const byId = Object.create(null);
+  rows.forEach((cells, number) => {
+    const row = isRecord(cells) ? cells : nameCells(columns, cells, number);
+    const name = id ? String(requireCell(row, id)) : ONLY;
+    (byId[name] ??= []).push({ row, time: time ? readTime(time, requireCell(row, time), dates) : number });
+  });
+  const gaps = encoders.map((encoder) => fillWith(encoder, Number.NaN));
+  return Object.fromEntries(Object.entries(byId).map(([name, steps]) => {
+    const where = id ? `series "${name}"` : "the series";
+    steps.sort((one, other) => one.time - other.time);
+    return [name, makeSteps(format, where, steps.map((step) => step.time), steps.map(({ row }) => encodeRow(gaps, row)))];
+  }));
+}
+
+/** Return an encoder that writes these numbers for missing cells. @param {any} encoder @param {number} number */
+function fillWith(encoder, number) {
+  if (!("categories" in encoder) && !("dates" in encoder)) return { ...encoder, fill: number };
+  const width = "categories" in encoder ? encoder.categories.length : encodeDay(encoder, 0).length;
+  return { ...encoder, fill: Array.from({ length: width }, () => number) };
+}
+
+/** @param {string[]} columns @param {any} cells @param {number} number */
+function nameCells(columns, cells, number) {
+  const list = Array.isArray(cells) ? cells : [cells];
+  if (list.length === columns.length) return Object.fromEntries(columns.map((name, at) => [name, list[at]]));
+  throw refuse("NNM702", `row ${number} is ${JSON.stringify(cells)}\nhint: a row has ${columns.length} cells: ${columns.join(", ")}`);
+}
+
+/** @param {any} row @param {string} name */
+function requireCell(row, name) {
+  if (Object.hasOwn(row, name)) return row[name];
+  throw refuse("NNM710", `no column "${name}"\nhint: the row has: ${Object.keys(row).join(", ") || "nothing"}`);
+}
+
+/** @param {string} name @param {any} cell @param {SeriesFormat["dates"]} dates */
+function readTime(name, cell, dates) {
+  const text = String(cell ?? "").trim();
+  if (!text) throw refuse("NNM713", `column ${name}: a row has no time`);
+  if (dates) return readDate(name, text, dates);
+  if (Number.isFinite(Number(text))) return Number(text);
+  throw refuse("NNM713", `column ${name} is "${text}", not a number`);
+}
+
+/**
+ * Return the steps of a series, with missing ones filled as the dataset's were.
+ *
+ * @param {SeriesFormat} format @param {string} where @param {number[]} times @param {number[][]} rows
+ * @returns {Steps}
+ */
+function makeSteps({ targets, past, ahead, dates, calendar, missing, step, window }, where, times, rows) {
+  const isLinear = [...targets, ...past, ...ahead].flatMap((one) => {
+    const width = encodeWidth(one);
+    return Array.from({ length: width }, () => !("categories" in one) && !("dates" in one));
+  });
+  const pastWidth = [...targets, ...past].reduce((sum, one) => sum + encodeWidth(one), 0);
+  const isKnown = (/** @type {number[]} */ row) => row.slice(0, targets.length).every((value) => !Number.isNaN(value));
+  const show = (/** @type {number | undefined} */ time) => showTime(Number(time), dates !== null);
+  for (const [index, time] of times.entries()) {
+    if (time === times[index - 1]) throw refuse("NNM713", `${where} has two rows at ${show(time)}`);
+  }
+  const first = rows.findIndex(isKnown);
+  if (first < 0) throw refuse("NNM705", `${where} has no step with a target`);
+  [times, rows] = [times.slice(first), rows.slice(first)];
+  if (step && missing !== "ignore") {
+    const [full, all] = insertGaps(times, rows, step, isLinear.length);
+    if (full.length > times.length && missing === "error") {
+      throw refuse("NNM713", `${where} lacks ${full.length - times.length} steps`);
+    }
+    [times, rows] = [full, all];
+  }
+  const end = rows.findLastIndex(isKnown) + 1;
+  if (pastWidth === isLinear.length) times = times.slice(0, end);
+  const columns = transpose(rows).map((column, index) => (index < pastWidth ? column.slice(0, end) : column));
+  for (const [index, column] of columns.entries()) {
+    const hole = column.findIndex(Number.isNaN);
+    if (hole >= 0 && missing === "error") throw refuse("NNM713", `${where} has an empty cell at ${show(times[hole])}`);
+    fillHoles(column, isLinear[index] ?? true);
+  }
+  if (end < window) {
+    throw refuse("NNM705", `${where} has ${end} steps, the model looks back ${window}\nhint: give at least the ${window} most recent rows`);
+  }
+  const parts = calendar ? transpose(times.map((time) => encodeDay(calendar, time))) : [];
+  return { times, past: columns.slice(0, pastWidth), ahead: [...columns.slice(pastWidth), ...parts] };
+}
+
+/** The numbers that a cell becomes. @param {Encoder} encoder */
+const encodeWidth = (encoder) => [fillWith(encoder, 0).fill].flat().length;
+
+/** @param {number[][]} rows @returns {number[][]} */
+const transpose = (rows) => (rows[0] ?? []).map((_, index) => rows.map((row) => Number(row[index])));
+
+/**
+ * Return times and rows with a row of NaN for each missing step.
+ *
+ * @param {number[]} times @param {number[][]} rows @param {NonNullable<SeriesFormat["step"]>} step
+ * @param {number} width @returns {[number[], number[][]]}
+ */
+function insertGaps(times, rows, step, width) {
+  /** @type {number[]} */
+  const allTimes = [];
+  /** @type {number[][]} */
+  const allRows = [];
+  times.forEach((time, index) => {
+    allTimes.push(time);
+    allRows.push(rows[index] ?? []);
+    const next = times[index + 1] ?? time;
+    const limit = next - TOLERANCE * (advance(step, time, 1) - time);
+    const between = [];
+    for (let count = 1; advance(step, time, count) < limit; count += 1) between.push(advance(step, time, count));
+    const reached = advance(step, time, between.length + 1);
+    if (Math.abs(reached - next) > TOLERANCE * (advance(step, time, 1) - time)) return;
+    allTimes.push(...between);
+    allRows.push(...between.map(() => Array.from({ length: width }, () => Number.NaN)));
+  });
+  return [allTimes, allRows];
+}
+
+/** Replace missing numbers by those between their neighbours, others by the one before. @param {number[]} column @param {boolean} linear */
+function fillHoles(column, linear) {
+  const known = [...column.keys()].filter((step) => !Number.isNaN(column[step]));
+  for (const [step, number] of column.entries()) {
+    if (!Number.isNaN(number)) continue;
+    const after = known.findIndex((other) => other > step);
+    const [first, last] = [known[after < 0 ? known.length - 1 : after - 1], known[after]];
+    const [before, next] = [column[first ?? -1], column[last ?? -1]];
+    if (before === undefined || next === undefined || !linear) column[step] = before ?? next ?? 0;
+    else column[step] = before + ((step - Number(first)) / (Number(last) - Number(first))) * (next - before);
+  }
+}
+
+/** Return this many times, the last ones by the step. @param {number[]} times @param {NonNullable<SeriesFormat["step"]>} step @param {number} count */
+function continueTimes(times, step, count) {
+  const last = Number(times.at(-1));
+  const further = Math.max(0, count - times.length);
+  return [...times, ...Array.from({ length: further }, (_, index) => advance(step, last, index + 1))];
+}
+
+/** Return the time that is some steps later. @param {NonNullable<SeriesFormat["step"]>} step @param {number} time @param {number} count */
+function advance([unit, size], time, count) {
+  if (unit === "month") return addMonths(time, count * size);
+  if (unit !== "weekday") return time + count * size;
+  const day = Math.floor(time) + 3;  // 1970 began on a Thursday
+  const week = Math.floor(day / 7);
+  const position = week * 5 + Math.min(day - week * 7, 5) + count;
+  return Math.floor(position / 5) * 7 + (position - Math.floor(position / 5) * 5) - 3 + (time - Math.floor(time));
+}
+
+/** Return the same day some months later; the last day of a month stays the last one. @param {number} time @param {number} months */
+function addMonths(time, months) {
+  const start = new Date(Math.round(time * DAY_MS));
+  const lastDay = (/** @type {number} */ month) => new Date(Date.UTC(start.getUTCFullYear(), month + 1, 0)).getUTCDate();
+  const [month, day] = [start.getUTCMonth() + months, start.getUTCDate()];
+  const isLast = day === lastDay(start.getUTCMonth());
+  const moved = Date.UTC(start.getUTCFullYear(), month, isLast ? lastDay(month) : Math.min(day, lastDay(month)));
+  return moved / DAY_MS + (time - Math.floor(time));
+}
+
+/** Return a time as people write it. @param {number} time @param {boolean} isDate */
+function showTime(time, isDate) {
+  if (!isDate) return time;
+  const text = new Date(Math.round(time * 86_400) * 1000).toISOString().slice(0, 19).replace("T", " ");
+  return text.replace(/ 00:00:00$/, "").replace(/:00$/, "");
+}

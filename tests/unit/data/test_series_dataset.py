@@ -1,0 +1,167 @@
+"""Windows over series: in order of time, with what is known ahead, beside simple forecasts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, SeriesDataset
+from webnnm.data.series.season import find_season
+from webnnm.data.series.series_encoder import encoder_from_dict, encoder_to_dict
+from webnnm.data.series.steps import Steps
+from webnnm.data.series.timeline import Step
+
+
+def months(count: int, **columns: Any) -> dict[str, list[Any]]:
+    """Return a table with a month in each row."""
+    names = [f"{2000 + n // 12}-{n % 12 + 1:02}" for n in range(count)]
+    return {"month": names, **columns}
+
+
+def season(count: int) -> list[float]:
+    """Return a series with a season of 12 steps."""
+    return [50 + 10 * math.sin(n * math.pi / 6) + n % 5 for n in range(count)]
+
+
+def test_no_target_is_in_two_parts_and_none_before_training() -> None:
+    data = SeriesDataset([*range(100)], window=5, horizon=4, split=(0.6, 0.2, 0.2))
+    targets = {part: data._outputs["model"].rows(data.rows(part)) for part in PARTS}
+    undo = data.target_standardization["model"].undo
+    values = {part: {round(v) for v in undo(rows).values()} for part, rows in targets.items()}
+    assert values["training"] == {*range(5, 60)}
+    assert values["validation"] == {*range(60, 80)}
+    assert values["testing"] == {*range(80, 100)}
+
+
+PARTS = ("training", "validation", "testing")
+
+
+def test_rows_are_sorted_by_time_and_channels_scaled_alike() -> None:
+    rows = [{"day": f"2024-01-{d:02}", "sold": d} for d in range(20, 0, -1)]
+    data = SeriesDataset(rows, window=3, split=(1, 0, 0), calendar=False)
+    (inputs,), (outputs,) = (side.values() for side in data.arrays("training"))
+    assert inputs.shape == (17, 3, 1)
+    assert outputs.values()[0] == inputs.values()[3 + 2]  # the next window ends with it
+    assert data.series.step == Step("day", 1)
+
+
+def test_what_is_known_ahead_is_that_of_the_steps_to_predict() -> None:
+    table = {"price": [*range(10)], "sold": [*range(100, 110)]}
+    data = SeriesDataset(
+        table, window=3, horizon=2, future=["price"], standardize=False, split=(1, 0, 0)
+    )
+    inputs, outputs = data.arrays("training")
+    assert inputs["model"].rows([0]).tolist() == [[[100, 2], [101, 3], [102, 4]]]
+    assert outputs["model"].rows([0]).tolist() == [[103, 104]]
+    assert data.series.features == ("sold", "price")
+
+
+def test_parts_of_dates_are_channels_where_they_vary_with_the_steps() -> None:
+    data = SeriesDataset(months(48, sold=season(48)), window=12)
+    assert data.series.features == ("sold", "month season sin", "month season cos")
+    assert data.season == 12
+    daily = {"day": [f"2024-{m:02}-{d:02}" for m in (1, 3, 5) for d in range(1, 32)]}
+    daily["sold"] = [*map(str, range(93))]
+    data = SeriesDataset(daily, window=7, missing="ignore")
+    assert [name for name in data.series.features if "=" in name][:2] == ["day=Mon", "day=Tue"]
+
+
+def test_missing_steps_are_told_filled_or_ignored() -> None:
+    table = months(24, sold=[float(n) if n != 5 else None for n in range(24)])
+    for column in table.values():
+        del column[10:12]
+    with pytest.raises(DataError, match="lacks 2 steps of 1 month, the first 2 after 2000-10-01"):
+        SeriesDataset(table, window=3)
+    data = SeriesDataset(table, window=3, missing="fill", standardize=False, split=(1, 0, 0))
+    assert (data.inserted, data.filled) == (2, 1)
+    assert [*data.steps[""].past[0]] == [float(n) for n in range(24)]
+    data = SeriesDataset(table, window=3, missing="ignore")
+    assert (data.inserted, data.steps[""].known) == (0, 22)
+    with pytest.raises(DataError, match='"sold" is missing in 1 of 10 steps, first at 2000-06-01'):
+        SeriesDataset({name: cells[:10] for name, cells in table.items()}, window=3)
+
+
+def test_steps_without_a_target_at_the_ends_do_not_count() -> None:
+    data = SeriesDataset([None, 1, 2, 3, 4, 5, None, None], window=2, split=(1, 0, 0))
+    assert data.steps[""].known == 5
+
+
+def test_two_rows_at_one_time_are_refused() -> None:
+    with pytest.raises(DataError, match="two rows at 2024-01-02") as caught:
+        SeriesDataset({"day": ["2024-01-01", "2024-01-02", "2024-01-02"], "sold": [1, 2, 3]})
+    assert "id=" in str(caught.value)
+
+
+def test_several_series_are_split_at_the_same_times_and_count_alike() -> None:
+    rows = [
+        {"shop": shop, "hour": hour, "sold": scale * (hour % 6)}
+        for hour in range(60)
+        for shop, scale in (("big", 100), ("small", 1))
+    ]
+    data = SeriesDataset(rows, time="hour", id="shop", window=6, split=(0.5, 0, 0.5))
+    assert {data._get_time(row) for row in data.rows("training")} == {*range(6, 30)}
+    assert {data._get_time(row) for row in data.rows("testing")} == {*range(30, 60)}
+    assert data.sample_weight is not None
+    weights = {*data.sample_weight.values()}
+    assert max(weights) == pytest.approx(1e4 * min(weights), rel=0.01)
+    assert set(data.series.recent) == {"big", "small"}
+
+
+def test_backtests_train_on_what_was_before() -> None:
+    data = SeriesDataset(season(100), window=12, horizon=3)
+    for fold in data.folds(4):
+        ends = [data._get_time(row) + 2 for row in fold.rows("training")]
+        assert max(ends) < min(data._get_time(row) for row in fold.rows("testing"))
+    assert len([*data.folds(4)]) == 4
+    held = data.held_back(0.25)
+    last = max(data._get_time(row) + 2 for row in held.rows("training"))
+    assert last < min(data._get_time(row) for row in held.rows("validation"))
+
+
+def test_simple_forecasts_and_scaled_errors() -> None:
+    values = [float(n % 4) for n in range(60)]
+    data = SeriesDataset(values, window=4, horizon=2)
+    forecasts = data.forecasts("testing")
+    assert list(forecasts) == ["last value", "last season (4)", "linear"]
+    truth = [value for row in data.rows("testing") for value in (row % 4, (row + 1) % 4)]
+    assert forecasts["last season (4)"].values().tolist() == truth
+    assert forecasts["linear"].values().tolist() == pytest.approx(truth, abs=0.15)
+    assert {*data.error_scales("testing")} == {0.0}
+    assert {*SeriesDataset([*range(60)], window=4).error_scales("testing")} == {1.0}
+
+
+@pytest.mark.parametrize("count", [5, 30, 200])
+def test_a_trend_or_noise_is_no_season(count: int) -> None:
+    assert find_season([float(n) for n in range(count)]) is None
+    assert find_season([float(n * n) for n in range(count)]) is None
+
+
+@pytest.mark.parametrize("options", [{}, {"future": ["price"]}, {"id": "shop"}])
+def test_encoders_survive_json(options: dict[str, Any]) -> None:
+    table = months(30, shop=["a"] * 30, price=[*range(30)], sold=season(30))
+    series = SeriesDataset(table, window=3, **options).series
+    again = encoder_from_dict(encoder_to_dict(series))
+    assert again == series
+    assert isinstance(again.recent["a" if options.get("id") else ""], Steps)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"window": 0}, "window is 0"),
+        ({"horizon": 2.5}, "horizon is 2.5"),
+        ({"missing": "drop"}, 'missing="drop"'),
+        ({"window": 40}, "too few for a window of 40"),
+        ({"future": ["price"], "window": 2, "horizon": 3}, "window is 2, but 3 steps ahead"),
+        ({"target": "price", "features": ["price"]}, '"price" is used twice'),
+        ({"target": "cost"}, 'no column "cost"'),
+        ({"split": (0.1, 0, 0.9), "window": 10}, "lies in training"),
+    ],
+)
+def test_what_cannot_be_is_told(options: dict[str, Any], words: str) -> None:
+    table = {"price": [*range(30)], "sold": season(30)}
+    with pytest.raises(DataError) as caught:
+        SeriesDataset(table, **options)
+    assert words in str(caught.value)

@@ -1,0 +1,141 @@
+"""Forecasts of models of series: from rows or the end of the dataset, also after reopening."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from webnnm import DataError, Forecast, NNModel, SeriesDataset, suggest_series_model
+from webnnm.model.serving import answer, signature
+
+QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+DAYS = [f"2024-{month:02}-{day:02}" for month in (1, 3) for day in range(1, 32)]
+SOLD = [100 + n + 10 * math.sin(n * math.pi / 4) for n in range(31)]
+COLUMN = (
+    "m:input shape=[{0}, {1}]; m:output shape=[{2}]; m:layers reshape([{3}]), matmul(w), add(b);"
+)
+LAST = (  # the forecast of the last value
+    "m:input shape=[4, 1]; m:output shape=[2]; m:layers slice(starts=[3, 0], sizes=[1, 1]), "
+    "reshape([1]), matmul(w, shape=[2], init=ones);"
+)
+
+
+async def create(source: str, dataset: Any, **settings: Any) -> NNModel:
+    return await NNModel.create(source=source, dataset=dataset, **QUIET, **settings)
+
+
+async def test_the_suggested_model_begins_as_the_last_value_and_beats_simple_forecasts() -> None:
+    values = [n / 10 + 5 * math.sin(n * math.pi / 6) + n % 3 for n in range(240)]
+    data = SeriesDataset(values, horizon=3)
+    async with await create(suggest_series_model(data), data) as model:
+        report = (await model.test()).outputs["model"]
+        assert report.own.mae == pytest.approx(report.simple["last value"].mae, rel=1e-4)
+        await model.train(epochs=60, progress="off")
+        result = await model.test()
+        assert result.mase < 0.7 * min(result.simple[name].mase for name in ("last value",))
+        assert "linear" in str(result) and "MASE" in str(result)
+        assert json.loads(json.dumps(result.to_dict()))["outputs"]["model"]["simple"]
+
+
+async def test_forecasts_have_dates_and_come_in_the_units_of_the_data() -> None:
+    data = SeriesDataset(
+        {"day": DAYS[:31], "sold": SOLD}, window=4, horizon=2, calendar=False, split=(1, 0, 0)
+    )
+    async with await create(LAST, data) as model:
+        ahead = await model.predict(5)
+        assert isinstance(ahead, Forecast)
+        assert ahead.times == ["2024-02-01", "2024-02-02", "2024-02-03", "2024-02-04", "2024-02-05"]
+        assert ahead.tolist() == pytest.approx([SOLD[-1]] * 5, rel=1e-5)
+        rows = {"day": DAYS[31:36], "sold": [7, 8, 9, 10, 11]}
+        assert (await model.predict(rows)).times == ["2024-03-06", "2024-03-07"]
+        assert (await model.predict(rows, steps=3)).tolist() == pytest.approx([11, 11, 11], 1e-5)
+        cells = list(zip(*rows.values(), strict=True))
+        assert (await model.predict(cells)).tolist() == pytest.approx([11, 11], rel=1e-5)
+        windows = await model.predict([[[91], [92], [93], [94]], [[92], [93], [94], [95]]])
+        assert [[*row] for row in windows] == [pytest.approx([94, 94]), pytest.approx([95, 95])]
+        again = await NNModel.load(await model.save(), **QUIET)
+        assert (await again.predict(5)).times == ahead.times
+        assert (await again.predict(rows)).tolist() == pytest.approx([11, 11], rel=1e-5)
+        again.close()
+
+
+async def test_each_series_is_continued() -> None:
+    rows = [
+        {"shop": shop, "sold": scale * n % 7, "hour": n} for n in range(30) for shop, scale in SHOPS
+    ]
+    data = SeriesDataset(rows, "sold", time="hour", id="shop", window=4, horizon=2)
+    async with await create(COLUMN.format(4, 1, 2, 4), data) as model:
+        ahead = await model.predict(3)
+        assert {shop: forecast.times for shop, forecast in ahead.items()} == {
+            "north": [30, 31, 32],
+            "south": [30, 31, 32],
+        }
+        assert json.loads(await answer(model, 3))["m"]["series"]["north"]["times"] == [30, 31, 32]
+
+
+SHOPS = (("north", 1), ("south", 3))
+
+
+async def test_what_is_known_ahead_has_to_be_told() -> None:
+    table = {"price": [*range(30)], "sold": [*map(float, range(30))]}
+    data = SeriesDataset(table, window=4, horizon=2, future=["price"], split=(1, 0, 0))
+    async with await create(COLUMN.format(4, 2, 2, 8), data) as model:
+        with pytest.raises(DataError, match="price: known in advance, but not given"):
+            await model.predict(2)
+        rows = {"price": [1, 2, 3, 4, 5, 6], "sold": [1, 2, 3, 4, None, None]}
+        assert (await model.predict(rows)).times == [1, 2]
+        with pytest.raises(DataError, match="known in advance"):
+            await model.predict(rows, steps=3)
+        inputs = json.loads(signature(model))["m"]
+        assert inputs == {"kind": "series", "columns": ["sold", "price"], "window": 4}
+
+
+async def test_backtests_are_cross_validations() -> None:
+    from webnnm import cross_validate
+
+    data = SeriesDataset([n % 5 for n in range(60)], window=5, horizon=1)
+    async with await create(suggest_series_model(data), data) as model:
+        result = await cross_validate(model, 2, epochs=2)
+        assert [len(one.simple) for one in result.results] == [3, 3]
+
+
+@pytest.mark.parametrize(("data", "steps"), [(0, None), (-1, None), (3, 2), ([1, 2, 3, 4], 0)])
+async def test_impossible_steps_are_refused(data: Any, steps: Any) -> None:
+    async with await create(LAST, SeriesDataset([*range(20)], window=4, horizon=2)) as model:
+        with pytest.raises(DataError, match="NNM704"):
+            await model.predict(data, steps=steps)
+
+
+async def test_other_models_take_no_steps() -> None:
+    from webnnm import Dataset
+
+    text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    async with await create(text, Dataset([[1.0, 2.0], [2.0, 3.0]], [1.0, 2.0])) as model:
+        with pytest.raises(DataError, match="rows are no series"):
+            await model.predict([[1, 2]], steps=3)
+
+
+async def test_quantiles_are_an_interval_whose_coverage_is_tested() -> None:
+    values = [50 + n % 12 + (n * 7919 % 101) / 20 for n in range(300)]
+    data = SeriesDataset(values, horizon=2, season=12, quantiles=[0.1, 0.5, 0.9])
+    async with await create(suggest_series_model(data), data) as model:
+        await model.train(epochs=80, progress="off")
+        result = await model.test()
+        actual, expected = result.coverage
+        assert expected == pytest.approx(0.8)
+        assert 0.6 < actual < 0.95
+        assert "of the targets lie in the interval of 80%" in str(result)
+        ahead = await model.predict(5)
+        low, middle, high = ahead.quantiles.values()
+        assert ahead.tolist() == middle
+        assert all(a < b < c for a, b, c in zip(low, middle, high, strict=True))
+        assert ahead.to_dict()["quantiles"].keys() == {"0.1", "0.5", "0.9"}
+
+
+@pytest.mark.parametrize("quantiles", [[0.9, 0.1], [0, 0.5], [0.5, 0.5], [50]])
+def test_levels_are_checked(quantiles: list[float]) -> None:
+    with pytest.raises(DataError, match="levels in ascending order"):
+        SeriesDataset([*range(30)], window=3, quantiles=quantiles)

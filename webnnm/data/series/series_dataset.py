@@ -1,0 +1,509 @@
+"""A dataset over windows of one or more series, split in order of time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from webnnm.core.arrays import HostArray, concatenate
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import is_integer
+from webnnm.data.dataset import Dataset
+from webnnm.data.intake import ONLY_BLOCK
+from webnnm.data.series.baselines import LinearForecast, fit_linear, repeat_last, repeat_season
+from webnnm.data.series.season import average_change, find_season
+from webnnm.data.series.series_encoder import SeriesEncoder, stack_targets, stack_windows
+from webnnm.data.series.steps import MISSING, Missing, as_series_table, read_steps
+from webnnm.data.series.timeline import Step, find_step, show_time
+from webnnm.data.split import Rows, split_rows
+from webnnm.data.tables.column_reading import read_column
+from webnnm.data.tables.columns import Table
+from webnnm.data.tables.date_encoding import DateEncoder, Part
+from webnnm.data.tables.date_format import looks_like_date
+from webnnm.data.tables.encoding import Encoder, NumberEncoder, OneHotEncoder
+from webnnm.data.tables.table_dataset import as_column_list
+
+if TYPE_CHECKING:
+    from webnnm.data.tables.date_format import Order
+
+MIN_WINDOW = 16
+"""By default a window has at least so many steps, if the series is long enough."""
+
+WINDOW_SHARE = 5
+"""By default the training part is at least so many windows long."""
+
+
+class SeriesDataset(Dataset):
+    """A dataset of windows of a series: from the last steps, a model predicts the next ones.
+
+    >>> sales = SeriesDataset({"day": ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"],
+    ...     "sales": [3, 5, 4, 6]}, window=2, split=(1, 0, 0), standardize=False)
+    >>> inputs, outputs = sales.arrays("training")
+    >>> inputs["model"].tolist(), outputs["model"].tolist()
+    ([[[3.0], [5.0]], [[5.0], [4.0]]], [[4.0], [6.0]])
+
+    - `table`: what `read_csv` returned, a dict from column to values, a list of dicts, a data
+      frame; or the numbers of one series, or `[steps, columns]`.
+    - `target`: the column to predict, or several; by default the last one.
+    - `time`: the column of the times, dates or numbers; by default the first column of dates, else
+      the rows are in order. Rows are sorted by it.
+    - `id`: the column that tells several series apart, of which one model is trained.
+    - `window`: how many steps the model looks back; by default the seasons that make 16 or more.
+    - `horizon`: how many steps it predicts at once.
+    - `features`: further columns that the model gets, by default all others; words become a 1
+      among zeros.
+    - `future`: those of them that are known in advance, such as prices or holidays.
+    - `season`: steps of a season; by default found in the training part, None if there is none.
+    - `missing`: what to do about missing steps and empty cells: "error", "fill" (interpolate), or
+      "ignore" (take rows as they follow; empty cells are interpolated).
+    - `quantiles`: levels to predict in place of the mean, such as `[0.1, 0.5, 0.9]`, of a single
+      target; the loss of the model is then QUL.
+    - `dates`: the order of day and month, "dmy" or "mdy", where no date tells it.
+    - `calendar`: whether the model gets season, weekday and time of day of dates, where they vary.
+    - `split`: shares or counts of steps for training, validation and testing, in order of time: no
+      target is in two of them. Or lists of row numbers.
+    - `standardize`: whether each channel is scaled by its mean and standard deviation in training.
+
+    Further options are those of `Dataset`. The input is `[window, channels]`: targets, features,
+    then what is known in advance, each as of `horizon` steps later. The output is `[horizon]`, or
+    `[horizon, targets]`, or `[horizon, quantiles]`.
+
+    Raises `DataError` NNM704 for invalid options, NNM705 for too few steps, NNM710 for unknown
+    columns, NNM713 for missing or doubled times, missing steps and numbers, and cells that are not
+    numbers.
+
+    Attributes: those of `Dataset`; `series`, how rows become windows; `season`; `inserted` and
+    `filled`, how many steps and numbers were missing.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        target: str | int | Sequence[str | int] | None = None,
+        *,
+        time: str | int | None = None,
+        id: str | int | None = None,
+        window: int | None = None,
+        horizon: int = 1,
+        features: Sequence[str | int] | None = None,
+        future: Sequence[str | int] = (),
+        season: int | None = None,
+        missing: Missing = "error",
+        quantiles: Sequence[float] = (),
+        dates: Order | None = None,
+        calendar: bool = True,
+        split: Sequence[Any] = (0.7, 0.1, 0.2),
+        standardize: bool = True,
+        name: str = "series",
+        **options: Any,
+    ) -> None:
+        if missing not in MISSING:
+            hint = suggestion(str(missing), MISSING) or f"one of {', '.join(MISSING)}"
+            raise DataError("NNM704", f'missing="{missing}"', hint=hint)
+        for option, size in (("window", window), ("horizon", horizon), ("season", season)):
+            if size is not None and (not is_integer(size) or size < 1):
+                raise DataError("NNM704", f"{option} is {size!r}", hint="an integer from 1")
+        levels = tuple(map(float, quantiles))
+        if [*levels] != sorted({*levels}) or not all(0 < level < 1 for level in levels):
+            hint = "levels in ascending order, such as [0.1, 0.5, 0.9]"
+            raise DataError("NNM704", f"quantiles are {[*levels]}", hint=hint)
+        table = as_series_table(table)
+        roles = _Roles.of(table, target, time, id, features, future)
+        series = _make_encoder(table, roles, horizon, missing, dates, calendar=calendar)
+        series = replace(series, quantiles=levels)
+        if levels and len(series.targets) > 1:
+            raise DataError("NNM704", "quantiles are of one target", hint="name a single target=")
+        self.steps = by_id = read_steps(table, series, missing)
+        self.inserted = sum(steps.inserted for steps in by_id.values())
+        self.filled = sum(steps.filled for steps in by_id.values())
+        times = sorted({time for steps in by_id.values() for time in steps.times[: steps.known]})
+        shares = all(isinstance(part, (int, float)) for part in split)
+        cuts = split_rows(len(times), split, method="sequential") if shares else None
+        last = times[cuts[0][-1]] if cuts and cuts[0] else times[-1]
+        longest = max(by_id.values(), key=lambda steps: steps.known)
+        training = [v for v, at in zip(longest.past[0], longest.times, strict=False) if at <= last]
+        self.season = find_season(training) if season is None else season
+        if window is None:
+            window = _choose_window(self.season, len(training), series)
+        if (series.ahead or series.calendar) and window < horizon:
+            raise DataError(
+                "NNM704",
+                f"window is {window}, but {horizon} steps ahead are to be told by what is known in "
+                "advance",
+                hint=f"window={horizon} or more, or calendar=False without future=",
+            )
+        self.series = series = replace(series, window=window).keep_recent(by_id)
+        self._ends = [
+            (key, end)
+            for key, steps in by_id.items()
+            for end in range(window - 1, steps.known - horizon)
+        ]
+        if not self._ends:
+            raise DataError(
+                "NNM705",
+                f"{longest.known} steps are too few for a window of {window} and {horizon} ahead",
+                hint=f"window={max(1, longest.known // 2 - horizon)}",
+            )
+        parts = self._split(times, cuts) if cuts else split
+        if len(by_id) > 1:
+            options.setdefault("sample_weight", self._weigh_series(last))
+        windows = [stack_windows(series, by_id[key], [end]) for key, end in self._ends]
+        targets = [stack_targets(series, by_id[key], [end]) for key, end in self._ends]
+        super().__init__(
+            concatenate(windows),
+            concatenate(targets),
+            name=name,
+            split=parts,
+            kinds={ONLY_BLOCK: "continuous"},
+            names={ONLY_BLOCK: ("steps", "channels")},
+            features=series.features,
+            standardize=standardize,
+            standardize_targets=standardize,
+            **options,
+        )
+
+    def forecasts(self, subset: str) -> dict[str, HostArray]:
+        """Return simple forecasts of a subset in the units of the data, like its outputs.
+
+        >>> sales = SeriesDataset([1, 2, 3, 4, 5, 6], window=2, split=(1, 0, 0))
+        >>> sales.forecasts("training")["last value"].tolist()
+        [[2.0], [3.0], [4.0], [5.0]]
+
+        They are those of the last value, of the last season, if there is one, and of a ridge
+        regression on the window, fitted to the training rows.
+        """
+        series = self.series
+        horizon, width = series.horizon, len(series.targets)
+        linear = [self._fit_linear(target) for target in range(width)]
+        names = ["last value", *([f"last season ({self.season})"] if self.season else []), "linear"]
+        flat: dict[str, list[float]] = {name: [] for name in names}
+        for row in self._require_rows(subset):
+            key, end = self._ends[row]
+            columns = [column[: end + 1] for column in self.steps[key].past[:width]]
+            season = self.season or 1
+            every = {
+                names[0]: [repeat_last(column, horizon) for column in columns],
+                "linear": [
+                    fit.predict(column[-series.window :])
+                    for fit, column in zip(linear, columns, strict=True)
+                ],
+            }
+            if self.season:
+                every[names[1]] = [
+                    repeat_season(column, horizon, season)
+                    if len(column) >= season
+                    else repeat_last(column, horizon)
+                    for column in columns
+                ]
+            for name, by_target in every.items():
+                flat[name] += [value for step in zip(*by_target, strict=True) for value in step]
+        shape = (len(self.rows(subset)), horizon, *([width] if width > 1 else []))
+        return {name: HostArray.of(values, "float64", shape) for name, values in flat.items()}
+
+    def list_windows(self, subset: str) -> list[dict[str, Any]]:
+        """Return what a model is asked in the rows of a subset, in the units of the data.
+
+        >>> SeriesDataset([1, 2, 3, 4], window=2, split=(1, 0, 0)).list_windows("training")[0]
+        {'id': '', 'times': [0, 1], 'values': [1.0, 2.0], 'ahead': [2], 'actual': [3.0]}
+
+        For each row the `id` of its series, the `times` and `values` of the first target in the
+        window, and the times `ahead` with the `actual` values.
+        """
+        result: list[dict[str, Any]] = []
+        times_by_id = {
+            key: [show_time(time, dates=self.series.dates) for time in steps.times]
+            for key, steps in self.steps.items()
+        }
+        for row in self._require_rows(subset):
+            key, end = self._ends[row]
+            steps, times = self.steps[key], times_by_id[key]
+            past = slice(end + 1 - self.series.window, end + 1)
+            ahead = slice(end + 1, end + 1 + self.series.horizon)
+            result.append(
+                {
+                    "id": key,
+                    "times": times[past],
+                    "values": [*steps.past[0][past]],
+                    "ahead": times[ahead],
+                    "actual": [*steps.past[0][ahead]],
+                }
+            )
+        return result
+
+    def season_beats_last(self) -> bool:
+        """Return whether the last season forecasts the training part better than the last value."""
+        if not self.season:
+            return False
+        pairs = [
+            (average_change(column, self.season), average_change(column, self.series.horizon))
+            for columns in self._get_training_targets().values()
+            for column in columns
+        ]
+        return 2 * sum([season < last for season, last in pairs]) > len(pairs)
+
+    def error_scales(self, subset: str) -> list[float]:
+        """Return the mean absolute error of the last season in training, for each row and target.
+
+        Errors divided by it are scaled errors (MASE, Hyndman & Koehler 2006); without a season it
+        is that of the last value.
+        """
+        scales = {
+            key: [average_change(column, self.season or 1) for column in columns]
+            for key, columns in self._get_training_targets().items()
+        }
+        return [
+            scale
+            for row in self._require_rows(subset)
+            for _ in range(self.series.horizon)
+            for scale in scales[self._ends[row][0]]
+        ]
+
+    def held_back(self, share: float, seed: int | None = None) -> Dataset:
+        """Return the same data with the last share of the training rows used for validation.
+
+        Their targets begin after those of the rows before. Raises `DataError` NNM704 for a share
+        that is not from 0 to 1, NNM705 without training rows.
+        """
+        rows = sorted(self._require_rows("training"), key=self._get_time)
+        training, validation, _ = split_rows(
+            len(rows), (1 - share, share, 0), method="sequential", seed=seed or 0
+        )
+        other = self._copy()
+        chosen = [rows[index] for index in validation]
+        kept = [rows[index] for index in training]
+        other._rows = self._rows | {"training": self._end_before(kept, chosen)}
+        other._rows["validation"] = chosen
+        return other
+
+    def folds(self, k: int, *, subset: str = "full", seed: int | None = None) -> Iterator[Dataset]:
+        """Yield k datasets for backtesting: each tests what follows its training rows.
+
+        >>> series = SeriesDataset([*range(14)], window=2, split=(1, 0, 0))
+        >>> [(len(fold.rows("training")), fold.rows("testing")) for fold in series.folds(3)]
+        [(3, [3, 4, 5]), (6, [6, 7, 8]), (9, [9, 10, 11])]
+
+        The rows of `subset` are divided into k + 1 parts in order of time, of which each but the
+        first is tested once, by a model of all parts before it: one origin after another. Scales
+        are computed from the training rows of each.
+
+        Raises `DataError` NNM704 for fewer than two parts or too few rows.
+        """
+        del seed  # time decides
+        rows = sorted(self._require_rows(subset), key=self._get_time)
+        if not is_integer(k) or k < 1 or len(rows) < 2 * (k + 1):
+            raise DataError("NNM704", f"{k!r} folds of {len(rows)} rows", hint="fewer folds")
+        bounds = [len(rows) * part // (k + 1) for part in range(k + 2)]
+        for number in range(1, k + 1):
+            tested = rows[bounds[number] : bounds[number + 1]]
+            other = self._copy()
+            other.name = f"{self.name}, origin {number} of {k}"
+            training = self._end_before(rows[: bounds[number]], tested)
+            other._apply_split((training, [], tested))
+            yield other
+
+    def _apply_split(self, parts: Rows) -> None:
+        series = self.series
+        if not parts[0]:
+            raise DataError(
+                "NNM705",
+                f"no window of {series.window} steps with {series.horizon} ahead lies in training",
+                hint="a smaller window=, or a larger first share of split=",
+            )
+        super()._apply_split(parts)
+        steps = tuple(f"+{step}" for step in range(1, series.horizon + 1))
+        for block, field in self.outputs.items():
+            self.outputs[block] = replace(field, names=("steps",), features=steps)
+            if series.quantiles:
+                names = tuple(f"{level:g}" for level in series.quantiles)
+                self.outputs[block] = replace(field, names=("steps", "quantiles"), features=names)
+            elif len(field.shape) > 1:
+                names = tuple(one.name for one in series.targets)
+                self.outputs[block] = replace(field, names=("steps", "channels"), features=names)
+        # Targets have the scale of the channels that they continue.
+        for scaled in self.standardization.values():
+            width = len(series.targets)
+            shared = replace(scaled, mean=scaled.mean[:width], std=scaled.std[:width])
+            for block, values in self._unscaled_outputs.arrays.items():
+                self.target_standardization[block] = shared
+                self._outputs[block] = shared.apply(values)
+
+    def _get_training_targets(self) -> dict[str, list[Sequence[float]]]:
+        """Return the targets of each series until the end of training."""
+        last: dict[str, int] = {}
+        for row in self._require_rows("training"):
+            key, end = self._ends[row]
+            last[key] = max(last.get(key, 0), end + self.series.horizon + 1)
+        width = len(self.series.targets)
+        return {
+            key: [column[: last.get(key)] for column in steps.past[:width]]
+            for key, steps in self.steps.items()
+        }
+
+    def _split(self, times: Sequence[float], cuts: Rows) -> Rows:
+        """Return the rows of each part: those whose targets all lie in its times."""
+        parts: Rows = ([], [], [])
+        for part, indices in zip(parts, cuts, strict=True):
+            if not indices:
+                continue
+            first, last = times[indices[0]], times[indices[-1]]
+            for row, (key, end) in enumerate(self._ends):
+                own = self.steps[key].times
+                if first <= own[end + 1] and own[end + self.series.horizon] <= last:
+                    part.append(row)
+        return parts
+
+    def _get_time(self, row: int) -> float:
+        """Return the time of the first target of a row."""
+        key, end = self._ends[row]
+        return self.steps[key].times[end + 1]
+
+    def _end_before(self, rows: Sequence[int], later: Sequence[int]) -> list[int]:
+        """Return the rows whose targets end before those of later rows begin."""
+        first = min(map(self._get_time, later), default=math.inf)
+        horizon = self.series.horizon
+        ends = [(row, *self._ends[row]) for row in rows]
+        return [row for row, key, end in ends if self.steps[key].times[end + horizon] < first]
+
+    def _weigh_series(self, last: float) -> list[float]:
+        """Return weights by which the errors of large series count no more than those of small."""
+        variances: dict[str, float] = {}
+        for key, steps in self.steps.items():
+            values = [v for v, at in zip(steps.past[0], steps.times, strict=False) if at <= last]
+            mean = math.fsum(values) / max(1, len(values))
+            total = math.fsum([(value - mean) ** 2 for value in values])
+            variances[key] = total / max(1, len(values))
+        weights = [1 / variances[key] if variances[key] else 0.0 for key, _ in self._ends]
+        mean = math.fsum(weights) / len(weights) or 1.0
+        return [weight / mean or 1.0 for weight in weights]
+
+    def _fit_linear(self, target: int) -> LinearForecast:
+        """Fit the linear forecast of a target to the runs of training windows."""
+        window, horizon = self.series.window, self.series.horizon
+        segments: list[tuple[Sequence[float], int]] = []
+        previous = ("", -1)
+        for row in self._require_rows("training"):
+            key, end = self._ends[row]
+            if segments and (key, end - 1) == previous:
+                values, count = segments[-1]
+                segments[-1] = values, count + 1
+            else:
+                segments.append((self.steps[key].past[target][end + 1 - window :], 1))
+            previous = key, end
+        return fit_linear(segments, window, horizon)
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What the columns of a table are, by their indices."""
+
+    targets: list[int]
+    past: list[int]
+    ahead: list[int]
+    time: int | None
+    id: int | None
+
+    @classmethod
+    def of(
+        cls, table: Table, target: Any, time: Any, id: Any, features: Any, future: Any
+    ) -> _Roles:
+        if not table.row_count:
+            raise DataError("NNM705", "the table has no rows")
+        at = _find_dates(table) if time is None else table.index(time)
+        name = None if id is None else table.index(id)
+        left = [index for index in range(len(table.names)) if index not in (at, name)]
+        targets = [table.index(column) for column in as_column_list("target", target)] or left[-1:]
+        ahead = [table.index(column) for column in as_column_list("future", future)]
+        chosen = [index for index in left if index not in targets]
+        if features is not None:
+            chosen = [table.index(column) for column in as_column_list("features", features)]
+        past = [index for index in chosen if index not in ahead]
+        used = [*targets, *past, *ahead, *(index for index in (at, name) if index is not None)]
+        if not targets or len({*used}) < len(used):
+            twice = max(used, key=used.count, default=0)
+            raise DataError(
+                "NNM704",
+                f'column "{table.names[twice]}" is used twice' if targets else "there is no target",
+                hint="time=, id=, target=, features= and future= name different columns",
+            )
+        return cls(targets, past, ahead, at, name)
+
+
+def _find_dates(table: Table) -> int | None:
+    """Return the first column of dates."""
+    for index, cells in enumerate(table.columns):
+        first = next((cell for cell in cells if cell not in (None, "")), None)
+        if first is not None and as_date(first):
+            return index
+    return None
+
+
+def as_date(cell: Any) -> bool:
+    """Return whether a cell is a date, not a number."""
+    return not isinstance(cell, (int, float)) and looks_like_date(cell)
+
+
+def _make_encoder(
+    table: Table,
+    roles: _Roles,
+    horizon: int,
+    missing: Missing,
+    dates: Order | None,
+    *,
+    calendar: bool,
+) -> SeriesEncoder:
+    """Return how rows become steps; its window is still to be chosen."""
+
+    def encoder(index: int, numeric: bool | None = None) -> Encoder:
+        column = read_column(table, index, numeric, order=dates)
+        if column.numbers is None:
+            words = column.get_words(range(len(column.words)))
+            return OneHotEncoder.fit(column.name, words)
+        if column.date_format is not None:
+            return DateEncoder.fit(column.name, column.numbers, column.date_format)
+        return NumberEncoder(column.name, number_format=column.number_format)
+
+    targets = [encoder(index, True) for index in roles.targets]
+    series = SeriesEncoder(
+        tuple(one for one in targets if isinstance(one, NumberEncoder)),
+        tuple(encoder(index) for index in roles.past),
+        tuple(encoder(index) for index in roles.ahead),
+        horizon=horizon,
+        id="" if roles.id is None else table.names[roles.id],
+        missing=missing,
+    )
+    if roles.time is None:
+        return series
+    column = read_column(table, roles.time, order=dates)
+    if column.numbers is None:
+        raise DataError(
+            "NNM713",
+            f'column "{column.name}" holds neither dates nor numbers, such as '
+            f'"{next(iter(column.get_words(range(len(column.words)))), "")}"',
+            hint="time= names the column of the times; without it rows are in order",
+        )
+    series = replace(series, time=column.name, date_format=column.date_format)
+    times = sorted({time for time in column.numbers if time == time})
+    step = find_step(times, dates=series.dates)
+    series = replace(series, step=step)
+    if column.date_format is not None and calendar:
+        parts = DateEncoder.fit(column.name, times, column.date_format)
+        recurring = tuple(part for part in parts.parts if _recurs(part, step))
+        series = replace(series, calendar=replace(parts, parts=recurring) if recurring else None)
+    return series
+
+
+def _recurs(part: Part, step: Step | None) -> bool:
+    """Return whether a part of dates recurs, and differs from one step to the next."""
+    days = 1.0 if step is None else step.size * (30 if step.unit == "month" else 1)
+    longest = {"season": 200.0, "weekday": 1.0, "time": 0.5}
+    return part != "days" and days <= longest[part]
+
+
+def _choose_window(season: int | None, training: int, series: SeriesEncoder) -> int:
+    """Return whole seasons of 16 steps or more, but at most a sixth of the training part."""
+    step = season or MIN_WINDOW
+    window = step * max(1, -(-MIN_WINDOW // step))
+    window = max(1, min(window, training // WINDOW_SHARE))
+    return max(window, series.horizon) if series.ahead or series.calendar else window

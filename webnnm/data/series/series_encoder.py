@@ -1,0 +1,249 @@
+"""Turns the steps of a series into windows: what a model of a series gets and predicts."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.data.series.steps import (
+    MISSING,
+    Missing,
+    SeriesColumns,
+    Steps,
+    as_series_table,
+    continue_times,
+    read_steps,
+)
+from webnnm.data.series.timeline import UNITS, Step, show_time
+from webnnm.data.tables.columns import Table
+from webnnm.data.tables.date_encoding import DateEncoder
+from webnnm.data.tables.date_format import ORDERS, DateFormat
+from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, from_dict, to_dict
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesEncoder(SeriesColumns):
+    """How the rows of a table become windows `[window, channels]` of a series.
+
+    >>> encoder = SeriesEncoder((NumberEncoder("value"),), window=2, horizon=1)
+    >>> encoder.encode([1, 2, 3]).tolist()
+    [[[2.0], [3.0]]]
+
+    Attributes: those of `SeriesColumns`; `window` and `horizon`, steps back and ahead; `missing`,
+    what becomes of missing steps; `quantiles`, the levels that are predicted, none for the mean;
+    `recent`, the last window of each series.
+
+    Channels are targets, past, ahead, calendar. What is known in advance is that of `horizon` steps
+    later: the last `horizon` positions of a window hold that of the steps to predict.
+    """
+
+    window: int = 1
+    horizon: int = 1
+    missing: Missing = "error"
+    quantiles: tuple[float, ...] = ()
+    recent: Mapping[str, Steps] = field(default_factory=dict[str, Steps])
+
+    @property
+    def middle(self) -> int:
+        """The index of the quantile nearest to the median."""
+        levels = self.quantiles or (0.5,)
+        return min(range(len(levels)), key=lambda index: abs(levels[index] - 0.5))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the channels."""
+        encoders = [*self.targets, *self.past, *self.ahead]
+        encoders += [self.calendar] if self.calendar else []
+        return tuple(name for encoder in encoders for name in encoder.features)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that rows must have."""
+        names = [one.name for one in (*self.targets, *self.past, *self.ahead)]
+        return [*filter(None, (self.id, self.time)), *names]
+
+    def is_history(self, rows: Any) -> bool:
+        """Return whether something is the rows of a series, not an array of windows.
+
+        >>> encoder = SeriesEncoder((NumberEncoder("value"),), window=2)
+        >>> encoder.is_history([1, 2, 3]), encoder.is_history([[[1], [2]], [[2], [3]]])
+        (True, False)
+        """
+        shape = getattr(rows, "shape", None)
+        if shape is not None and getattr(rows, "columns", None) is None:
+            return len(shape) == 1 or tuple(shape[1:]) == (len(self.columns),) != (self.window,)
+        if not isinstance(rows, (list, tuple)) or not rows or isinstance(rows[0], Mapping):
+            return True
+        return not isinstance(rows[0], (list, tuple)) or len(rows[0]) == len(self.columns) > 1
+
+    def read(self, rows: Any) -> dict[str, Steps]:
+        """Return the steps of rows of a table, by the id of their series.
+
+        Rows need the columns of the training; lists of cells have them in order. Raises `DataError`
+        NNM705 for fewer steps than a window, and what `read_steps` raises.
+        """
+        table = as_series_table(rows)
+        if len(table.columns) == len(self.columns) and not {*self.columns} & {*table.names}:
+            table = Table(tuple(self.columns), table.columns, table.first_row)
+        by_id = read_steps(table, self, self.missing)
+        for name, steps in by_id.items():
+            if steps.known < self.window:
+                where = f'series "{name}"' if self.id else "the series"
+                raise DataError(
+                    "NNM705",
+                    f"{where} has {steps.known} steps, the model looks back {self.window}",
+                    hint=f"give at least the {self.window} most recent rows",
+                )
+        return by_id
+
+    def encode(self, rows: Any) -> HostArray:
+        """Return the last window of each series in rows of a table, float64 `[series, …]`."""
+        by_id = self.read(rows)
+        windows = [self.make_window(steps) for steps in by_id.values()]
+        flat = array("d", b"".join(bytes(window.data) for window in windows))
+        return HostArray("float64", (len(windows), *windows[0].shape[1:]), flat)
+
+    def make_window(self, steps: Steps) -> HostArray:
+        """Return the window that ends with the last known step, float64 `[1, window, channels]`.
+
+        Raises `DataError` NNM705 if what is known in advance ends before the horizon.
+        """
+        end = steps.known
+        times = continue_times(steps.times, self.step or Step(), end + self.horizon)
+        given = [column for column in steps.ahead if len(column) < end + self.horizon]
+        ahead = [*steps.ahead]
+        if given:
+            width = sum(len(one.features) for one in self.ahead)
+            if any(len(column) < end + self.horizon for column in ahead[:width]):
+                names = ", ".join(one.name for one in self.ahead)
+                raise DataError(
+                    "NNM705",
+                    f"{names}: known in advance, but not given for "
+                    f"{show_time(times[min(map(len, ahead[:width]))], dates=self.dates)}",
+                    hint=f"add {self.horizon} rows for the steps to predict, with empty targets",
+                )
+            ahead[width:] = self.encode_calendar(times)
+        return stack_windows(self, Steps(times, steps.past, ahead), range(end - 1, end))
+
+    def keep_recent(self, by_id: Mapping[str, Steps]) -> SeriesEncoder:
+        """Return the encoder with the end of each series, from which `predict` continues them."""
+        recent: dict[str, Steps] = {}
+        for name, steps in by_id.items():
+            first = max(0, steps.known - self.window)
+            ahead = [column[first:] for column in steps.ahead]
+            past = [column[first:] for column in steps.past]
+            recent[name] = Steps(steps.times[first:], past, ahead)
+        return replace(self, recent=recent)
+
+
+def stack_windows(encoder: SeriesEncoder, steps: Steps, ends: Sequence[int]) -> HostArray:
+    """Return the windows whose last steps are these, float64 `[windows, window, channels]`."""
+    width, horizon = encoder.window, encoder.horizon
+    shifted = [(column, 0) for column in steps.past] + [(column, horizon) for column in steps.ahead]
+    flat = array("d", bytes(8 * len(ends) * width * len(shifted)))
+    size = width * len(shifted)
+    for row, end in enumerate(ends):
+        for channel, (column, shift) in enumerate(shifted):
+            values = column[end + 1 - width + shift : end + 1 + shift]
+            flat[row * size + channel : (row + 1) * size : len(shifted)] = values
+    return HostArray("float64", (len(ends), width, len(shifted)), flat)
+
+
+def stack_targets(encoder: SeriesEncoder, steps: Steps, ends: Sequence[int]) -> HostArray:
+    """Return what follows these steps, float64 `[windows, horizon, …]`."""
+    columns, horizon = [*steps.past[: len(encoder.targets)]], encoder.horizon
+    columns *= len(encoder.quantiles) or 1
+    flat = array(
+        "d",
+        [column[end + k] for end in ends for k in range(1, horizon + 1) for column in columns],
+    )
+    shape = (len(ends), horizon, len(columns))
+    several = len(columns) > 1 or encoder.quantiles
+    return HostArray("float64", shape if several else shape[:2], flat)
+
+
+def encoder_to_dict(encoder: SeriesEncoder) -> dict[str, Any]:
+    """Return an encoder as JSON values.
+
+    >>> encoder_to_dict(SeriesEncoder((NumberEncoder("value"),), window=2))["window"]
+    2
+    """
+    step, calendar = encoder.step, encoder.calendar
+    return {
+        "targets": [to_dict(one) for one in encoder.targets],
+        "past": [to_dict(one) for one in encoder.past],
+        "ahead": [to_dict(one) for one in encoder.ahead],
+        "window": encoder.window,
+        "horizon": encoder.horizon,
+        "time": encoder.time,
+        "dates": encoder.date_format and encoder.date_format.order,
+        "calendar": calendar and to_dict(calendar),
+        "step": step and [step.unit, step.size],
+        "id": encoder.id,
+        "missing": encoder.missing,
+        "quantiles": [*encoder.quantiles],
+        "recent": {
+            name: {
+                "times": [*steps.times],
+                "past": [[*column] for column in steps.past],
+                "ahead": [[*column] for column in steps.ahead],
+            }
+            for name, steps in encoder.recent.items()
+        },
+    }
+
+
+def encoder_from_dict(record: Mapping[str, Any]) -> SeriesEncoder:
+    """Return the encoder that `encoder_to_dict` described. Raises `ValueError` for another one."""
+    window, horizon = int(record["window"]), int(record["horizon"])
+    order, calendar, step = record["dates"], record["calendar"], record["step"]
+    missing = record["missing"]
+    if min(window, horizon) < 1 or missing not in MISSING or order not in (None, *ORDERS):
+        raise ValueError(f"windows of {window} and {horizon} steps, missing {missing!r}")
+    if step is not None and (step[0] not in UNITS or not float(step[1]) > 0):
+        raise ValueError(f"steps of {step!r}")
+    parts = calendar and from_dict(calendar)
+    encoder = SeriesEncoder(
+        tuple(map(_read_number_encoder, record["targets"])),
+        tuple(map(_read_encoder, record["past"])),
+        tuple(map(_read_encoder, record["ahead"])),
+        str(record["time"]),
+        None if order is None else DateFormat(order),
+        parts if isinstance(parts, DateEncoder) else None,
+        None if step is None else Step(step[0], float(step[1])),
+        str(record["id"]),
+        window,
+        horizon,
+        missing,
+        tuple(map(float, record["quantiles"])),
+        {name: _read_recent(one) for name, one in record["recent"].items()},
+    )
+    width = len(encoder.features)
+    for steps in encoder.recent.values():
+        columns = [*steps.past, *steps.ahead]
+        if len(columns) != width or not steps.past or len(steps.times) < steps.known:
+            raise ValueError(f"the end of a series has {len(columns)} columns of {width}")
+    return encoder
+
+
+def _read_recent(record: Mapping[str, Any]) -> Steps:
+    past, ahead = ([array("d", column) for column in record[key]] for key in ("past", "ahead"))
+    return Steps([*map(float, record["times"])], past, ahead)
+
+
+def _read_encoder(record: Mapping[str, Any]) -> Encoder:
+    encoder = from_dict(record)
+    if isinstance(encoder, LabelEncoder):
+        raise ValueError(f"{encoder.name} is not a feature")
+    return encoder
+
+
+def _read_number_encoder(record: Mapping[str, Any]) -> NumberEncoder:
+    encoder = from_dict(record)
+    if not isinstance(encoder, NumberEncoder):
+        raise ValueError(f"{encoder.name} is not a number")
+    return encoder

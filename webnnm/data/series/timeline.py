@@ -1,0 +1,155 @@
+"""The times of a series: their step, where steps are missing, what comes next."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+from typing import Literal, get_args
+
+Unit = Literal["number", "day", "weekday", "month"]
+
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+MOSTLY = 0.7
+"""A series has a step if it is the distance of more neighbours than this share, apart from gaps."""
+
+TOLERANCE = 1e-3
+"""How far from a whole number of steps a time may be, as a share of the step."""
+
+MONTH_UNITS = (1, 3, 6, 12)
+"""Months from one date to the next that are looked for."""
+
+EPOCH = datetime(1970, 1, 1)
+MIN_WEEKDAYS = 7
+"""A daily series of fewer dates may have no weekend by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The distance from one time to the next.
+
+    >>> Step("month", 1).advance(30.0, 1), Step("weekday", 1).advance(1.0, 1)
+    (58.0, 4.0)
+
+    Attributes: `unit`: months of the calendar, days, days from Monday to Friday, or the unit of a
+    column of numbers; `size`, how many of them.
+    """
+
+    unit: Unit = "number"
+    size: float = 1.0
+
+    def advance(self, time: float, count: int) -> float:
+        """Return the time that is this many steps later; dates are days since 1970."""
+        if self.unit == "month":
+            return _add_months(time, count * int(self.size))
+        if self.unit == "weekday":
+            position = _count_weekdays(math.floor(time)) + count
+            weeks, day = divmod(position, 5)
+            return float(weeks * 7 + day - 3 + time % 1)  # 1970 began on a Thursday
+        return time + count * self.size
+
+    def count(self, first: float, last: float) -> float:
+        """Return how many steps lie between two times: a whole number if both are on the grid."""
+        if self.unit == "month":
+            start, end = _to_date(first), _to_date(last)
+            months = (end.year - start.year) * 12 + end.month - start.month
+            whole = math.floor(months / self.size)
+            return whole if _add_months(first, whole * int(self.size)) == last else months + 0.5
+        if self.unit == "weekday":
+            return _count_weekdays(math.floor(last)) - _count_weekdays(math.floor(first))
+        return (last - first) / self.size
+
+    def __str__(self) -> str:
+        if self.unit == "day" and self.size < 1:
+            return str(timedelta(days=self.size))
+        unit = "" if self.unit == "number" else f" {self.unit}{'s' if self.size != 1 else ''}"
+        return f"{self.size:g}{unit}"
+
+
+def find_step(times: Sequence[float], *, dates: bool) -> Step | None:
+    """Return the step of times in ascending order, None if their distances differ.
+
+    >>> find_step([0.0, 31.0, 59.0, 90.0], dates=True)
+    Step(unit='month', size=1)
+    >>> find_step([1.0, 2.0, 4.0, 5.0, 6.0], dates=False)
+    Step(unit='number', size=1.0)
+    """
+    distances = [round(b - a, 6) for a, b in pairwise(times)]
+    if not distances:
+        return Step("day" if dates else "number")
+    candidates = [Step("day" if dates else "number", Counter(distances).most_common(1)[0][0])]
+    if dates:
+        candidates = [*(Step("month", months) for months in MONTH_UNITS[::-1]), *candidates]
+        weekend = any(_find_weekday(time) > 4 for time in times)
+        if len(times) >= MIN_WEEKDAYS and not weekend and candidates[-1].size == 1:
+            candidates.append(Step("weekday", 1))
+    fits = [(_count_fitting(times, step), step) for step in candidates]
+    best, step = max(fits, key=lambda pair: pair[0])
+    return step if best >= MOSTLY * len(distances) else None
+
+
+def find_gaps(times: Sequence[float], step: Step) -> list[tuple[int, int]]:
+    """Return where steps are missing: the index before each gap, and how many are.
+
+    >>> find_gaps([1.0, 2.0, 5.0], Step())
+    [(1, 2)]
+    """
+    counts = [step.count(a, b) for a, b in pairwise(times)]
+    return [
+        (index, round(count) - 1)
+        for index, count in enumerate(counts)
+        if round(count) > 1 and abs(count - round(count)) < TOLERANCE
+    ]
+
+
+def show_time(time: float, *, dates: bool) -> str | float | int:
+    """Return a time as people write it: an ISO date, or the number.
+
+    >>> show_time(1.5, dates=True), show_time(2.0, dates=False)
+    ('1970-01-02 12:00', 2)
+    """
+    if not dates:
+        return int(time) if float(time).is_integer() else time
+    moment = _to_date(time)
+    if moment.time() == datetime.min.time():
+        return moment.date().isoformat()
+    return moment.isoformat(sep=" ", timespec="minutes" if moment.second == 0 else "seconds")
+
+
+def _count_fitting(times: Sequence[float], step: Step) -> int:
+    counts = [step.count(a, b) for a, b in pairwise(times)]
+    return sum([count == 1 or abs(count - 1) < TOLERANCE for count in counts])
+
+
+def _to_date(time: float) -> datetime:
+    return EPOCH + timedelta(seconds=round(time * 86_400))
+
+
+def _add_months(time: float, months: int) -> float:
+    """Return the same day some months later; the last day of a month stays the last one."""
+    start = _to_date(time)
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    last = _days_in_month(year, month + 1)
+    is_last = start.day == _days_in_month(start.year, start.month)
+    day = last if is_last else min(start.day, last)
+    moment = start.replace(year=year, month=month + 1, day=day)
+    return (moment - EPOCH) / timedelta(days=1)
+
+
+def _days_in_month(year: int, month: int) -> int:
+    following = date(year + month // 12, month % 12 + 1, 1)
+    return (following - date(year, month, 1)).days
+
+
+def _find_weekday(day: float) -> int:
+    return (math.floor(day) + 3) % 7
+
+
+def _count_weekdays(day: int) -> int:
+    """Return how many days from Monday to Friday lie before a day, counted from a Monday."""
+    weeks, weekday = divmod(day + 3, 7)
+    return weeks * 5 + min(weekday, 5)

@@ -1,0 +1,160 @@
+"""Forecasts: series continued by any number of steps, one horizon after another."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
+from webnnm.data.series.series_encoder import SeriesEncoder
+from webnnm.data.series.steps import ONLY, Steps, continue_times
+from webnnm.data.series.timeline import Step, show_time
+
+MAX_PRINTED_STEPS = 24
+
+Predict = Callable[[HostArray], Awaitable[Any]]
+"""Returns the next steps for windows, in the units of the data."""
+
+
+class Forecast:
+    """The forecast of a series.
+
+    >>> forecast = Forecast(["2024-01", "2024-02"], [[3.0], [4.5]], ["sales"])
+    >>> forecast
+             sales
+    2024-01      3
+    2024-02    4.5
+    >>> forecast.tolist(), len(forecast)
+    ([3.0, 4.5], 2)
+
+    It behaves like the array of its values: indexing, `len`, `tolist()` and `np.asarray` work.
+
+    Attributes: `times` of the steps, dates as ISO texts, numbers, or steps from 1 if the series has
+    no times; `targets`, the names of the columns; `values`, `[steps]`, or `[steps, targets]` for
+    several; `quantiles`, level → values, for a model of quantiles, else empty.
+    """
+
+    def __init__(
+        self,
+        times: Sequence[Any],
+        rows: Sequence[Sequence[float]],
+        targets: Sequence[str],
+        levels: Sequence[float] = (),
+        middle: int = 0,
+    ) -> None:
+        self.times = [*times]
+        self.targets = tuple(targets)
+        columns = [[row[k] for row in rows] for k in range(len(rows[0]))]
+        self.quantiles: Mapping[float, list[float]] = dict(zip(levels, columns, strict=False))
+        kept = [row[middle : middle + 1] for row in rows] if levels else rows
+        single = len(self.targets) == 1
+        self._values = HostArray.of([row[0] for row in kept] if single else kept, "float64")
+
+    @property
+    def values(self) -> Any:
+        """The forecast of each step; an array."""
+        return self._values.public()
+
+    def tolist(self) -> list[Any]:
+        """Return the values as lists."""
+        return self._values.tolist()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return times, values and quantiles as plain values, ready for JSON.
+
+        >>> Forecast([1], [[3.0]], ["sales"]).to_dict()
+        {'times': [1], 'values': [3.0]}
+        """
+        levels = {f"{level:g}": values for level, values in self.quantiles.items()}
+        quantiles = {"quantiles": levels} if levels else {}
+        return {"times": self.times, "values": self.tolist(), **quantiles}
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return the values as a NumPy array."""
+        return self._values.__array__(dtype, copy)
+
+    def __repr__(self) -> str:
+        from webnnm.evaluation.table import table
+
+        columns = {
+            target: [*column] for target, column in zip(self.targets, self._columns(), strict=True)
+        }
+        columns |= {f"{level:g}": values for level, values in self.quantiles.items()}
+        rows = [["", *columns]]
+        for index, time in enumerate(self.times[:MAX_PRINTED_STEPS]):
+            numbers = [round(values[index], 6) for values in columns.values()]
+            rows.append([str(time), *(f"{number:.7g}" for number in numbers)])
+        more = len(self) - MAX_PRINTED_STEPS
+        return table(rows) + (f"\n… and {more} more steps" if more > 0 else "")
+
+    def _columns(self) -> list[list[float]]:
+        values = self.tolist()
+        return [values] if len(self.targets) == 1 else [list(c) for c in zip(*values, strict=True)]
+
+
+async def forecast(
+    encoder: SeriesEncoder, data: Any, steps: int | None, predict: Predict
+) -> Forecast | dict[str, Forecast]:
+    """Continue series by some steps, by default the horizon; a dict by id for several series.
+
+    `data` are rows of a table, or the number of steps by which to continue the series of the
+    dataset. Beyond the horizon, forecasts take the place of what is not yet known.
+
+    Raises `DataError` NNM704 for an invalid number of steps, NNM705 for too few rows.
+    """
+    rows: Mapping[str, Steps]
+    if is_integer(data):
+        if steps is not None:
+            raise DataError("NNM704", f"predict({data}, steps={steps})", hint="predict(rows, …)")
+        rows, steps = encoder.recent, int(data)
+    else:
+        rows = encoder.read(data)
+    steps = encoder.horizon if steps is None else steps
+    if not is_integer(steps) or steps < 1:
+        raise DataError("NNM704", f"steps is {steps!r}", hint="how many steps to predict, from 1")
+    results = await _continue(encoder, rows, steps, predict)
+    return results if encoder.id else results[ONLY]
+
+
+async def _continue(
+    encoder: SeriesEncoder, by_id: Mapping[str, Steps], count: int, predict: Predict
+) -> dict[str, Forecast]:
+    by_id = dict(by_id)
+    predicted: dict[str, list[list[float]]] = {key: [] for key in by_id}
+    levels, width = encoder.quantiles, len(encoder.targets)
+    middle = encoder.middle
+    ends = {key: steps.known for key, steps in by_id.items()}
+    for _ in range(0, count, encoder.horizon):
+        windows = [encoder.make_window(steps) for steps in by_id.values()]
+        flat = array("d", b"".join([bytes(window.data) for window in windows]))
+        stacked = HostArray("float64", (len(windows), *windows[0].shape[1:]), flat)
+        values = [*map(float, HostArray.of(await predict(stacked)).values())]
+        size, columns = len(values) // len(windows), max(len(levels), width)
+        for number, (key, steps) in enumerate(by_id.items()):
+            own = values[number * size : (number + 1) * size]
+            fresh = [own[k : k + columns] for k in range(0, size, columns)]
+            predicted[key] += fresh
+            targets = [row[middle : middle + 1] for row in fresh] if levels else fresh
+            by_id[key] = steps.extend(targets, encoder.step or Step())
+    names = [one.name for one in encoder.targets]
+    results: dict[str, Forecast] = {}
+    for key, steps in by_id.items():
+        first = ends[key]
+        times = continue_times(steps.times, encoder.step or Step(), first + count)
+        shown: list[Any] = [*range(1, count + 1)]
+        if encoder.time:
+            shown = [show_time(time, dates=encoder.dates) for time in times[first : first + count]]
+        results[key] = Forecast(shown, predicted[key][:count], names, levels, middle)
+    return results
