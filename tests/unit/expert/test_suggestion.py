@@ -177,6 +177,17 @@ async def test_the_target_is_one_of_the_columns() -> None:
     assert caught.value.hint == 'did you mean "price"?'
 
 
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [("remark", f"{ROWS} different words in {ROWS} rows"), ("gone", "has no value in any row")],
+)
+async def test_what_cannot_be_predicted_is_refused(target: str, reason: str) -> None:
+    with pytest.raises(DataError) as caught:
+        await suggest(flats(gone=[""] * ROWS), target=target)
+    assert caught.value.code == "NNM713"
+    assert reason in caught.value.message
+
+
 def test_a_suggested_text_says_why() -> None:
     data = TableDataset({"a": [*range(20)], "y": [0, 1] * 10}, split=(1, 0, 0))
     assert "dense" not in webnnm.suggest_model(data, hidden=()).split("softmax")[1].split(";")[0]

@@ -16,6 +16,9 @@ from webnnm.data.field import Field, Kind
 if TYPE_CHECKING:
     from webnnm.training.losses import Labels
 
+MAX_FEATURES = 6
+"""Features that a hint lists."""
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
@@ -152,12 +155,23 @@ def bind_field(where: str, name: str, field: Field, slot: Slot) -> Binding:
         return Binding(name, slot, classes=classes, kind=field.kind)
     if count(field.shape) != count(slot.shape):
         raise DataError(
-            "NNM702", f"{where}: the model takes {show(slot.shape)}, rows are {show(field.shape)}"
+            "NNM702",
+            f"{where}: the model takes {show(slot.shape)}, rows are {show(field.shape)}",
+            hint=_list_features(field),
         )
     axes: tuple[int, ...] = ()
     if field.names != slot.names and sorted(field.names) == sorted(slot.names):
         axes = tuple(field.names.index(dimension) for dimension in slot.names)
     return Binding(name, slot, axes, kind=field.kind)
+
+
+def _list_features(field: Field) -> str:
+    """Return what a model has to declare for rows of named features, "" for other rows."""
+    if not field.features:
+        return ""
+    shown = ", ".join(field.features[:MAX_FEATURES])
+    more = f" … {field.features[-1]}" if len(field.features) > MAX_FEATURES else ""
+    return f"write shape={show(field.shape)}: the columns became {shown}{more}"
 
 
 def _transpose(values: HostArray, axes: tuple[int, ...]) -> HostArray:

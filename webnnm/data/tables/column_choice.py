@@ -41,7 +41,8 @@ def choose_columns(
     age: input
     price: target
 
-    Raises `DataError` NNM710 if there is no column of that name, or none that could be the target.
+    Raises `DataError` NNM710 if there is no column of that name, or none that could be the target,
+    NNM713 if it holds names or remarks, or nothing.
     """
     if target is None:
         chosen = choose_target(described)
@@ -50,6 +51,11 @@ def choose_columns(
             raise DataError("NNM710", "no column can be predicted", hint=hint)
     else:
         chosen = described[table.index(target)]
+        if chosen.content in ("text", "empty") and (
+            reason := find_reason_to_leave_out(chosen, table.row_count)
+        ):
+            hint = "name a column of numbers, or of words that repeat"
+            raise DataError("NNM713", f"{chosen.name} cannot be predicted: {reason}", hint=hint)
     return [
         ColumnUse(column.name, "target")
         if column is chosen
