@@ -10,6 +10,8 @@ import { LENGTH, product } from "./rows.js";
 /** How far the sum of the probabilities of a row may be from 1. */
 const SUM_TOLERANCE = 1e-3;
 const THRESHOLD = 0.5;
+/** Logarithms above this are those of numbers that float32 does not hold. */
+const MAX_LOGARITHM = 88;
 
 /**
  * @param {Record<string, AnswerFormat>} formats @param {Numbers} outputs
@@ -88,10 +90,11 @@ function normalize(row, scale) {
 }
 
 /** Return numbers in the units of the data. @param {number[]} values @param {Scale} target */
-function undo(values, { mean, std, repeat, coarse }) {
+function undo(values, { mean, std, repeat, coarse, logarithm }) {
   return values.map((value, index) => {
     const feature = Math.floor(index / repeat) % mean.length;
-    const number = value * Number(std[feature]) + Number(mean[feature]);
+    const scaled = value * Number(std[feature]) + Number(mean[feature]);
+    const number = logarithm ? Math.expm1(Math.min(scaled, MAX_LOGARITHM)) : scaled;
     return coarse ? number : Math.fround(number);
   });
 }

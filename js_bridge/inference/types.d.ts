@@ -5,6 +5,8 @@ interface Scale {
   mean: number[];
   std: number[];
   repeat: number;
+  /** Whether x is log(1 + x) of the data. */
+  logarithm?: boolean;
   /** Whether float32 has too few steps within a standard deviation. */
   coarse: boolean;
 }

@@ -288,6 +288,19 @@ CASES = (
         ],
     ),
     Case(
+        "a price whose logarithm is learnt",
+        "m:input shape=[1]; m:output shape=[1]; m:layers matmul(v), add(c);",
+        lambda: TableDataset(
+            {"weight": [1.0, 2, 3, 4], "price": [0.0, 1e2, 1e4, 1e6]},
+            task="regression",
+            standardize=True,
+            standardize_targets=True,
+            target_scale="log1p",
+            **ALL,
+        ),
+        [{"weight": 2}, {"weight": -40}, {"weight": 1e4}, {"weight": -1e4}],
+    ),
+    Case(
         "decimal commas and a price",
         DENSE + "m:input shape=[1]; m:output shape=[1];"
         "m:layers dense(units=4, activation=tanh), matmul(v), add(c);",

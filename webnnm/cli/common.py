@@ -17,6 +17,7 @@ from webnnm.core.errors import DataError, WebNNMError
 from webnnm.core.json_text import parse_json
 from webnnm.data.files.references import ANYWHERE
 from webnnm.data.files.source import read_text
+from webnnm.data.preparation.standardize import SCALES
 from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.data.tables.date_format import ORDERS
 from webnnm.data.tables.table_dataset import Missing, TableDataset, Task
@@ -130,11 +131,13 @@ def add_table(parser: argparse.ArgumentParser, *, alone: bool = False) -> None:
     data.add_argument("--standardize", action="store_true", default=None, help=help)
     help = "the same for numbers to be predicted"
     data.add_argument("--standardize-targets", action="store_true", default=None, help=help)
+    help = "how these are scaled: log1p takes the logarithm of 1 + x; default: standard"
+    data.add_argument("--target-scale", choices=SCALES, help=help)
 
 
 TABLE_OPTIONS = (
     *("label", "features", "categorical", "max_categories", "dates", "task", "missing", "split"),
-    *("groups", "order_by", "standardize", "standardize_targets"),
+    *("groups", "order_by", "standardize", "standardize_targets", "target_scale"),
 )
 """The options of `add_table` that are those of a `TableDataset`."""
 

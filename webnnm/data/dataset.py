@@ -14,7 +14,13 @@ from webnnm.data.classes import get_row_classes
 from webnnm.data.field import SUBSETS, Field, Kind
 from webnnm.data.intake import by_block, count_rows, list_available, per_block, read_fields
 from webnnm.data.preparation.precision import PrecisionLoss, find_losses
-from webnnm.data.preparation.standardize import Scale, Unscaled, warn_about_units
+from webnnm.data.preparation.standardize import (
+    SCALES,
+    InputScale,
+    Scale,
+    Unscaled,
+    warn_about_units,
+)
 from webnnm.data.preparation.statistics import Statistics, measure
 from webnnm.data.series.sequences import Length, check_shared, get_lengths, make_mask
 from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
@@ -49,6 +55,8 @@ class Dataset:
       training rows.
     - `standardize_targets`: the same for continuous outputs; `decode` reverses it.
     - `scale`: how both are scaled: "standard" (mean 0, standard deviation 1) or "minmax" (0 … 1).
+    - `target_scale`: how outputs are, if not alike: also "log1p", which standardises log(1 + x),
+      for prices and counts that span orders of magnitude.
     - `labels`: the class names of the only output, or a dict from output to class names.
     - `kinds`: block → kind, to override the detected one (that of the output if an input has the
       same name): "continuous", "classes" (class numbers), "onehot", "multilabel" (0 or 1 for each
@@ -88,7 +96,8 @@ class Dataset:
         method: Method = "stratified",
         standardize: bool | Iterable[str] = False,
         standardize_targets: bool = False,
-        scale: Scale = "standard",
+        scale: InputScale = "standard",
+        target_scale: Scale | None = None,
         labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         kinds: Mapping[str, Kind] | None = None,
         names: Mapping[str, Sequence[str]] | None = None,
@@ -116,8 +125,14 @@ class Dataset:
         self.method = division.resolve_method(classes)
         self._unscaled_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)
         self._unscaled_outputs = Unscaled.of(
-            self.outputs, self._outputs, standardize_targets, scale
+            self.outputs, self._outputs, standardize_targets, target_scale or scale, SCALES
         )
+        if target_scale is not None and not standardize_targets:
+            raise DataError(
+                "NNM704",
+                f'target_scale="{target_scale}", but no target is scaled',
+                hint="standardize_targets=True scales targets",
+            )
         # What comes as float32 may have lost digits before.
         self.came_as_float32 = frozenset(
             block for block, values in self._inputs.items() if values.dtype == "float32"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
+from webnnm import NNModel
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data import Dataset, Field, Standardization
@@ -64,3 +66,62 @@ def test_impossible_choices_are_refused(options: dict[str, Any], words: str) -> 
     with pytest.raises(DataError, match=words) as caught:
         table(**options)
     assert caught.value.code == "NNM704"
+
+
+# Logarithms of targets.
+
+
+def test_logarithms_of_targets_are_standardised_and_taken_back() -> None:
+    data = table(standardize_targets=True, target_scale="log1p")
+    scale = data.target_standardization["y"]
+    logs = [math.log1p(10), math.log1p(30)]
+    assert scale.mean == (pytest.approx(sum(logs) / 2),)
+    assert scale.std == (pytest.approx((logs[1] - logs[0]) / 2),)
+    assert data.arrays("full")[1]["y"].tolist()[:2] == [pytest.approx(-1), pytest.approx(1)]
+    assert data.decode("y", [-1.0, 1.0]) == [pytest.approx(10), pytest.approx(30)]
+    assert data.arrays("full")[0]["x"].tolist()[2] == [8, 7], "inputs are not scaled"
+
+
+def test_the_largest_predictions_are_those_that_float32_holds() -> None:
+    scale = Standardization((0.0,), (1.0,), 1, "log1p")
+    assert scale.undo(HostArray.of([1e9])).tolist()[0] == pytest.approx(math.exp(88), rel=1e-6)
+
+
+@pytest.mark.parametrize("rows", [([0, 1], [], [2]), ([2, 1], [], [0])])
+def test_negative_targets_have_no_logarithm(rows: Any) -> None:
+    with pytest.raises(DataError) as caught:
+        Dataset([[1.0], [2.0], [3.0]], [-0.5, 2.5, 3.5], split=rows, standardize_targets=True,
+                target_scale="log1p")  # fmt: skip
+    assert caught.value.message == "the logarithm of a target of -0.5"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"standardize": True, "scale": "log1p"}, 'unknown scale "log1p"'),
+        ({"standardize_targets": True, "target_scale": "log"}, 'unknown scale "log"'),
+        ({"target_scale": "log1p"}, "no target is scaled"),
+    ],
+)
+def test_inputs_have_no_logarithms(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        table(**options)
+
+
+async def test_a_model_of_logarithms_is_tested_and_saved_in_the_units_of_the_data() -> None:
+    rows = [float(number) for number in range(60)]
+    targets = [math.expm1(number / 20) for number in rows]
+    data = Dataset(
+        [[row] for row in rows], targets, standardize=True, standardize_targets=True,
+        target_scale="log1p",
+    )  # fmt: skip
+    text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
+    async with await NNModel.create(source=text, dataset=data, log=lambda line: None) as model:
+        await model.train(epochs=200, lr=0.05, progress="off", seeds=0)
+        result = await model.test()
+        expected = (await model.predict([[30.0]])).tolist()
+        saved = await model.save()
+    assert result.r2 > 0.95
+    assert expected[0][0] == pytest.approx(math.expm1(1.5), rel=0.1)
+    async with await NNModel.load(saved, log=lambda line: None) as loaded:
+        assert (await loaded.predict([[30.0]])).tolist() == [pytest.approx(expected[0], rel=1e-5)]

@@ -30,15 +30,21 @@ MAX_SAMPLE_ROWS, MAX_DEVIATIONS = 64, 3.0
 """Rows of which the units are checked, and the root mean square, in standard deviations, from which
 on they seem to be other units."""
 
+MAX_LOGARITHM = 88.0
+"""Logarithms above this are those of numbers that float32 does not hold."""
+
 CHANNELS = ("channel", "channels")
 
 ROUNDED_BY_FLOAT32 = ("float64", "int64", "uint64", "int32", "uint32")
 """Types that float32 rounds."""
 
-Scale = Literal["standard", "minmax"]
+InputScale = Literal["standard", "minmax"]
 """To mean 0 and standard deviation 1, or to 0 … 1."""
+Scale = InputScale | Literal["log1p"]
+"""Of targets also the logarithm of 1 + x, to mean 0 and standard deviation 1."""
 
-SCALES: tuple[Scale, ...] = get_args(Scale)
+INPUT_SCALES: tuple[InputScale, ...] = get_args(InputScale)
+SCALES: tuple[Scale, ...] = (*INPUT_SCALES, "log1p")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class Standardization:
     Attributes: `mean` and `std`, population values in float64; `repeat`, how many neighbouring
     elements share a pair of them (1, or the pixels of a channel if channels come first); `scale`,
     what the pair is. For "minmax" `mean` is the minimum and `std` the range: the same formula
-    scales the training rows to 0 … 1.
+    scales the training rows to 0 … 1. For "log1p" they are those of log(1 + x).
     """
 
     mean: tuple[float, ...]
@@ -63,9 +69,13 @@ class Standardization:
     scale: Scale = "standard"
 
     def apply(self, values: HostArray) -> HostArray:
-        """Return (x - mean)/std in float32, with the shape unchanged, for one or more rows."""
+        """Return (x - mean)/std in float32, with the shape unchanged, for one or more rows.
+
+        Raises `DataError` NNM704 for a negative number whose logarithm would be taken.
+        """
         means, stds = self._iterate_statistics(values)
-        flat = array("f", map(truediv, map(sub, values.values(), means), stds))
+        numbers = take_logarithms(values.values()) if self.scale == "log1p" else values.values()
+        flat = array("f", map(truediv, map(sub, numbers, means), stds))
         return HostArray("float32", values.shape, flat)
 
     def undo(self, values: HostArray) -> HostArray:
@@ -75,7 +85,10 @@ class Standardization:
         """
         means, stds = self._iterate_statistics(values)
         coarse = any(abs(m) * COARSE > s for m, s in zip(self.mean, self.std, strict=True))
-        flat = array("d" if coarse else "f", map(add, map(mul, values.values(), stds), means))
+        numbers: Iterable[float] = map(add, map(mul, values.values(), stds), means)
+        if self.scale == "log1p":
+            numbers = [math.expm1(min(number, MAX_LOGARITHM)) for number in numbers]
+        flat = array("d" if coarse else "f", numbers)
         return HostArray("float64" if coarse else "float32", values.shape, flat)
 
     def seems_misdeclared(
@@ -91,7 +104,7 @@ class Standardization:
         """
         width = len(self.mean) * self.repeat
         size = min(count(values.shape), MAX_SAMPLE_ROWS * width)
-        if not size or size % width:
+        if not size or size % width or self.scale == "log1p":
             return False
         numbers = values.values()[:size]
 
@@ -158,13 +171,16 @@ class Unscaled:
         arrays: Mapping[str, HostArray],
         chosen: bool | Iterable[str],
         scale: Scale = "standard",
+        scales: Sequence[Scale] = INPUT_SCALES,
     ) -> Unscaled:
         """Apply a user's choice: True for all continuous fields, or names of fields and features.
 
+        `scales` are those that are possible.
+
         Raises `DataError` NNM704 for an unknown scale, NNM710 for an unknown name.
         """
-        if scale not in SCALES:
-            hint = suggestion(str(scale), SCALES) or f"one of {', '.join(SCALES)}"
+        if scale not in scales:
+            hint = suggestion(str(scale), scales) or f"one of {', '.join(scales)}"
             raise DataError("NNM704", f'unknown scale "{scale}"', hint=hint)
         if isinstance(chosen, str):
             chosen = [chosen]
@@ -251,14 +267,27 @@ def fit(
     channel = find_channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])
-    compute_statistics = compute_moments if scale == "standard" else compute_min_and_range
+    compute_statistics = compute_min_and_range if scale == "minmax" else compute_moments
     means, stds = [0.0] * size, [1.0] * size
     for index in range(size):
         if chosen is not None and _get_feature_name(field, index) not in chosen:
             continue
-        mean, std = compute_statistics(collect_feature(values, field.shape, index, repeat, size))
+        numbers = collect_feature(values, field.shape, index, repeat, size)
+        mean, std = compute_statistics(take_logarithms(numbers) if scale == "log1p" else numbers)
         means[index], stds[index] = mean, std if std >= MIN_STD else 1.0
     return Standardization(tuple(means), tuple(stds), repeat, scale)
+
+
+def take_logarithms(numbers: Sequence[float]) -> list[float]:
+    """Return log(1 + x) of numbers (NNM704 if one of them is negative).
+
+    >>> take_logarithms([0.0, math.e - 1])
+    [0.0, 1.0]
+    """
+    if len(numbers) and (least := min(numbers)) < 0:
+        hint = 'target_scale="standard" takes all numbers'
+        raise DataError("NNM704", f"the logarithm of a target of {least:g}", hint=hint)
+    return [*map(math.log1p, numbers)]
 
 
 def compute_moments(values: Sequence[float]) -> tuple[float, float]:

@@ -161,7 +161,10 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
             target = values.values()
             if block in dataset.target_standardization:
                 fitted = dataset.target_standardization[block]
-                scale, offset = fitted.std[0], fitted.mean[0]
+                if fitted.scale == "log1p":
+                    target = fitted.undo(values).values()
+                else:
+                    scale, offset = fitted.std[0], fitted.mean[0]
     return Rows(
         inputs,
         dataset.inputs,

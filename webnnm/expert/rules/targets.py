@@ -169,7 +169,7 @@ def target_scale(facts: Facts) -> Hit | None:
 @rule(
     "E122",
     "advice",
-    "Learn their logarithm if all are above 0: math.log of each target.",
+    "Learn their logarithm if none is negative: standardize_targets=True, target_scale='log1p'.",
     confidence=0.7,
 )
 def target_skew(facts: Facts) -> Hit | None:
@@ -186,7 +186,7 @@ def target_skew(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, [[1.5**i] for i in range(60)], standardize_targets=True)
     >>> print(review(text, data).finding("E122"))
     advice E122 line 1, column 22: targets of m go up to 6 deviations above their mean, ...
-      → Learn their logarithm if all are above 0: math.log of each target.
+      → Learn their logarithm if none is negative: standardize_targets=True, target_scale='log1p'.
 
     Ignore it where only the largest targets matter.
     """

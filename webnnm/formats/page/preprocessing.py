@@ -191,6 +191,7 @@ def _describe_scale(scale: Standardization) -> dict[str, Any]:
         "mean": [*scale.mean],
         "std": [*scale.std],
         "repeat": scale.repeat,
+        **({"logarithm": True} if scale.scale == "log1p" else {}),
         "coarse": any(abs(mean) * COARSE > std for mean, std in pairs),
     }
 
