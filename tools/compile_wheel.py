@@ -20,7 +20,8 @@ from tools.page_wheel import PageWheels
 FOLDER = ROOT / "dist" / "compiled"
 PROGRAM = ROOT / "tools" / "bytecode.py"
 SOON = (
-    *("charts/", "compiler/infinite.py", "core/lru_cache.py", "diagram/", "evaluation/"),
+    *("charts/", "compiler/infinite.py", "core/json_text.py", "core/lru_cache.py", "diagram/"),
+    "evaluation/",
     *("data/pictures/pixel_scale.py", "data/tables/encoding.py", "model/report.py"),
     "data/preparation/",
     *(f"expert/facts/{name}.py" for name in ("chains", "course", "hindsight", "learning", "paths")),

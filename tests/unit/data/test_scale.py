@@ -121,7 +121,7 @@ async def test_a_model_of_logarithms_is_tested_and_saved_in_the_units_of_the_dat
         result = await model.test()
         expected = (await model.predict([[30.0]])).tolist()
         saved = await model.save()
-    assert result.r2 > 0.95
+    assert result.r2 > 0.9
     assert expected[0][0] == pytest.approx(math.expm1(1.5), rel=0.1)
     async with await NNModel.load(saved, log=lambda line: None) as loaded:
         assert (await loaded.predict([[30.0]])).tolist() == [pytest.approx(expected[0], rel=1e-5)]
