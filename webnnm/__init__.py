@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from webnnm.data.tables.suggestion import suggest_model as suggest_model
     from webnnm.data.tables.table_dataset import TableDataset as TableDataset
     from webnnm.data.tables.table_files import read_table as read_table
+    from webnnm.data.texts.labeled import LabeledTextDataset as LabeledTextDataset
+    from webnnm.data.texts.model_suggestion import suggest_text_model as suggest_text_model
     from webnnm.data.texts.text import TextDataset as TextDataset
     from webnnm.diagram.plotting import plot_model as plot_model
     from webnnm.eager import random as random
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
     from webnnm.notation import parse as parse
     from webnnm.runtime.inference.answers import Prediction as Prediction
     from webnnm.runtime.inference.forecasting import Forecast as Forecast
+    from webnnm.runtime.inference.occlusion import token_importance as token_importance
     from webnnm.runtime.inference.painting import Painter as Painter
     from webnnm.runtime.inference.painting import open_painter as open_painter
     from webnnm.runtime.testing.importance import permutation_importance as permutation_importance
@@ -144,6 +147,8 @@ _OFFERED = {
     "data.tables.suggestion": "suggest_model",
     "data.tables.table_dataset": "TableDataset",
     "data.tables.table_files": "read_table",
+    "data.texts.labeled": "LabeledTextDataset",
+    "data.texts.model_suggestion": "suggest_text_model",
     "data.texts.text": "TextDataset",
     "diagram.plotting": "plot_model",
     "eager": """check_gradients recompute composite cond custom_gradient fori_loop grad hessian
@@ -178,6 +183,7 @@ _OFFERED = {
     "runtime.inference.forecasting": "Forecast",
     "runtime.inference.painting": "Painter open_painter",
     "trainer.review": "Review",
+    "runtime.inference.occlusion": "token_importance",
     "runtime.testing.importance": "permutation_importance",
     "trainer.inspection": "inspect_model",
     "trainer.training": "Training",

@@ -60,7 +60,8 @@ export const findAsked = (inputs) => Object.fromEntries(Object.entries(inputs).f
 function splitByInput(asked, inputs, row) {
   const [first = "", ...others] = Object.keys(asked);
   if (!isRecord(row)) return { [first]: row };
-  const columns = others.length > 0 ? [] : (inputs[first]?.encoders ?? []);
+  const { encoders = [], column } = inputs[first] ?? {};
+  const columns = others.length > 0 ? [] : column === undefined ? encoders : [{ name: column }];
   const entries = Object.entries(row).map(([name, value]) => [name.replace(/:input$/, ""), value]);
   const isInput = entries.every(([name]) => Object.hasOwn(inputs, name));
   if (!isInput && columns.some(({ name }) => Object.hasOwn(row, name))) return { [first]: row };
@@ -123,13 +124,21 @@ async function readRow(where, format, row) {
     const flat = encodeRow(format.encoders, row);
     return { flat, shape: [flat.length] };
   }
-  if (format.tokenizer && typeof row === "string") {
+  const text = readCell(format, row);
+  if (format.tokenizer && typeof text === "string") {
     const { encodeText } = await import("./tokens.js");
-    const flat = await encodeText(format.tokenizer, row);
+    const flat = (await encodeText(format.tokenizer, text)).slice(0, format.cut);
     return { flat, shape: [flat.length] };
   }
   if (format.letters) return readText(where, format.letters, row);
   return flatten(where, row);
+}
+
+/** Return the text of a row, which may be the only one of a list, or have a name. @param {RowFormat} format @param {any} row */
+function readCell({ column }, row) {
+  if (column === undefined) return row;
+  if (isRecord(row)) return row[column];
+  return Array.isArray(row) && row.length === 1 ? row[0] : row;
 }
 
 /**

@@ -284,6 +284,15 @@ const MODELS = {
       return ids;
     };
   },
+  WordLevel: (model) => {
+    const vocabulary = new Map(Object.entries(model.vocab));
+    const unknown = vocabulary.get(model.unk_token ?? "<unk>");
+    return (word) => {
+      const id = vocabulary.get(word) ?? unknown;
+      if (id === undefined) throw new Error(`"${word}" is not in the vocabulary, which has no unknown word`);
+      return [id];
+    };
+  },
   WordPiece: (model) => {
     const { unk_token: unknown, continuing_subword_prefix: prefix = "##", max_input_chars_per_word: longest = 100 } = model;
     const vocabulary = new Map(Object.entries(model.vocab));

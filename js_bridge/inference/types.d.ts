@@ -96,6 +96,9 @@ interface RowFormat {
   series?: SeriesFormat;
   /** Of texts: the address of the tokenizer, relative to the manifest. */
   tokenizer?: string;
+  /** Of texts: the tokens after which they are cut, and their name in rows with names. */
+  cut?: number;
+  column?: string;
   /** What the positions of a row hold if it does not say so. */
   fill?: number[];
 }

@@ -12,6 +12,7 @@ from webnnm import (
     Dataset,
     ImageDataset,
     IrisDataset,
+    LabeledTextDataset,
     NNModel,
     SeriesDataset,
     TableDataset,
@@ -34,6 +35,12 @@ block:layers
   rmsNorm(scale), matmul(up, shape=[16]), gelu(), matmul(down, shape=[8]),
   residual(to=attended);
 """
+
+
+MEAN = (
+    DENSE + "m:input int32 shape=[] sequence=words;"
+    "m:layers embedding(words, shape=[4]), reduceMean(axes=[words]), "
+)
 
 
 class Case(NamedTuple):
@@ -126,6 +133,15 @@ def continue_sales(known: int, ahead: int, **more: Any) -> list[dict[str, Any]]:
         }
         for month in range(known + ahead)
     ]
+
+
+def reviews(**options: Any) -> LabeledTextDataset:
+    """Return texts of several scripts that are friendly or not."""
+    rows = {
+        "says": ["So good 👍🏽!", "So bad", "Très bon, naïve!", "bad bad 中文", "good\tgood"],
+        "mood": ["yes", "no", "yes", "no", "yes"],
+    }
+    return LabeledTextDataset(rows, minimum_count=1, **ALL, **options)
 
 
 def pictures(channels: int, layout: str = "hwc") -> ImageDataset:
@@ -461,6 +477,57 @@ CASES = (
         "m:input shape=[2, 3]; m:output shape=[3, 2]; m:layers transpose();",
         lambda: None,
         [[[1, 2, 3], [4, 5, 6]], [[1, 2], [3, 4], [5, 6]]],
+    ),
+    Case(
+        "sentences as words",
+        MEAN.replace("words,", "words, size=17,") + "dense(units=2, activation=softmax);"
+        "m:output shape=[2];",
+        reviews,
+        [
+            *(
+                "SO bad",
+                "  really\u00a0so bon",
+                "good " * 20,
+                "Cafe\u0301 naïve \u200b中",
+                "👍🏽👍",
+                "x",
+            ),
+            *(["So good!"], {"says": "bad"}, {"m": "bad"}, [2, 3], {"says": 3}, {"said": "bad"}),
+            *("", " \n", None, 3, [2, 99]),
+        ],
+        64,
+    ),
+    Case(
+        "sentences as parts of words, and a number",
+        MEAN.replace("words,", "words, size=262,") + "dense(units=1, activation=linear);"
+        "m:output shape=[1];",
+        lambda: LabeledTextDataset(
+            ["So good 👍🏽!", "So bad", "Très bon, so so", "bad 中文"],
+            [1.5, -2.25, 0.5, -1],
+            tokens="bytes",
+            vocabulary=262,
+            lowercase=False,
+            standardize_targets=True,
+            **ALL,
+        ),
+        ["So bad", "so Bad 中\n\n 12's", "good " * 20, "", ["x"]],
+        64,
+    ),
+    Case(
+        "sentences as counts of words",
+        "m:input int32 shape=[] sequence=true; m:output shape=[2];"
+        "m:layers bincount(size=17), sqrt(name=counts),"
+        "reduceL2(axes=[-1], keepDimensions=true, name=norm), div([counts, norm]),"
+        "matmul(w), softmax();",
+        reviews,
+        ["SO bad", "good " * 20, "Cafe\u0301 naïve 中 👍🏽 x", {"says": "bad"}, ""],
+    ),
+    Case(
+        "sentences as letters",
+        MEAN.replace("words,", "words, size=26,") + "dense(units=2, activation=softmax);"
+        "m:output shape=[2];",
+        lambda: reviews(tokens="letters", length=9),
+        ["SO bad", "👍🏽 \r\n中文", "good " * 20, ""],
     ),
     Case(
         "a causal transformer",

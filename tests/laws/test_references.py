@@ -34,6 +34,7 @@ READERS = {
     "cli/test.py": "arguments of commands",
     "data/files/addresses.py": "addresses of its callers",
     "data/tables/csv_dataset.py": "an argument",
+    "data/texts/labeled.py": "a folder, or the path of a tokenizer, arguments",
     "data/tables/csv_table.py": "an argument",
     "data/files/downloads.py": "addresses and paths of its callers",
     "data/examples/iris.py": "the table of the package, or an argument",

@@ -16,6 +16,7 @@ from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
 from webnnm.data.tables.table_files import read_table
+from webnnm.data.texts.reading import TextReader
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
 
@@ -26,6 +27,8 @@ def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block
     A first row with the names of all features names the columns.
     """
     columns = [encoder.name for encoder in facts.columns.get(block, ())]
+    if (reader := _find_reader(facts, block)) is not None:
+        columns = [reader.column]
     table = read_table(source, known=columns, like=facts.dialect, **dialect(arguments))
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
@@ -41,8 +44,16 @@ def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
     if isinstance(rows, Mapping):
         return dict(cast("Mapping[str, Any]", rows))
     block = model.inputs()[0]
-    encoders = (model.state.restored or Restored()).columns.get(block, ())
-    return {block: _encode(rows, encoders)}
+    facts = model.state.restored or Restored()
+    if (reader := _find_reader(facts, block)) is not None:
+        return {block: reader.encode("rows", rows)}
+    return {block: _encode(rows, facts.columns.get(block, ()))}
+
+
+def _find_reader(facts: Restored, block: str) -> TextReader | None:
+    """Return what turns the texts of an input into tokens, None if its rows are others."""
+    form = facts.forms.get(block)
+    return form.reader if form else None
 
 
 def _encode(rows: Any, encoders: Sequence[Encoder]) -> Any:
@@ -91,7 +102,8 @@ def build_dataset(
         table.lines,
         table.dialect,
     )
-    inputs = _encode(features, encoders)
+    reader = _find_reader(facts, block)
+    inputs = reader.encode("rows", features) if reader else _encode(features, encoders)
     if block in facts.inputs:
         inputs = facts.inputs[block].apply(inputs)
     answers, scale = facts.answers.get(output), facts.targets.get(output)
@@ -114,4 +126,5 @@ def build_dataset(
         split=(0, 0, 1) if split is None else split,
         labels=None if labels is None else {output: labels},
         kinds=None if labels is None else {output: "classes"},
+        length={block: reader.length} if reader else None,
     )

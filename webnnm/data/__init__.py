@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from webnnm.data.streams.stream import StreamDataset as StreamDataset
     from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.tables.table_dataset import TableDataset as TableDataset
+    from webnnm.data.texts.labeled import LabeledTextDataset as LabeledTextDataset
     from webnnm.data.texts.text import TextDataset as TextDataset
 
 _HOME = {
@@ -26,6 +27,7 @@ _HOME = {
     "ImageDataset": "pictures.images",
     "IrisDataset": "examples.iris",
     "SeriesDataset": "series.series_dataset",
+    "LabeledTextDataset": "texts.labeled",
     "Standardization": "preparation.standardize",
     "StreamDataset": "streams.stream",
     "TableDataset": "tables.table_dataset",

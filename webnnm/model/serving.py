@@ -55,7 +55,7 @@ def describe_inputs(state: ModelState) -> dict[str, dict[str, Any]]:
 def _input(
     vertex: InputVertex, form: Form | None, standardization: Standardization | None
 ) -> dict[str, Any]:
-    if form is not None and form.letters:
+    if form is not None and (form.letters or form.reader):
         return {"kind": "text"}
     if form is not None and form.light is not None:
         sizes = dict(zip(form.field.names, form.field.shape, strict=True))

@@ -20,6 +20,7 @@ MODULES = {
     "average_pool2d": "pool2d",
     "batch_norm": "batch_norm",
     "batch_normalization": "batch_norm",
+    "bincount": "bincount",
     "bitwise_and": "bitwise",
     "bitwise_invert": "bitwise",
     "bitwise_left_shift": "bitwise",

@@ -112,7 +112,7 @@ def collect_facts(binding: DataBinding) -> Restored:
         {block: targets[name] for block, name in outputs.items() if name in targets},
         dict.fromkeys(by_block, encoders) if encoders else {},
         answers,
-        report.columns[-1].name if encoders and report else "",
+        report.columns[-1].name if encoders and report else getattr(dataset, "label", ""),
         {
             block: Form(
                 dataset.inputs[name],
@@ -120,6 +120,7 @@ def collect_facts(binding: DataBinding) -> Restored:
                 getattr(dataset, "letters", ()),
                 fit=getattr(dataset, "fit", ""),
                 series=getattr(dataset, "series", None),
+                reader=getattr(dataset, "reader", None),
             )
             for block, name in by_block.items()
         },

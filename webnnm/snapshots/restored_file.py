@@ -133,6 +133,7 @@ def _form_to_dict(form: Form) -> dict[str, Any]:
         "letters": list(form.letters),
         "fit": form.fit,
         "series": form.series and series_encoder.encoder_to_dict(form.series),
+        "text": form.reader and form.reader.to_dict(),
     }
     return {name: value for name, value in entry.items() if value or name == "shape"}
 
@@ -170,7 +171,13 @@ def _form(entry: Any) -> Form:
     series = series_encoder.encoder_from_dict(entry["series"]) if "series" in entry else None
     if series and shape != (series.window, len(series.features)):
         raise ValueError(f"windows of {shape}")
-    return Form(about, light, tuple(map(_text, entry.get("letters", ()))), fit=fit, series=series)
+    reader = None
+    if "text" in entry:
+        from webnnm.data.texts.reading import from_dict as reader_from_dict
+
+        reader = reader_from_dict(entry["text"])
+    letters = tuple(map(_text, entry.get("letters", ())))
+    return Form(about, light, letters, fit=fit, series=series, reader=reader)
 
 
 def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:

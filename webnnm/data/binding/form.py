@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from webnnm.data.pictures.pixel_scale import Light
     from webnnm.data.series.series_encoder import SeriesEncoder
     from webnnm.data.tables.encoding import Encoder
+    from webnnm.data.texts.reading import TextReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Form:
     Attributes: `field`; `light`, if the rows are pictures; `letters`, the characters that the
     numbers 0, 1, … stand for, if the rows are text; `encoders` of the columns, if they are rows
     of a table; `fit`, how pictures of any size are brought to that of the dataset, or "";
-    `series`, if they are windows of a series.
+    `series`, if they are windows of a series; `reader`, which turns texts into tokens.
     """
 
     field: Field
@@ -39,10 +40,13 @@ class Form:
     encoders: Sequence[Encoder] = ()
     fit: str = ""
     series: SeriesEncoder | None = None
+    reader: TextReader | None = None
 
     @property
     def columns(self) -> Sequence[str]:
         """The names of the columns that a table must have, or () if their order decides."""
+        if self.reader is not None:
+            return [self.reader.column]
         return [encoder.name for encoder in self.encoders] or self.field.features
 
     def plain(self, where: str, values: Any) -> Any:
@@ -52,6 +56,8 @@ class Form:
         NNM706 for an unknown character or word, NNM710 for a missing column, NNM713 for a cell that
         is empty or not a number.
         """
+        if self.reader is not None:
+            return self.reader.encode(where, values)
         if self.letters:
             return _encode_texts(where, values, self.letters)
         if self.series is not None:

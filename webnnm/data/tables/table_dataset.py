@@ -178,7 +178,7 @@ class TableDataset(Dataset):
         read = [
             read_column(table, i, False if i in as_words else None, order=dates) for i in chosen
         ]
-        read.append(_label_column(table, target, task))
+        read.append(read_label(table, target, task))
         rows = _select_rows(table, read, [*chosen, target], missing)
         kept = read
         if len(rows) < table.row_count:
@@ -326,8 +326,12 @@ def as_column_list(option: str, columns: Any) -> list[str | int]:
     return items
 
 
-def _label_column(table: Table, index: int, task: Task) -> Column:
-    """Read labels: as words if they are classes, as numbers if they are quantities."""
+def read_label(table: Table, index: int, task: Task) -> Column:
+    """Read labels: as words if they are classes, as numbers if they are quantities.
+
+    >>> read_label(as_table({"stars": [1, 5, 5]}), 0, "auto").words
+    ['1', '5', '5']
+    """
     if task == "regression":
         return read_column(table, index, True)
     column = read_column(table, index, False)

@@ -23,7 +23,7 @@ meant to count more."""
 def find_lost_rows(rows: Rows) -> Suspicion | None:
     """Find that most rows of a table were left out for a feature that they lack."""
     report: Any = rows.report
-    if report is None or not report.dropped:
+    if not getattr(report, "columns", ()) or not report.dropped:
         return None
     *features, label = report.columns
     # Rows without a label have nothing to learn from, whatever is done with the others.

@@ -164,8 +164,8 @@ def _describe_sample(dataset: Dataset) -> str:
 
 def _unknown(dataset: Dataset) -> dict[str, float]:
     """Return for columns of words how many of the other rows have none of the training words."""
-    report: Any = getattr(dataset, "report", None)
+    columns: Any = getattr(getattr(dataset, "report", None), "columns", ())
     others = dataset.size("full") - dataset.size("training")
-    if report is None or not others:
+    if not others:
         return {}
-    return {column.name: column.unknown / others for column in report.columns if column.unknown}
+    return {column.name: column.unknown / others for column in columns if column.unknown}

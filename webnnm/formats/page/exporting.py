@@ -31,6 +31,7 @@ from webnnm.formats.page.preprocessing import (
     describe_answers,
     describe_rows,
     describe_tensor,
+    find_texts,
 )
 from webnnm.formats.page.tokenizers import Texts
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
@@ -121,7 +122,7 @@ def build_page(
     graph = build_inference_graph(state.network, 1, lengths, lengths)
     parameters = state.parameters
     values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
-    rows = rows or {}
+    rows = {**find_texts(state), **(rows or {})}
     inputs, outputs = describe_rows(state, lengths, rows), describe_answers(state, lengths)
     tokenizers = dict(kind.file for kind in rows.values() if isinstance(kind, Texts))
     name = state.network.name or "model"

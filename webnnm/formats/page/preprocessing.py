@@ -40,7 +40,8 @@ def describe_rows(
 
     `kinds` says what inputs are that no dataset describes: of a picture the middle is taken, of a
     sound its loudest part, at a `rate` of samples per second; of a text the tokens
-    (`tokenizer`, the path of its file); others have values by position (`fill`).
+    (`tokenizer`, the path of its file), of which a dataset's are `cut` at a length, and are in the
+    `column` of rows with names; others have values by position (`fill`).
     """
     facts, described = state.data_facts(), describe_inputs(state)
     for name in kinds:
@@ -92,7 +93,7 @@ def _describe_row(
         row["series"] = encoder_to_dict(form.series)
     elif form is not None and form.letters:
         row["letters"] = [*form.letters]
-    elif form is not None and form.columns:
+    elif form is not None and form.columns and form.reader is None:
         row["named"] = bool(form.encoders)
         encoders = form.encoders or [NumberEncoder(name) for name in form.columns]
         row["encoders"] = [to_dict(encoder) for encoder in encoders]
@@ -105,10 +106,22 @@ def _describe_kind(
     """Return what the numbers of an input are that no dataset describes."""
     if isinstance(kind, Texts):
         path, _ = kind.file
-        return {"kind": "text", "tokenizer": path}
+        limits = {} if kind.length is None else {"cut": kind.length, "column": kind.column}
+        return {"kind": "text", "tokenizer": path, **limits}
     if callable(kind):
         return {"fill": [kind(position) for position in range(row["length"])]}
     return _describe_medium(vertex, kind, known, row)
+
+
+def find_texts(state: ModelState) -> dict[str, Texts]:
+    """Return the inputs whose rows are texts according to the dataset."""
+    facts = state.data_facts()
+    forms = {vertex.block: facts.form(vertex.block) for vertex in state.network.inputs}
+    return {
+        block: Texts(form.reader.tokenizer.file, form.reader.length, form.reader.column)
+        for block, form in forms.items()
+        if form is not None and form.reader is not None
+    }
 
 
 def _describe_medium(

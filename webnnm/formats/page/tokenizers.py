@@ -20,9 +20,15 @@ KEPT = (*PARTS, "added_tokens", "model")
 
 @dataclass(frozen=True)
 class Texts:
-    """Rows of an input that are texts; `tokenizer` is the text of a `tokenizer.json`."""
+    """Rows of an input that are texts.
+
+    Attributes: `tokenizer`, the text of a `tokenizer.json`; `length`, the tokens after which texts
+    are cut, None if longer ones are refused; `column`, the name of the texts in rows with names.
+    """
 
     tokenizer: str
+    length: int | None = None
+    column: str = ""
 
     @cached_property
     def file(self) -> tuple[str, bytes]:
@@ -43,7 +49,7 @@ def encode_tokenizer(texts: Texts) -> tuple[str, bytes]:
         raise DataError(
             "NNM905",
             f'the tokenizer has a "{unknown[0]}", which pages do not have',
-            hint="pages have WordPiece and BPE; serve the model in a page with Python",
+            hint="pages have WordLevel, WordPiece and BPE; serve the model in a page with Python",
         )
     kept = {key: file[key] for key in KEPT if file.get(key) is not None}
     content = json.dumps(kept, separators=(",", ":"), ensure_ascii=False).encode()

@@ -103,7 +103,7 @@ class Entrance:
         self._own = self._field.of_position() if by_position else self._field
         self._binding: Binding | None = None
         # Most calls pass lists of numbers, for which no other form has to be considered.
-        self._bare = not special and not (form and form.letters)
+        self._bare = not special and not (form and (form.letters or form.reader))
         self._lasting = self._bare and self._scale is None and self._field.shape == sizes
         self._as_is = False
 

@@ -1,0 +1,246 @@
+"""Datasets of texts with a label each, and the models that they train."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webnnm import (
+    DataError,
+    LabeledTextDataset,
+    NNModel,
+    read_csv,
+    suggest_text_model,
+    token_importance,
+)
+from webnnm.core.arrays import HostArray
+from webnnm.data.texts.tokenizer import TextTokenizer
+
+GOOD = ["what a lovely film 👍", "great, really great!", "fun and lovely", "I love it"]
+BAD = ["what an awful film", "bad, really bad!", "boring and sad 👎", "I hate it"]
+ALL: dict[str, Any] = {"split": (1, 0, 0)}
+
+
+def test_texts_are_padded_tokens_with_their_lengths() -> None:
+    data = LabeledTextDataset(["so good", "bad", "so so bad"], ["yes", "no", "no"], **ALL)
+    inputs, outputs = data.arrays("training")
+    assert inputs["model"].tolist() == [[2, 4, 0], [3, 0, 0], [2, 2, 3]]
+    assert data.lengths("training") == {"model": [2, 1, 3]}
+    assert outputs["model"].tolist() == [1, 0, 0] and data.labels() == ["no", "yes"]
+    assert (data.inputs["model"].dtype, data.inputs["model"].sequence) == ("int32", "sequence")
+    assert data.outputs["model"].classes == 2
+
+
+def test_texts_of_one_length_are_integers_too() -> None:
+    data = LabeledTextDataset(["a b", "b a"], ["x", "y"], **ALL)
+    assert data.inputs["model"].dtype == "int32" and data.masks("training") == {}
+
+
+def test_the_vocabulary_and_the_length_are_those_of_the_training_rows() -> None:
+    texts = ["a a b b", "a b", "c c c c c c"]
+    data = LabeledTextDataset(texts, [0.5, 1.5, 2.5], minimum_count=2, split=([0, 1], [], [2]))
+    assert list(data.reader.tokenizer.vocabulary)[2:] == ["a", "b"]
+    assert data.reader.length == 4
+    assert data.arrays("testing")[0]["model"].tolist() == [[1, 1, 1, 1]]
+    assert str(data.report) == (
+        "3 texts, 0 of them dropped\n"
+        "vocabulary: 4 tokens, 100.0% of those in other rows are unknown\n"
+        "length: up to 4 tokens, where 1 of 3 are cut\n"
+        "label: a number"
+    )
+
+
+def test_words_that_occur_once_are_unknown_in_many_texts() -> None:
+    texts = ["a a", *(["b"] * 999), "c"]
+    many = LabeledTextDataset(texts, [0.5] * 1001, split=(range(1001), [], []))
+    assert list(many.reader.tokenizer.vocabulary)[2:] == ["b", "a"]
+    few = LabeledTextDataset(texts[-3:], [0.5] * 3, **ALL)
+    assert list(few.reader.tokenizer.vocabulary)[2:] == ["b", "c"]
+
+
+def test_a_quantile_of_the_lengths_is_the_default() -> None:
+    texts = ["a b c"] * 19 + ["a b c d e f"]
+    labels = ["x", "y"] * 10
+    assert LabeledTextDataset(texts, labels, **ALL).reader.length == 3
+    assert LabeledTextDataset(texts, labels, length="max", **ALL).reader.length == 6
+    assert LabeledTextDataset(texts, labels, length=2, **ALL).reader.length == 2
+    assert LabeledTextDataset(["a " * 999] * 2, ["x", "y"], **ALL).reader.length == 256
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        read_csv("stars;review\n1;so bad\n5;so good\n"),
+        {"stars": [1, 5], "review": ["so bad", "so good"]},
+        [{"stars": 1, "review": "so bad"}, {"stars": 5, "review": "so good"}],
+    ],
+)
+def test_a_table_has_the_texts_in_a_column(table: Any) -> None:
+    data = LabeledTextDataset(table, text="review", label="stars", **ALL)
+    assert data.labels() == ["1", "5"] and data.reader.column == "review"
+    assert data.encode({"review": ["good", "bad"]}) == [[4], [3]]
+    number = LabeledTextDataset(table, label="stars", task="regression", **ALL)
+    assert number.arrays("training")[1]["model"].tolist() == [1.0, 5.0]
+
+
+def test_rows_without_a_text_or_a_label_are_told_or_dropped() -> None:
+    rows = {"text": ["a b", " ", None, "b", "a"], "label": ["x", "y", "y", "", "y"]}
+    with pytest.raises(DataError, match="NNM713: row 1, column text is empty; 3 of 5 rows lack"):
+        LabeledTextDataset(rows, **ALL)
+    data = LabeledTextDataset(rows, missing="drop", **ALL)
+    assert data.kept == [0, 4] and data.report.dropped == 3 and data.labels() == ["x", "y"]
+    with pytest.raises(DataError, match="NNM705: no rows are left"):
+        LabeledTextDataset(["", "a"], ["x", ""], missing="drop", **ALL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("one text", ["x"]), {}, "NNM702: one text is no dataset"),
+        ((["a", 5], ["x", "y"]), {}, "NNM702: row 1, column text is 5, not a text"),
+        ((["a", "b"], ["x"]), {}, 'NNM702: column "label" has 1 rows, column "text" 2'),
+        (([], []), {}, "NNM705: there are no texts"),
+        (
+            ({"a": ["x"], "b": ["y"], "c": ["z"]},),
+            {},
+            "NNM704: which of the columns has the texts? a, b, c",
+        ),
+        (({"a": ["x"], "b": ["y"]},), {"text": "b"}, 'NNM704: column "b" is used twice'),
+        ((["a", "b"], ["x", "y"]), {"tokens": "no.json"}, 'NNM715: "no.json" cannot be read'),
+        (({"a": ["x"], "b": ["y"]},), {"text": "d"}, 'NNM710: no column "d"'),
+        ((["a", "b"], ["x", "y"]), {"tokens": "word"}, "NNM704: tokens is 'word'"),
+        ((["a", "b"], ["x", "y"]), {"tokens": "{}"}, "NNM718: this is no tokenizer"),
+        ((["a", "b"], ["x", "y"]), {"length": 0}, "NNM704: length is 0"),
+        ((["a", "b"], ["x", "y"]), {"minimum_count": 0}, "NNM704: minimum_count is 0"),
+        ((["a", "b"], ["x", "y"]), {"vocabulary": 2}, "NNM704: vocabulary is 2"),
+        ((["a", "b"], ["x", "y"]), {"missing": "mean"}, "NNM704: missing='mean'"),
+    ],
+)
+def test_what_does_not_fit_is_named(arguments: Any, options: Any, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        LabeledTextDataset(*arguments, **options)
+
+
+async def test_a_model_of_texts_predicts_texts_also_from_its_snapshot() -> None:
+    data = LabeledTextDataset((GOOD + BAD) * 2, (["good"] * 4 + ["bad"] * 4) * 2, **ALL)
+    settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    async with await NNModel.create(
+        source=suggest_text_model(data), dataset=data, **settings
+    ) as model:
+        await model.train(epochs=60)
+        expected = await model.predict(["a lovely film", "SAD and boring", "film"])
+        assert expected.classes[:2] == ["good", "bad"]
+        assert (await model.predict("a lovely film")).classes == ["good"]
+        assert (await model.predict({"text": "boring"})).classes == ["bad"]
+        alone = await model.predict("film")
+        assert alone.tolist()[0] == pytest.approx(expected.tolist()[2], abs=1e-6)
+        assert (await model.predict([data.encode("film")[0]])).tolist() == alone.tolist()
+        for empty in ("", " \n"):
+            with pytest.raises(DataError, match='NNM711: input "model", row 0 is an empty text'):
+                await model.predict(empty)
+        with pytest.raises(DataError, match='NNM702: input "model", row 1 is 3, not a text'):
+            await model.predict(["a", 3])
+        file = await model.save()
+    async with await NNModel.load(file, **settings) as model:
+        answers = await model.predict(["a lovely film", "SAD and boring", "film"])
+        assert answers.tolist() == expected.tolist() and [*answers.labels] == ["bad", "good"]
+        form = model.state.data_facts().form("model")
+        assert form is not None and form.reader == data.reader
+
+
+async def test_numbers_are_predicted_in_their_own_units() -> None:
+    data = LabeledTextDataset(GOOD + BAD, [90.0] * 4 + [10.0] * 4, standardize_targets=True, **ALL)
+    settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    async with await NNModel.create(
+        source=suggest_text_model(data), dataset=data, **settings
+    ) as model:
+        await model.train(epochs=100)
+        good, bad = (await model.predict([GOOD[0], BAD[0]])).tolist()
+    assert good[0] > 70 and bad[0] < 30
+
+
+def test_the_tokenizer_of_another_model_is_taken() -> None:
+    first = LabeledTextDataset(GOOD, [0.5, 1.5, 2.5, 3.5], **ALL)
+    tokenizer = first.reader.tokenizer
+    for tokens in (tokenizer, tokenizer.file):
+        data = LabeledTextDataset(BAD, ["x", "y"] * 2, tokens=tokens, **ALL)
+        assert isinstance(data.reader.tokenizer, TextTokenizer)
+        assert data.encode("lovely") == first.encode("lovely")
+
+
+def test_numbers_are_taken_as_tokens() -> None:
+    reader = LabeledTextDataset(GOOD, [0.5, 1.5, 2.5, 3.5], **ALL).reader
+    tokens = HostArray.of([[1, 2]], "int32")
+    assert reader.encode("x", tokens) is tokens and reader.encode("x", [[1, 2]]) == [[1, 2]]
+
+
+def test_folders_are_the_labels(tmp_path: Path) -> None:
+    for name, text in (("bad/1.txt", "so bad"), ("good/2.txt", "so good"), ("good/3.md", "no")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    data = LabeledTextDataset.from_folder(tmp_path, split=(1, 0, 0))
+    assert data.size() == 2 and data.labels() == ["bad", "good"]
+    (tmp_path / "bad" / "4.txt").write_bytes(b"\xff")
+    with pytest.raises(DataError, match=r"NNM713: .*4\.txt is not utf-8"):
+        LabeledTextDataset.from_folder(tmp_path)
+    assert LabeledTextDataset.from_folder(tmp_path, encoding="cp1252").size() == 3
+    with pytest.raises(DataError, match=r"NNM705: .* has no files \*/\*\.txt"):
+        LabeledTextDataset.from_folder(tmp_path / "bad")
+
+
+async def test_a_review_has_nothing_against_texts() -> None:
+    texts = [f"{word} day {number}" for number in range(60) for word in ("good", "bad")]
+    data = LabeledTextDataset(texts, ["yes", "no"] * 60)
+    settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    async with await NNModel.create(
+        source=suggest_text_model(data), dataset=data, **settings
+    ) as model:
+        await model.train(epochs=2)
+        assert [one for one in model.review() if one.severity != "info"] == []
+
+
+async def test_the_importance_of_tokens_is_what_goes_without_them() -> None:
+    data = LabeledTextDataset((GOOD + BAD) * 2, (["good"] * 4 + ["bad"] * 4) * 2, **ALL)
+    settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    source = suggest_text_model(data)
+    async with await NNModel.create(source=source, dataset=data, **settings) as model:
+        await model.train(epochs=60)
+        importance = await token_importance(model, "My LOVELY film")
+        assert importance.tokens == ("[UNK]", "lovely", "film") and importance.label == "good"
+        assert importance.ranked()[0][0] == "lovely"
+        whole, without = (await model.predict(["my lovely film", "my film"])).tolist()
+        assert importance.value == pytest.approx(whole[1], abs=1e-6)
+        assert importance.importances[1] == pytest.approx(whole[1] - without[1], abs=1e-6)
+        against = await token_importance(model, "my lovely film", label="bad")
+        assert against.importances[1] == pytest.approx(-importance.importances[1], abs=1e-5)
+        alone = await token_importance(model, "lovely")
+        unknown = (await model.predict("?")).tolist()[0]
+        assert alone.importances == (pytest.approx(alone.value - unknown[1], abs=1e-6),)
+        with pytest.raises(DataError, match=r"NNM706: no class .god.\nhint: did you mean .*good"):
+            await token_importance(model, "film", label="god")
+        with pytest.raises(DataError, match="NNM711"):
+            await token_importance(model, " ")
+
+
+async def test_the_importance_of_tokens_needs_a_text() -> None:
+    source = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w);"
+    async with await NNModel.create(source=source, backend="numpy", log=lambda _: None) as model:
+        with pytest.raises(DataError, match="NNM702: the model does not predict one output of one"):
+            await token_importance(model, "a text")
+
+
+async def test_the_importance_of_tokens_of_a_number_is_in_its_units() -> None:
+    options: dict[str, Any] = {"tokens": "bytes", "standardize_targets": True}
+    data = LabeledTextDataset(GOOD + BAD, [90.0] * 4 + [10.0] * 4, **options, **ALL)
+    settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    source = suggest_text_model(data)
+    async with await NNModel.create(source=source, dataset=data, **settings) as model:
+        await model.train(epochs=60)
+        importance = await token_importance(model, "lovely 👍")
+        assert "".join(importance.tokens).startswith(" lovely")
+        assert importance.label == "model" and str(importance).startswith("model ")
+        with pytest.raises(DataError, match='NNM706: label is "x", but "model" is a number'):
+            await token_importance(model, "lovely", label="x")

@@ -1,0 +1,310 @@
+"""A dataset of texts with a label each: a class or a number."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, suggestion
+from webnnm.core.shapes import is_integer
+from webnnm.data.dataset import Dataset
+from webnnm.data.field import Kind
+from webnnm.data.intake import ONLY_BLOCK
+from webnnm.data.split import Method, Split
+from webnnm.data.tables.columns import Table, as_table
+from webnnm.data.tables.encoding import LabelEncoder
+from webnnm.data.tables.table_dataset import Task, read_label
+from webnnm.data.texts.reading import TextReader
+from webnnm.data.texts.tokenizer import TextTokenizer
+from webnnm.data.texts.vocabulary import UNITS, Unit, learn_vocabulary
+
+SIZES: dict[Unit, int] = {"words": 5000, "letters": 1000, "bytes": 5000}
+"""The most tokens of a vocabulary that is learnt."""
+MANY_ROWS = 1000
+"""From this many training texts on, a word that occurs once is read as an unknown one."""
+QUANTILE = 0.95
+"""So many of the training texts fit into the default length as a whole."""
+MAX_LENGTH = 256
+"""The longest default length, in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextReport:
+    """What was found in texts.
+
+    Attributes: `rows`, and how many were `dropped`; `vocabulary`, the number of tokens; `length`,
+    the tokens that are read of a text, and how many texts are `cut` there; `unknown`, the share of
+    tokens outside the training rows that the vocabulary does not have; `label`, its kind.
+    """
+
+    rows: int
+    dropped: int
+    vocabulary: int
+    length: int
+    cut: int
+    unknown: float
+    label: str
+
+    def __str__(self) -> str:
+        unknown = f", {self.unknown:.1%} of those in other rows are unknown" if self.unknown else ""
+        cut = f", where {self.cut} of {self.rows - self.dropped} are cut" if self.cut else ""
+        return "\n".join(
+            [
+                f"{self.rows} texts, {self.dropped} of them dropped",
+                f"vocabulary: {self.vocabulary} tokens{unknown}",
+                f"length: up to {self.length} tokens{cut}",
+                f"label: {self.label}",
+            ]
+        )
+
+
+class LabeledTextDataset(Dataset):
+    """A dataset of texts with a label each, for models that classify texts or judge them.
+
+    >>> reviews = LabeledTextDataset(["so good", "so bad", "good!", "bad!"], [1, 0, 1, 0],
+    ...     split=(1, 0, 0))
+    >>> list(reviews.reader.tokenizer.vocabulary)
+    ['[PAD]', '[UNK]', '!', 'bad', 'good', 'so']
+    >>> reviews.encode("So good")
+    [[5, 4]]
+
+    - `texts`: a list of texts; or a table with a column of them, as `TableDataset` takes it.
+    - `labels`: the label of each text: classes, as words or integers, or numbers.
+    - `text`, `label`: the columns of a table, by name or position; by default the last one has the
+      labels, and the only other one the texts.
+    - `tokens`: what a token is. "words": a word, a punctuation mark or an emoji. "letters": a
+      character. "bytes": a part of a word, as frequent pairs of bytes give it, which suits every
+      script. Or the tokenizer of another model: the text or the path of a `tokenizer.json`.
+    - `vocabulary`: the most tokens that are learnt from the training rows, by default 5000 words,
+      1000 letters, 5000 byte pairs.
+    - `minimum_count`: how often a token occurs in the training rows at least, by default twice in
+      1000 and more of them. All others are one token, that of unknown words.
+    - `lowercase`: whether capital letters are read as small ones.
+    - `length`: the tokens that are read of a text, the first ones; by default 95% of the training
+      texts fit as a whole, but at most 256. "max": all of each text.
+    - `task`: "classification", "regression" or "auto", as for `TableDataset`.
+    - `missing`: what to do with rows without a text or a label: "error" or "drop".
+    - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
+
+    The input is a sequence of token numbers: `model:input int32 shape=[] sequence=true`. The
+    tokenizer is kept with a model and in its snapshot: `predict` takes texts.
+
+    Raises the errors of `Dataset`, and `DataError` NNM702 for what is not a text, NNM704 for
+    options, NNM710 for unknown columns, NNM713 for rows without a text or a label, NNM715 for a
+    file that cannot be read, NNM718 for one that is not a tokenizer.
+
+    Attributes: those of `Dataset`; `reader`, which turns texts into tokens; `label_encoder`, None
+    for numbers; `label`, the name of the column; `report`, what was found in the texts; `kept`, the
+    numbers of the remaining rows, in order.
+    """
+
+    def __init__(
+        self,
+        texts: Any,
+        labels: Any = None,
+        *,
+        text: str | int | None = None,
+        label: str | int | None = None,
+        tokens: Any = "words",
+        vocabulary: int | None = None,
+        minimum_count: int | None = None,
+        lowercase: bool = True,
+        length: int | Literal["max"] | None = None,
+        task: Task = "auto",
+        missing: Literal["error", "drop"] = "error",
+        split: Sequence[Any] = (0.7, 0, 0.3),
+        seed: int = 0,
+        method: Method = "stratified",
+        name: str = "texts",
+        **options: Any,
+    ) -> None:
+        table = _as_table(texts, labels)
+        text_index, label_index = _resolve_columns(table, text, label)
+        goal = read_label(table, label_index, task)
+        cells = table.columns[text_index]
+        rows = _select_rows(table, text_index, label_index, goal.missing, missing)
+        if len(rows) < table.row_count:
+            goal = goal.take(rows)
+        words = [str(cells[row]) for row in rows]
+        outputs: Any = list(goal.numbers or ())
+        kind: Kind = "continuous"
+        self.label_encoder: LabelEncoder | None = None
+        if goal.numbers is None:
+            names = goal.get_words(range(len(rows)))
+            self.label_encoder = LabelEncoder.fit(goal.name, names)
+            outputs, kind = self.label_encoder.encode(names), "classes"
+        classes = outputs if self.label_encoder else None
+        training = Split(split, seed, method).rows(len(rows), classes)[0] or range(len(rows))
+        least = 1 + (len(training) >= MANY_ROWS) if minimum_count is None else minimum_count
+        tokenizer = _read_tokenizer(tokens) or learn_vocabulary(
+            [words[row] for row in training],
+            tokens,
+            size=SIZES[tokens] if vocabulary is None else _check(vocabulary, "vocabulary", 3),
+            minimum_count=_check(least, "minimum_count", 1),
+            lowercase=lowercase,
+        )
+        ids = [tokenizer.encode(one) for one in words]
+        limit = _resolve_length(length, ids, training)
+        self.reader = TextReader(tokenizer, limit, table.names[text_index])
+        self.label = goal.name
+        self.label_format = goal.number_format
+        self.kept: Sequence[int] = rows
+        self.report = TextReport(
+            table.row_count,
+            table.row_count - len(rows),
+            tokenizer.size,
+            limit,
+            sum(len(one) > limit for one in ids),
+            _measure_unknown(tokenizer, ids, training),
+            "a number"
+            if self.label_encoder is None
+            else f"{len(self.label_encoder.classes)} classes",
+        )
+        super().__init__(
+            _to_rows([one[:limit] for one in ids]),
+            outputs,
+            name=name,
+            split=split,
+            seed=seed,
+            method=method,
+            labels=self.label_encoder and self.label_encoder.classes,
+            kinds={ONLY_BLOCK: kind},
+            length=limit,
+            **options,
+        )
+        # The kind follows from the task, which says nothing about what these numbers are.
+        self.outputs = {b: replace(field, declared=False) for b, field in self.outputs.items()}
+
+    @classmethod
+    def from_folder(
+        cls, path: Any, *, pattern: str = "*.txt", encoding: str = "utf-8", **options: Any
+    ) -> LabeledTextDataset:
+        """Return a dataset of the text files of a folder, whose folders are named as the labels.
+
+        `pattern` says which files are texts. Further options are those of the class. Raises
+        `DataError` NNM705 without such files, NNM713 for a file in another encoding.
+        """
+        files = sorted(Path(path).glob(f"*/{pattern}"))
+        if not files:
+            hint = "folders in it are named as the labels, and have the texts"
+            raise DataError("NNM705", f"{path} has no files */{pattern}", hint=hint)
+        texts: list[str] = []
+        for file in files:
+            try:
+                texts.append(file.read_text(encoding))
+            except UnicodeDecodeError as error:
+                hint = "encoding= names the encoding, such as cp1252"
+                raise DataError(
+                    "NNM713", f"{file} is not {encoding}: {error}", hint=hint
+                ) from error
+        return cls(texts, [file.parent.name for file in files], **options)
+
+    def encode(self, texts: Any) -> list[list[int]]:
+        """Return the numbers of the tokens of a text or of texts, as `model.predict` reads them."""
+        return self.reader.encode("texts", texts)
+
+
+def _as_table(texts: Any, labels: Any) -> Table:
+    if isinstance(texts, str):
+        hint = "give a list of texts, or the table that read_csv returns"
+        raise DataError("NNM702", "one text is no dataset", hint=hint)
+    return as_table(texts if labels is None else {"text": texts, "label": labels})
+
+
+def _resolve_columns(
+    table: Table, text: str | int | None, label: str | int | None
+) -> tuple[int, int]:
+    """Return the columns of the texts and of the labels."""
+    if not table.row_count:
+        raise DataError("NNM705", "there are no texts")
+    target = table.index(-1 if label is None else label)
+    others = [index for index in range(len(table.names)) if index != target]
+    if text is None and len(others) != 1:
+        names = ", ".join(table.names)
+        raise DataError("NNM704", f"which of the columns has the texts? {names}", hint="text=…")
+    source = others[0] if text is None else table.index(text)
+    if source == target:
+        raise DataError("NNM704", f'column "{table.names[source]}" is used twice')
+    return source, target
+
+
+def _select_rows(
+    table: Table, text: int, label: int, unlabelled: Sequence[int], missing: str
+) -> Sequence[int]:
+    """Return the rows that have a text and a label."""
+    if missing not in ("error", "drop"):
+        raise DataError("NNM704", f"missing={missing!r}", hint='"error" or "drop"')
+    gone = set(unlabelled)
+    for row, cell in enumerate(table.columns[text]):
+        if cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()):
+            gone.add(row)
+        elif not isinstance(cell, str):
+            raise DataError("NNM702", f"{table.place(row, text)} is {cell!r:.60}, not a text")
+    if gone and missing == "error":
+        row = min(gone)
+        column = label if row in unlabelled else text
+        raise DataError(
+            "NNM713",
+            f"{table.place(row, column)} is empty; {len(gone)} of {table.row_count} rows lack a "
+            "text or a label",
+            hint="missing='drop' leaves such rows out",
+        )
+    rows = [row for row in range(table.row_count) if row not in gone]
+    if not rows:
+        raise DataError("NNM705", f"no rows are left: all {table.row_count} lack a text or a label")
+    return rows
+
+
+def _read_tokenizer(tokens: Any) -> TextTokenizer | None:
+    """Return the tokenizer of another model, None for a unit that is to be learnt."""
+    if isinstance(tokens, TextTokenizer):
+        return tokens
+    if isinstance(tokens, Path) or (isinstance(tokens, str) and tokens.endswith(".json")):
+        try:
+            return TextTokenizer(Path(tokens).read_text("utf-8"))
+        except OSError as error:
+            raise DataError("NNM715", f'"{tokens}" cannot be read: {error}') from error
+    if isinstance(tokens, str) and tokens.lstrip().startswith("{"):
+        return TextTokenizer(tokens)
+    if tokens not in UNITS:
+        names = ", ".join(f'"{unit}"' for unit in UNITS)
+        hint = suggestion(str(tokens), UNITS) or f"{names}, or the path of a tokenizer.json"
+        raise DataError("NNM704", f"tokens is {tokens!r:.60}", hint=hint)
+    return None
+
+
+def _check(number: Any, name: str, least: int) -> int:
+    if not is_integer(number) or number < least:
+        raise DataError("NNM704", f"{name} is {number!r:.60}", hint=f"an integer from {least}")
+    return number
+
+
+def _resolve_length(length: Any, ids: Sequence[Sequence[int]], training: Iterable[int]) -> int:
+    """Return the most tokens of a row."""
+    if length == "max":
+        return max(map(len, ids))
+    if length is not None:
+        return _check(length, "length", 1)
+    lengths = sorted(len(ids[row]) for row in training)
+    return max(1, min(MAX_LENGTH, lengths[math.ceil(QUANTILE * len(lengths)) - 1]))
+
+
+def _to_rows(ids: list[list[int]]) -> Any:
+    """Return rows of integers, which are one array if they do not differ in length."""
+    if len({*map(len, ids)}) == 1:
+        return HostArray.of(ids, "int32")
+    return [array("i", row) for row in ids]
+
+
+def _measure_unknown(
+    tokenizer: TextTokenizer, ids: Sequence[Sequence[int]], training: Iterable[int]
+) -> float:
+    """Return the share of unknown tokens in the rows that are not of the training."""
+    seen = set(training)
+    others = [token for row, tokens in enumerate(ids) if row not in seen for token in tokens]
+    return others.count(cast(int, tokenizer.unknown)) / max(1, len(others))

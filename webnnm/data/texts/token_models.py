@@ -1,0 +1,133 @@
+"""The models of a `tokenizer.json`: how a word becomes numbers of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+Look = Callable[[str], list[int]]
+MAX_KNOWN = 10_000
+"""Words whose tokens are kept."""
+
+
+def _word_level(model: Mapping[str, Any]) -> Look:
+    vocabulary: Mapping[str, int] = model["vocab"]
+    unknown = vocabulary.get(model.get("unk_token", "<unk>"))
+
+    def look(word: str) -> list[int]:
+        token = vocabulary.get(word, unknown)
+        if token is None:
+            raise ValueError(f'"{word:.40}" is not in the vocabulary, which has no unknown word')
+        return [token]
+
+    return look
+
+
+def _word_piece(model: Mapping[str, Any]) -> Look:
+    vocabulary: Mapping[str, int] = model["vocab"]
+    prefix = model.get("continuing_subword_prefix", "##")
+    longest = model.get("max_input_chars_per_word", 100)
+    unknown = [vocabulary[model.get("unk_token", "[UNK]")]]
+
+    def look(word: str) -> list[int]:
+        if len(word) > longest:
+            return unknown
+        tokens: list[int] = []
+        start = 0
+        while start < len(word):
+            for end in range(len(word), start, -1):
+                piece = vocabulary.get((prefix if start else "") + word[start:end])
+                if piece is not None:
+                    tokens.append(piece)
+                    start = end
+                    break
+            else:
+                return unknown
+        return tokens
+
+    return look
+
+
+def _byte_pairs(model: Mapping[str, Any]) -> Look:
+    vocabulary: Mapping[str, int] = model["vocab"]
+    pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
+    ranks = {(first, second): rank for rank, (first, second) in enumerate(pairs)}
+    prefix = model.get("continuing_subword_prefix") or ""
+    suffix = model.get("end_of_word_suffix") or ""
+    unknown = model.get("unk_token")
+
+    def look(word: str) -> list[int]:
+        if model.get("ignore_merges") and word in vocabulary:
+            return [vocabulary[word]]
+        pieces = [(prefix if index else "") + letter for index, letter in enumerate(word)]
+        pieces[-1:] = [piece + suffix for piece in pieces[-1:]]
+        tokens: list[int] = []
+        mergeable: list[str] = []
+        was_unknown = False
+        for piece in pieces:
+            names = [f"<0x{byte:02X}>" for byte in piece.encode(errors="replace")]
+            if piece in vocabulary:
+                names = [piece]
+            elif not (model.get("byte_fallback") and {*names} <= vocabulary.keys()):
+                if unknown is not None and not (was_unknown and model.get("fuse_unk")):
+                    tokens += [vocabulary[one] for one in merge(mergeable, ranks, len(prefix))]
+                    tokens.append(vocabulary[unknown])
+                    mergeable, was_unknown = list[str](), True
+                continue
+            mergeable += names
+            was_unknown = False
+        return tokens + [vocabulary[one] for one in merge(mergeable, ranks, len(prefix))]
+
+    return look
+
+
+def merge(pieces: list[str], ranks: Mapping[tuple[str, str], int], skipped: int = 0) -> list[str]:
+    """Merge neighbours, those of the lowest rank first.
+
+    >>> merge(["a", "b", "b"], {("b", "b"): 0, ("a", "bb"): 1})
+    ['abb']
+
+    `skipped` are the characters of the second one that are left out.
+    """
+    pieces = [*pieces]
+    while len(pieces) > 1:
+        rank, index = min(
+            (ranks.get(pair, len(ranks)), index) for index, pair in enumerate(pairwise(pieces))
+        )
+        if rank == len(ranks):
+            break
+        pieces[index : index + 2] = [pieces[index] + pieces[index + 1][skipped:]]
+    return pieces
+
+
+_MODELS: dict[str, Callable[[Mapping[str, Any]], Look]] = {
+    "BPE": _byte_pairs,
+    "WordLevel": _word_level,
+    "WordPiece": _word_piece,
+}
+
+
+def make_model(model: Mapping[str, Any]) -> Look:
+    """Return what finds the tokens of a word.
+
+    >>> make_model({"type": "WordLevel", "vocab": {"[UNK]": 0, "good": 1}, "unk_token": "[UNK]"})(
+    ...     "good")
+    [1]
+
+    Raises `ValueError` for a type that is not known here.
+    """
+    kind = model.get("type") or "WordPiece"
+    if kind not in _MODELS:
+        raise ValueError(f'"{kind}" is not supported')
+    look, known = _MODELS[kind](model), dict[str, list[int]]()
+
+    def look_up(word: str) -> list[int]:
+        tokens = known.get(word)
+        if tokens is None:
+            tokens = look(word)
+            if len(known) < MAX_KNOWN:
+                known[word] = tokens
+        return tokens
+
+    return look_up

@@ -1,0 +1,148 @@
+"""The tokenizer of texts that are classified: a `tokenizer.json`, read without other packages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.data.texts.token_models import Look, make_model
+from webnnm.data.texts.tokenizer_parts import (
+    Finish,
+    Normalize,
+    Split,
+    decode_bytes,
+    make_normalizer,
+    make_post_processor,
+    make_splitter,
+)
+
+WORD = r"\w"
+Cut = Callable[[str], Iterator[str | int]]
+"""Yields parts of a text, and the numbers of tokens whose words stand between them."""
+
+
+@dataclass(frozen=True)
+class TextTokenizer:
+    """What turns texts into numbers of tokens: the text of a Hugging Face `tokenizer.json`.
+
+    >>> words = TextTokenizer('{"model": {"type": "WordLevel", "unk_token": "?",'
+    ...     ' "vocab": {"?": 0, "good": 1}}, "pre_tokenizer": {"type": "WhitespaceSplit"}}')
+    >>> words.encode("good good day"), words.size
+    ([1, 1, 0], 2)
+
+    Raises `DataError` NNM718 for a text that is no tokenizer, or has parts that are not known here.
+    """
+
+    file: str
+
+    def __post_init__(self) -> None:
+        self._steps  # noqa: B018  what is wrong with it is reported now
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        return json.loads(self.file)
+
+    @cached_property
+    def _steps(self) -> tuple[Cut, Cut, Normalize, Split, Look, Finish]:
+        try:
+            content = self._content
+            normalize = make_normalizer(content.get("normalizer"))
+            added = content.get("added_tokens") or []
+            return (
+                _make_cutter([token for token in added if not token.get("normalized")], str),
+                _make_cutter([token for token in added if token.get("normalized")], normalize),
+                normalize,
+                make_splitter(content.get("pre_tokenizer")),
+                make_model(content["model"]),
+                make_post_processor(content.get("post_processor")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                "NNM718",
+                f"this is no tokenizer that texts can be read with: {error!s:.200}",
+                hint="WordLevel, WordPiece and BPE are read, as tokenizer.json of Hugging Face",
+            ) from error
+
+    @property
+    def vocabulary(self) -> Mapping[str, int]:
+        """The numbers of tokens by their words, without `added_tokens`."""
+        return self._content["model"]["vocab"]
+
+    @cached_property
+    def size(self) -> int:
+        """One more than the highest number of a token."""
+        added = [token["id"] for token in self._content.get("added_tokens") or []]
+        return max([*self.vocabulary.values(), *added]) + 1
+
+    @cached_property
+    def unknown(self) -> int | None:
+        """The number of the token of unknown words."""
+        model = self._content["model"]
+        return self.vocabulary.get(model.get("unk_token") or "")
+
+    def encode(self, text: str) -> list[int]:
+        """Return the numbers of the tokens of a text."""
+        early, late, normalize, split, look, finish = self._steps
+        ids: list[int] = []
+        is_first = True
+        for part in early(text):
+            pieces: Sequence[str | int] = [part]
+            if isinstance(part, str):
+                pieces = [*late(normalize(part))]
+            for piece in pieces:
+                if isinstance(piece, str):
+                    for word in split(piece, is_first):
+                        ids += look(word)
+                else:
+                    ids.append(piece)
+                is_first = False
+        return finish(ids)
+
+    def read_tokens(self, tokens: Iterable[int]) -> list[str]:
+        """Return the text that each token stands for.
+
+        >>> words = TextTokenizer('{"model": {"type": "WordLevel", "vocab": {"good": 0}}}')
+        >>> words.read_tokens([0, 0])
+        ['good', 'good']
+
+        Bytes that are only a part of a character are shown as a replacement character.
+        """
+        spelled = "ByteLevel" in json.dumps(self._content.get("pre_tokenizer"))
+        words = {number: token for token, number in self.vocabulary.items()}
+        added = self._content.get("added_tokens") or []
+        words |= {token["id"]: token["content"] for token in added}
+        names = [words.get(token, "") for token in tokens]
+        return [decode_bytes(name) for name in names] if spelled else names
+
+
+def _make_cutter(added: Sequence[Mapping[str, Any]], normalize: Normalize) -> Cut:
+    """Return what cuts texts at the words of added tokens."""
+    tokens = [(normalize(token["content"]), token) for token in added]
+    tokens = [(content, token) for content, token in tokens if content]
+    if not tokens:
+        return lambda text: iter([text] if text else [])
+    tokens.sort(key=lambda pair: -len(pair[0]))
+    patterns: list[str] = []
+    for content, token in tokens:
+        single = token.get("single_word")
+        before, after = (rf"(?<!{WORD})", rf"(?!{WORD})") if single else ("", "")
+        left, right = (r"\s*" if token.get(side) else "" for side in ("lstrip", "rstrip"))
+        patterns.append(f"{left}({before}{re.escape(content)}{after}){right}")
+    pattern = re.compile("|".join(patterns))
+
+    def cut(text: str) -> Iterator[str | int]:
+        end = 0
+        for match in pattern.finditer(text):
+            if match.start() > end:
+                yield text[end : match.start()]
+            yield tokens[(match.lastindex or 1) - 1][1]["id"]
+            end = match.end()
+        if end < len(text):
+            yield text[end:]
+
+    return cut

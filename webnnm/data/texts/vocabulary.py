@@ -1,0 +1,165 @@
+"""Learns the vocabulary of texts, and writes it as a `tokenizer.json`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+from typing import Any, Literal
+
+from webnnm.core.errors import DataError
+from webnnm.data.texts.tokenizer import TextTokenizer
+from webnnm.data.texts.tokenizer_parts import make_normalizer, make_splitter, spell_bytes
+
+Unit = Literal["words", "letters", "bytes"]
+Pair = tuple[str, str]
+UNITS: tuple[Unit, ...] = ("words", "letters", "bytes")
+PADDING, UNKNOWN = "[PAD]", "[UNK]"
+"""The first two tokens: what follows the end of a text, and what the training rows do not have."""
+SPLITTERS: dict[str, dict[str, Any]] = {
+    "words": {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "WhitespaceSplit"},
+            {
+                "type": "Split",
+                "pattern": {"Regex": r"[\p{P}\p{S}]\p{M}*"},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+        ],
+    },
+    "letters": {
+        "type": "Split",
+        "pattern": {"Regex": r"\s|\S"},
+        "behavior": "Isolated",
+        "invert": False,
+    },
+    "bytes": {
+        "type": "ByteLevel",
+        "add_prefix_space": True,
+        "trim_offsets": True,
+        "use_regex": True,
+    },
+}
+"""What a token is: a word, a punctuation mark or an emoji; a character; a part of a word."""
+
+
+def learn_vocabulary(
+    texts: Iterable[str], unit: Unit, *, size: int, minimum_count: int, lowercase: bool
+) -> TextTokenizer:
+    """Return the tokenizer with the most frequent tokens of texts.
+
+    >>> words = learn_vocabulary(["So good!", "so bad!"], "words", size=9, minimum_count=2,
+    ...     lowercase=True)
+    >>> list(words.vocabulary), words.encode("So so?")
+    (['[PAD]', '[UNK]', '!', 'so'], [3, 3, 1])
+
+    `size` is the most tokens that the vocabulary has, and `minimum_count` how often a token occurs
+    at least. The parts of words of `unit="bytes"` are byte pairs: neighbours that occur most often
+    together are merged, again and again, starting from the 256 bytes (Gage 1994, "A new algorithm
+    for data compression"; Sennrich, Haddow, Birch 2016, "Neural machine translation of rare words
+    with subword units").
+    """
+    steps: list[dict[str, Any]] = [{"type": "NFC"}]
+    if unit == "words":
+        steps.append(
+            {
+                "type": "BertNormalizer",
+                "clean_text": True,
+                "handle_chinese_chars": True,
+                "strip_accents": False,
+                "lowercase": lowercase,
+            }
+        )
+    elif lowercase:
+        steps.append({"type": "Lowercase"})
+    normalizer, splitter = {"type": "Sequence", "normalizers": steps}, SPLITTERS[unit]
+    normalize, split = make_normalizer(normalizer), make_splitter(splitter)
+    counts = Counter(word for text in texts for word in split(normalize(text), True))
+    if unit == "bytes":
+        model = learn_byte_pairs(counts, size, minimum_count)
+    else:
+        order = sorted(counts, key=lambda word: (-counts[word], word))
+        kept = [word for word in order if counts[word] >= minimum_count][: max(0, size - 2)]
+        tokens = [PADDING, UNKNOWN, *(word for word in kept if word not in (PADDING, UNKNOWN))]
+        model = {"type": "WordLevel", "vocab": _number(tokens), "unk_token": UNKNOWN}
+    file: dict[str, Any] = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": normalizer,
+        "pre_tokenizer": splitter,
+        "post_processor": None,
+        "decoder": splitter if unit == "bytes" else None,
+        "model": model,
+    }
+    return TextTokenizer(json.dumps(file, ensure_ascii=False, separators=(",", ":")))
+
+
+def _number(tokens: Sequence[str]) -> dict[str, int]:
+    return {token: number for number, token in enumerate(tokens)}
+
+
+def learn_byte_pairs(counts: Counter[str], size: int, minimum_count: int) -> dict[str, Any]:
+    """Return the model of a tokenizer whose tokens are byte pairs, given how often words occur.
+
+    >>> learn_byte_pairs(Counter(abc=2, bc=1), size=259, minimum_count=2)["merges"]
+    ['b c', 'a bc']
+    """
+    tokens = [PADDING, *sorted(spell_bytes())]
+    if size < len(tokens):
+        raise DataError(
+            "NNM704",
+            f"vocabulary={size} is less than the {len(tokens)} tokens of all bytes",
+            hint='tokens="words" takes any size',
+        )
+    words = [[*word] for word in counts]
+    weights = [*counts.values()]
+    totals: Counter[Pair] = Counter()
+    users: defaultdict[Pair, set[int]] = defaultdict(set)
+    for index, pieces in enumerate(words):
+        for pair in pairwise(pieces):
+            totals[pair] += weights[index]
+            users[pair].add(index)
+    queue = [(-total, pair) for pair, total in totals.items()]
+    heapify(queue)
+    merges: list[str] = []
+    while len(tokens) < size and queue:
+        negative, best = heappop(queue)
+        if totals[best] != -negative:  # it became rarer
+            if totals[best] > 0:
+                heappush(queue, (-totals[best], best))
+            continue
+        if totals[best] < minimum_count:
+            break
+        joined = "".join(best)
+        merges.append(" ".join(best))
+        tokens.append(joined)
+        changed: set[Pair] = set()
+        for index in users.pop(best):
+            pieces, weight = words[index], weights[index]
+            for pair in pairwise(pieces):
+                totals[pair] -= weight
+            _join(pieces, best, joined)
+            for pair in pairwise(pieces):
+                totals[pair] += weight
+                users[pair].add(index)
+                changed.add(pair)
+        for pair in changed:
+            heappush(queue, (-totals[pair], pair))
+    # Two pairs may join to the same token.
+    vocabulary = _number([*dict.fromkeys(tokens)])
+    return {"type": "BPE", "vocab": vocabulary, "merges": merges, "unk_token": None}
+
+
+def _join(pieces: list[str], pair: Pair, joined: str) -> None:
+    """Replace a pair in a list of pieces, from the left."""
+    position = 0
+    while position < len(pieces) - 1:
+        if (pieces[position], pieces[position + 1]) == pair:
+            pieces[position : position + 2] = [joined]
+        position += 1
