@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 Look = Callable[[str], list[int]]
-MAX_KNOWN = 10_000
+MAX_CACHED = 10_000
 """Words whose tokens are kept."""
 
 
@@ -120,14 +120,14 @@ def make_model(model: Mapping[str, Any]) -> Look:
     kind = model.get("type") or "WordPiece"
     if kind not in _MODELS:
         raise ValueError(f'"{kind}" is not supported')
-    look, known = _MODELS[kind](model), dict[str, list[int]]()
+    look, cache = _MODELS[kind](model), dict[str, list[int]]()
 
     def look_up(word: str) -> list[int]:
-        tokens = known.get(word)
+        tokens = cache.get(word)
         if tokens is None:
             tokens = look(word)
-            if len(known) < MAX_KNOWN:
-                known[word] = tokens
+            if len(cache) < MAX_CACHED:
+                cache[word] = tokens
         return tokens
 
     return look_up

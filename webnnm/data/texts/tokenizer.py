@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from webnnm.core.errors import DataError
@@ -96,8 +97,7 @@ class TextTokenizer:
                 pieces = [*late(normalize(part))]
             for piece in pieces:
                 if isinstance(piece, str):
-                    for word in split(piece, is_first):
-                        ids += look(word)
+                    ids += chain.from_iterable(map(look, split(piece, is_first)))
                 else:
                     ids.append(piece)
                 is_first = False

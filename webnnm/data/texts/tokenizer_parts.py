@@ -220,13 +220,13 @@ def _bert_splitter(part: Part) -> Split:
 
 def _byte_splitter(part: Part) -> Split:
     prefix, pattern = part.get("add_prefix_space", True), compile_pattern(BYTE_WORDS)
-    whole = not part.get("use_regex", True)
+    use_regex = part.get("use_regex", True)
 
     def split(text: str, is_first: bool) -> list[str]:
         if prefix and not text.startswith(" "):
             text = f" {text}"
-        words = [text] if whole else _cut(pattern, "Isolated", False, text)
-        return [_spell(word) for word in words]
+        words = _cut(pattern, "Isolated", False, text) if use_regex else [text]
+        return [*map(_spell, words)]
 
     return split
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 from webnnm.core.errors import DataError
@@ -78,13 +78,13 @@ def learn_vocabulary(
         steps.append({"type": "Lowercase"})
     normalizer, splitter = {"type": "Sequence", "normalizers": steps}, SPLITTERS[unit]
     normalize, split = make_normalizer(normalizer), make_splitter(splitter)
-    counts = Counter(word for text in texts for word in split(normalize(text), True))
+    counts = Counter(chain.from_iterable(split(normalize(text), True) for text in texts))
     if unit == "bytes":
         model = learn_byte_pairs(counts, size, minimum_count)
     else:
         order = sorted(counts, key=lambda word: (-counts[word], word))
-        kept = [word for word in order if counts[word] >= minimum_count][: max(0, size - 2)]
-        tokens = [PADDING, UNKNOWN, *(word for word in kept if word not in (PADDING, UNKNOWN))]
+        kept = [token for token in order if counts[token] >= minimum_count][: max(0, size - 2)]
+        tokens = [PADDING, UNKNOWN, *(token for token in kept if token not in (PADDING, UNKNOWN))]
         model = {"type": "WordLevel", "vocab": _number(tokens), "unk_token": UNKNOWN}
     file: dict[str, Any] = {
         "version": "1.0",
@@ -117,7 +117,7 @@ def learn_byte_pairs(counts: Counter[str], size: int, minimum_count: int) -> dic
             f"vocabulary={size} is less than the {len(tokens)} tokens of all bytes",
             hint='tokens="words" takes any size',
         )
-    words = [[*word] for word in counts]
+    words = [*map(list, counts)]
     weights = [*counts.values()]
     totals: Counter[Pair] = Counter()
     users: defaultdict[Pair, set[int]] = defaultdict(set)
