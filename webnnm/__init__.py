@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from webnnm.evaluation.history import History as History
     from webnnm.evaluation.result import TestResult as TestResult
     from webnnm.expert.reviewer import review as review
-    from webnnm.expert.suggestion import suggest as suggest
+    from webnnm.expert.suggesting.suggest import suggest as suggest
     from webnnm.formats.graph_export import export_graph as export_graph
     from webnnm.formats.onnx.onnx_model import OnnxModel as OnnxModel
     from webnnm.formats.onnx.onnx_model import load_onnx as load_onnx
@@ -158,7 +158,7 @@ _OFFERED = {
     "evaluation.history": "History",
     "evaluation.result": "TestResult",
     "expert.reviewer": "review",
-    "expert.suggestion": "suggest",
+    "expert.suggesting.suggest": "suggest",
     "snapshots.foreign": "Part Permuted Reshaped Transposed",
     "snapshots.name_map": "read_name_map",
     "snapshots.safetensors": "pack_safetensors unpack_safetensors",

@@ -46,7 +46,7 @@ READERS = {
     "core/atomic.py": "files that are written",
     "transformers/adapting.py": "files of fixed names in a folder, an argument",
     "model/creation.py": "arguments",
-    "expert/suggestion.py": "an argument",
+    "expert/suggesting/suggest.py": "an argument",
     "formats/page/folders.py": "files of fixed names in a folder, an argument, and those it holds",
     "formats/onnx/files.py": "an argument, and what `refer` located",
     "snapshots/storage.py": "arguments",

@@ -1,9 +1,8 @@
-"""The command `suggest`: the text of a model for a table, and how to train it."""
+"""The command `suggest`: the text of a model for data, and how to train it."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -11,33 +10,32 @@ from typing import Any
 from webnnm.cli.common import (
     OK,
     Parsers,
-    add_table,
-    as_command_error,
-    check_table,
     command,
     print_json,
     say,
-    table_options,
 )
 from webnnm.cli.output_paths import write
-from webnnm.expert.suggestion import suggest
+from webnnm.cli.suggested_data import add_data, suggest_for_command
+from webnnm.data.tables.table_dataset import TableDataset
 
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    usage = "webnnm suggest TABLE [--target COLUMN] [--out FILE] [--json] [options]"
-    help = "write the text of a model for a table, with the reasons"
+    usage = "webnnm suggest DATA [--target COLUMN] [--out FILE] [--json] [options]"
+    help = "write the text of a model for data, with the reasons"
     one = command(commands, "suggest", help, _suggest, usage=usage)
-    one.add_argument("model", metavar="TABLE", help="path or URL of a table")
+    one.add_argument(
+        "model", metavar="DATA", help="a table, or a folder or .zip of pictures, sounds or texts"
+    )
     one.add_argument("--out", metavar="FILE", help="write the text here; default: print it")
-    add_table(one, alone=True)
+    add_data(one, alone=True)
 
 
 def _suggest(arguments: argparse.Namespace) -> int:
-    check_table(arguments.model)
-    with as_command_error("NNM710"):
-        suggestion = asyncio.run(suggest(arguments.model, **table_options(arguments)))
-    train = write_command(arguments.out or "MODEL.nnm", arguments.model, suggestion.options)
+    suggestion = suggest_for_command(arguments)
+    how = suggestion.call
+    if isinstance(suggestion.dataset, TableDataset):
+        how = write_command(arguments.out or "MODEL.nnm", arguments.model, suggestion.options)
     if arguments.out:
         write(arguments.out, suggestion.source)
     if arguments.json:
@@ -48,15 +46,14 @@ def _suggest(arguments: argparse.Namespace) -> int:
                 "options": suggestion.options,
                 "reasons": suggestion.reasons,
                 "python": suggestion.call,
-                "command": train,
             }
         )
         return OK
     if arguments.out:
-        print("\n".join([*suggestion.reasons, train]))
+        print("\n".join([*suggestion.reasons, how]))
     else:
         print(suggestion.source, end="")
-        say(train)
+        say(how)
     return OK
 
 

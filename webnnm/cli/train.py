@@ -14,12 +14,12 @@ from webnnm.cli.common import (
     add_hyperparameters,
     add_model,
     add_references,
-    add_table,
     command,
-    is_table,
     open_model,
     table,
 )
+from webnnm.cli.suggested_data import add_data, is_data
+from webnnm.cli.suggested_training import train_suggested
 from webnnm.cli.training_report import write_report
 from webnnm.cli.training_run import (
     HISTORY_SUFFIXES,
@@ -28,7 +28,6 @@ from webnnm.cli.training_run import (
     print_outcome,
     run_training,
 )
-from webnnm.cli.training_table import train_on_table
 from webnnm.core.errors import DataError
 from webnnm.model.nnmodel import NNModel
 
@@ -36,16 +35,16 @@ from webnnm.model.nnmodel import NNModel
 def add(commands: Parsers) -> None:
     """Add the command."""
     usage = (
-        "webnnm train TABLE [--target COLUMN] [--json] [options]\n"
+        "webnnm train DATA [--target COLUMN] [--json] [options]\n"
         "       webnnm train MODEL --data CSV --out FILE [--json] [options]"
     )
-    help = "train a model on a table, or a table alone on the model that it suggests"
+    help = "train a model on a table, or the model that data suggest"
     one = command(commands, "train", help, _train, usage=usage)
-    add_model(one, help="path or URL of a text or a snapshot, - for the standard input, or a table")
+    add_model(one, help="path or URL of a text or a snapshot, - for the standard input, or data")
     add_references(one)
-    help = "path of the snapshot; default with a table alone: its name with .safetensors"
+    help = "path of the snapshot; default with data alone: their name with .safetensors"
     one.add_argument("--out", metavar="FILE", help=help)
-    help = "write a page about table, model, training and test; default with a table alone: its "
+    help = "write a page about table, model, training and test; default with data alone: their "
     one.add_argument("--report", metavar="FILE", help=help + "name with .html")
     one.add_argument(
         "--resume",
@@ -65,7 +64,7 @@ def add(commands: Parsers) -> None:
         "begins sooner, or never; after and off decide no setting. Default: %(default)s",
     )
     add_backend(one)
-    add_table(one)
+    add_data(one)
     add_hyperparameters(one)
 
 
@@ -76,8 +75,8 @@ def _train(arguments: argparse.Namespace) -> int:
     if arguments.resume and not arguments.model.endswith(SNAPSHOT):
         hint = "MODEL is the snapshot that an earlier training saved"
         raise DataError("NNM704", "--resume with a text", hint=hint)
-    if arguments.data is None and is_table(arguments.model):
-        return train_on_table(arguments)
+    if arguments.data is None and is_data(arguments.model):
+        return train_suggested(arguments)
     lacking = [name for name in ("data", "out") if getattr(arguments, name) is None]
     if lacking:
         options = ", ".join(f"--{name}" for name in lacking)

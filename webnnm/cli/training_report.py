@@ -69,14 +69,15 @@ async def build_report(
         parts += [tag("h2", "Test"), outcome.test.to_html()]
     if baselines:
         parts += [tag("h2", "Beside simpler models"), html_table(list_scores(baselines), head=True)]
-    if outcome.test is not None:
+    if outcome.test is not None and getattr(dataset, "encoders", ()):
         worth = await permutation_importance(
             model, max_samples=_choose_samples(outcome.test.samples)
         )
         parts += [tag("h2", "Importance of the columns"), worth.to_html()]
     parts += [tag("h2", "Training")]
     parts += [tag("section", outcome.history.to_html(), class_="training")]
-    parts += [tag("h2", "Columns"), tag("pre", str(getattr(dataset, "report", "")))]
+    if report := getattr(dataset, "report", None):
+        parts += [tag("h2", "Data"), tag("pre", str(report))]
     parts += [tag("h2", "Model"), tag("pre", model.source)]
     head = [tag("meta", name="viewport", content="width=device-width"), stylesheet(STYLE)]
     return page(f"{name}: a trained model", *parts, head=head)

@@ -31,7 +31,7 @@ from webnnm.trainer.progress import display
 from webnnm.trainer.screen import Screen
 
 if TYPE_CHECKING:
-    from webnnm.data.tables.table_dataset import TableDataset
+    from webnnm.data.dataset import Dataset
     from webnnm.evaluation.history import History
     from webnnm.evaluation.result import TestResult
     from webnnm.model.nnmodel import NNModel
@@ -59,7 +59,7 @@ class TrainingOutcome:
 
 async def run_training(
     arguments: argparse.Namespace,
-    dataset: TableDataset,
+    dataset: Dataset,
     open_model: Callable[..., Awaitable[NNModel]],
     look_at: Callable[[NNModel, TrainingOutcome], Awaitable[None]] | None = None,
 ) -> TrainingOutcome:

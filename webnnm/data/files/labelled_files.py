@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -57,6 +58,15 @@ class LabelledFiles(NamedTuple):
     labels: Sequence[Any]
     split: tuple[list[int], list[int], list[int]] | None = None
     ignored: tuple[str, ...] = ()
+
+
+async def count_endings(folder: Any) -> Counter[str]:
+    """Return how many files of a folder or a zip archive have each ending, without hidden ones.
+
+    Raises `DataError` NNM802 for what is neither.
+    """
+    names = [name for name in await _list_files(folder) if not _is_hidden(name)]
+    return Counter(PurePosixPath(name).suffix.lower() for name in names)
 
 
 async def list_folder(folder: Any, endings: Collection[str]) -> LabelledFiles:

@@ -1,4 +1,4 @@
-"""Trains the model that a table suggests, compares it with simpler ones, and writes a report."""
+"""Trains the model that data suggest, compares it with simpler ones, and writes a report."""
 
 from __future__ import annotations
 
@@ -10,43 +10,40 @@ from typing import Any
 
 from webnnm.cli.common import (
     SNAPSHOT,
-    as_command_error,
-    check_table,
     hyperparameters,
     say,
     say_how_written,
     silent,
-    table_options,
 )
 from webnnm.cli.output_paths import check_places
+from webnnm.cli.suggested_data import suggest_for_command
 from webnnm.cli.training_report import list_scores, write_report
 from webnnm.cli.training_run import TrainingOutcome, print_outcome, run_training
-from webnnm.data.tables.suggestion import suggest_model
+from webnnm.data.series.series_dataset import SeriesDataset
+from webnnm.data.tables.table_dataset import TableDataset
 from webnnm.evaluation.baselines import Scores, get_scores, score_constant
+from webnnm.evaluation.result import TestResult
 from webnnm.evaluation.table import table as align_table
-from webnnm.expert.suggestion import Suggestion, suggest
+from webnnm.expert.suggesting.suggestion import Suggestion
 from webnnm.model.nnmodel import NNModel
 
 
-def train_on_table(arguments: argparse.Namespace) -> int:
-    """Carry out `train TABLE`, and return the exit code."""
-    check_table(arguments.model)
-    with as_command_error("NNM710"):
-        suggestion = asyncio.run(suggest(arguments.model, **table_options(arguments)))
+def train_suggested(arguments: argparse.Namespace) -> int:
+    """Carry out `train DATA`, and return the exit code."""
+    suggestion = suggest_for_command(arguments)
     stem = PurePath(arguments.model).name.partition(".")[0] or "model"
     arguments.out = arguments.out or f"{stem}{SNAPSHOT}"
     arguments.report = arguments.report or f"{stem}.html"
     check_places(arguments)
-    say_how_written(arguments.model, suggestion.dataset)
+    if isinstance(suggestion.dataset, TableDataset):
+        say_how_written(arguments.model, suggestion.dataset)
     for reason in suggestion.reasons:
         say(reason)
     rivals: dict[str, Scores] = {}
 
     async def look_at(model: NNModel, outcome: TrainingOutcome) -> None:
         if outcome.test is not None:
-            rivals["this model"] = get_scores(outcome.test)
-            rivals["a linear model"] = await _score_linear_model(arguments, suggestion)
-            rivals["one answer for all rows"] = score_constant(suggestion.dataset)
+            rivals |= await _score_rivals(arguments, suggestion, outcome.test)
         await write_report(arguments.report, model, outcome, suggestion.reasons, rivals)
 
     create = partial(NNModel.create, source=suggestion.source)
@@ -67,9 +64,21 @@ def train_on_table(arguments: argparse.Namespace) -> int:
     return code
 
 
+async def _score_rivals(
+    arguments: argparse.Namespace, suggestion: Suggestion, test: TestResult
+) -> dict[str, Scores]:
+    """Return the scores of the model and of simpler ones; tests of series have their own."""
+    if isinstance(suggestion.dataset, SeriesDataset):
+        return {}
+    rivals = {"this model": get_scores(test)}
+    if suggestion.linear_source:
+        rivals["a linear model"] = await _score_linear_model(arguments, suggestion)
+    return {**rivals, "one answer for all rows": score_constant(suggestion.dataset)}
+
+
 async def _score_linear_model(arguments: argparse.Namespace, suggestion: Suggestion) -> Scores:
-    """Train a model without hidden layers on the same rows, and return the scores of its test."""
-    source = suggest_model(suggestion.dataset, hidden=())
+    """Train a linear model on the same rows, and return the scores of its test."""
+    source = suggestion.linear_source
     model = await NNModel.create(
         source=source, dataset=suggestion.dataset, backend=arguments.backend, log=silent
     )

@@ -1,0 +1,1 @@
+"""Suggests a dataset and a model for data of any kind: `suggest.suggest`."""

@@ -1,0 +1,84 @@
+"""Suggests how to forecast a series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.data.series.model_suggestion import suggest_series_model
+from webnnm.data.series.series_dataset import SeriesDataset
+from webnnm.expert.suggesting.suggestion import (
+    Suggestion,
+    TableSource,
+    list_names,
+    write_call,
+    write_source,
+)
+
+GAPS = "missing"
+"""The option that says what becomes of missing steps and numbers."""
+
+
+def suggest_for_series(
+    source: TableSource,
+    target: str | int | None,
+    horizon: int,
+    wanted: Mapping[str, Any],
+    name: str,
+) -> Suggestion:
+    """Return a `SeriesDataset` and a model that forecasts `horizon` steps of one column.
+
+    Missing steps and numbers are interpolated. `wanted` are options that are given. Raises the
+    errors of `SeriesDataset`.
+    """
+    options: dict[str, Any] = {"target": target} if target is not None else {}
+    options |= {"horizon": horizon, **wanted}
+    dataset, options = _make_dataset(source, options)
+    reasons = _explain(dataset)
+    return Suggestion(
+        write_source(reasons, suggest_series_model(dataset, name)),
+        dataset,
+        options,
+        write_call(f"SeriesDataset({source.expression}", options),
+        reasons,
+    )
+
+
+def _make_dataset(
+    source: TableSource, options: dict[str, Any]
+) -> tuple[SeriesDataset, dict[str, Any]]:
+    """Return the dataset with its options, with interpolation where it is needed."""
+    try:
+        return SeriesDataset(source.table, **options), options
+    except DataError as error:
+        if GAPS in options or 'missing="fill"' not in error.hint:
+            raise
+    options = {**options, GAPS: "fill"}
+    return SeriesDataset(source.table, **options), options
+
+
+def _explain(dataset: SeriesDataset) -> tuple[str, ...]:
+    series = dataset.series
+    names = list_names([one.name for one in series.targets])
+    ahead = "1 step" if series.horizon == 1 else f"{series.horizon} steps"
+    reasons = [f"{names} is forecast {ahead} ahead from the last {series.window} steps."]
+    if dataset.season is None:
+        reasons.append("No season repeats itself clearly in the training part.")
+    else:
+        reasons.append(f"A season has {dataset.season} steps.")
+    if dataset.inserted or dataset.filled:
+        reasons.append(
+            f"{dataset.inserted} missing steps and {dataset.filled} missing numbers are "
+            "interpolated."
+        )
+    others = [one.name for one in (*series.past, *series.ahead)]
+    if others:
+        reasons.append(f"Further inputs: {list_names(others)}.")
+    sizes = ", ".join(f"{dataset.size(part):,} for {part}" for part in ("training", "testing"))
+    reasons.append(f"Windows, in order of time: {sizes}.")
+    reasons.append(
+        "The model corrects the last value by a linear function of the window and by a small "
+        "hidden layer, so that it begins where the simplest forecast is."
+    )
+    return tuple(reasons)
