@@ -101,8 +101,16 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", default="auto", metavar="NAME", help="default: auto")
 
 
-def add_table(parser: argparse.ArgumentParser, *, alone: bool = False) -> None:
-    """Add the options of a dataset from a table, which is the command's own file if `alone`."""
+def add_table(
+    parser: argparse.ArgumentParser,
+    *,
+    alone: bool = False,
+    missing: Sequence[str] = get_args(Missing),
+) -> None:
+    """Add the options of a dataset from a table, which is the command's own file if `alone`.
+
+    `missing` are the choices of what becomes of empty cells.
+    """
     data = parser.add_argument_group("data")
     if not alone:
         data.add_argument("--data", metavar="CSV", help="path or URL of a table")
@@ -120,7 +128,7 @@ def add_table(parser: argparse.ArgumentParser, *, alone: bool = False) -> None:
     help = "what is predicted; default: auto"
     data.add_argument("--task", choices=get_args(Task), help=help)
     help = "what becomes of empty cells; default: error"
-    data.add_argument("--missing", choices=get_args(Missing), help=help)
+    data.add_argument("--missing", choices=missing, help=help)
     help = "training, validation, testing; default: 0.7,0,0.3"
     data.add_argument("--split", type=parts, metavar="PARTS", help=help)
     help = "the column of what must not be in two of these parts, such as a patient"

@@ -22,11 +22,12 @@ from webnnm.cli.common import (
     read_standard_bytes,
 )
 from webnnm.cli.output_paths import write
-from webnnm.cli.rows import csv_table, inputs_of, json_rows
+from webnnm.cli.rows import csv_table, find_form, inputs_of, json_rows
 from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.evaluation.history import plain
 from webnnm.runtime.inference.answers import Prediction
+from webnnm.runtime.inference.forecasting import Forecast
 from webnnm.runtime.restored import Restored
 
 
@@ -39,8 +40,11 @@ def add(commands: Parsers) -> None:
         metavar="ROWS",
         nargs="?",
         default="-",
-        help="path or URL of a table or of JSON, or - for the standard input, the default",
+        help="path or URL of a table or of JSON, of a picture or a sound; or - for the standard "
+        "input, the default",
     )
+    help = "continue the series of the training by N steps"
+    one.add_argument("--steps", type=int, metavar="N", help=help)
     add_dialect(one)
     one.add_argument("--out", metavar="FILE", help="default: the output")
     one.add_argument("--batch-size", type=int, metavar="N", help="rows computed at a time")
@@ -49,7 +53,9 @@ def add(commands: Parsers) -> None:
 
 def _predict(arguments: argparse.Namespace) -> int:
     answers = asyncio.run(_predict_rows(arguments))
-    if arguments.json:
+    if "forecasts" in answers:
+        text = _write_forecasts(answers["forecasts"], as_json=arguments.json)
+    elif arguments.json:
         text = json.dumps(plain(answers), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     else:
         text = _csv(answers)
@@ -62,18 +68,34 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 async def _predict_rows(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return output → its numbers, and the class of every row if there are classes."""
-    check_table(arguments.rows)
-    source = read_standard_bytes() if arguments.rows == "-" else await read_bytes(arguments.rows)
-    begin = source[:4096].lstrip()[:1]
     async with await open_model(arguments.model, learnt=True, backend=arguments.backend) as model:
+        form = find_form(model)
+        if form is not None and form.fit and arguments.rows != "-":
+            return {model.outputs()[0]: _answer(await model.predict([arguments.rows]))}
+        if arguments.steps is not None:
+            return _list_forecasts(await model.predict(arguments.steps))
+        check_table(arguments.rows)
         facts = model.state.restored or Restored()
+        source = await _read(arguments.rows)
+        begin = source[:4096].lstrip()[:1]
         if begin in ("[", "{", b"[", b"{"):
             rows = json_rows(source)
         else:
             rows = csv_table(source, arguments, facts, model.inputs()[0])
+        if form is not None and form.series is not None:
+            return _list_forecasts(await model.predict(rows))
         inputs = inputs_of(model, rows)
         values = await model.predict(inputs, batch_size=arguments.batch_size)
         return {name: _answer(answer) for name, answer in values.items()}
+
+
+async def _read(path: str) -> Any:
+    return read_standard_bytes() if path == "-" else await read_bytes(path)
+
+
+def _list_forecasts(result: Any) -> dict[str, Any]:
+    """Return the forecasts of one or of several series."""
+    return {"forecasts": result if isinstance(result, dict) else {"": result}}
 
 
 def _answer(output: Any) -> dict[str, Any]:
@@ -81,6 +103,28 @@ def _answer(output: Any) -> dict[str, Any]:
         return {"values": plain(output)}
     values = plain(output.probabilities)
     return {"predicted": output.classes, "classes": list(output.labels), "values": values}
+
+
+def _write_forecasts(forecasts: dict[str, Forecast], *, as_json: bool) -> str:
+    """Return the steps of each series as rows, or as JSON; a single series has the name ""."""
+    if as_json:
+        contents = {name: one.to_dict() for name, one in forecasts.items()}
+        content = contents.get("", contents)
+        return json.dumps(plain(content), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    several = "" not in forecasts
+    for number, (name, one) in enumerate(forecasts.items()):
+        if not number:
+            levels = [f"{level:g}" for level in one.quantiles]
+            writer.writerow([*(["series"] * several), "time", *one.targets, *levels])
+        values = one.tolist()
+        for step, time in enumerate(one.times):
+            row = values[step] if isinstance(values[step], list) else [values[step]]
+            row = [*row, *(levels[step] for levels in one.quantiles.values())]
+            cells = [time, *(f"{number:.7g}" for number in row)]
+            writer.writerow([*([name] * several), *cells])
+    return text.getvalue()
 
 
 def _csv(answers: dict[str, dict[str, Any]]) -> str:

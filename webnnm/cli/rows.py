@@ -11,12 +11,12 @@ from webnnm.cli.common import as_command_error, column, dialect
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.json_text import parse_json
+from webnnm.data.binding.form import Form
 from webnnm.data.dataset import Dataset
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
 from webnnm.data.tables.table_files import read_table
-from webnnm.data.texts.reading import TextReader
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.restored import Restored
 
@@ -26,9 +26,8 @@ def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block
 
     A first row with the names of all features names the columns.
     """
-    columns = [encoder.name for encoder in facts.columns.get(block, ())]
-    if (reader := _find_reader(facts, block)) is not None:
-        columns = [reader.column]
+    form = facts.form(block)
+    columns = () if form is None else (form.series or form).columns
     table = read_table(source, known=columns, like=facts.dialect, **dialect(arguments))
     if not table.row_count:
         raise DataError("NNM705", "the table has no rows")
@@ -44,16 +43,15 @@ def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
     if isinstance(rows, Mapping):
         return dict(cast("Mapping[str, Any]", rows))
     block = model.inputs()[0]
-    facts = model.state.restored or Restored()
-    if (reader := _find_reader(facts, block)) is not None:
-        return {block: reader.encode("rows", rows)}
-    return {block: _encode(rows, facts.columns.get(block, ()))}
+    form = find_form(model)
+    if form is not None and form.reader is not None:
+        return {block: form.reader.encode("rows", rows)}
+    return {block: _encode(rows, () if form is None else form.encoders)}
 
 
-def _find_reader(facts: Restored, block: str) -> TextReader | None:
-    """Return what turns the texts of an input into tokens, None if its rows are others."""
-    form = facts.forms.get(block)
-    return form.reader if form else None
+def find_form(model: NNModel) -> Form | None:
+    """Return what the dataset of the training accepted for the first input, None if not known."""
+    return (model.state.restored or Restored()).form(model.inputs()[0])
 
 
 def _encode(rows: Any, encoders: Sequence[Encoder]) -> Any:
@@ -90,7 +88,11 @@ def build_dataset(
     """
     facts = model.state.restored or Restored()
     block, output = model.inputs()[0], model.outputs()[0]
-    encoders = facts.columns.get(block, ())
+    form = find_form(model)
+    if form is not None and (form.series is not None or form.fit):
+        hint = "webnnm train tests such data, and --report shows the result"
+        raise DataError("NNM702", "the model takes no rows of a table to test", hint=hint)
+    reader = None if form is None else form.reader
     default = facts.label if facts.label in table.names else -1
     with as_command_error("NNM710"):
         target = table.index(default if label is None else column(label))
@@ -102,8 +104,7 @@ def build_dataset(
         table.lines,
         table.dialect,
     )
-    reader = _find_reader(facts, block)
-    inputs = reader.encode("rows", features) if reader else _encode(features, encoders)
+    inputs = inputs_of(model, features)[block]
     if block in facts.inputs:
         inputs = facts.inputs[block].apply(inputs)
     answers, scale = facts.answers.get(output), facts.targets.get(output)

@@ -24,9 +24,8 @@ def add(commands: Parsers) -> None:
     usage = "webnnm suggest DATA [--target COLUMN] [--out FILE] [--json] [options]"
     help = "write the text of a model for data, with the reasons"
     one = command(commands, "suggest", help, _suggest, usage=usage)
-    one.add_argument(
-        "model", metavar="DATA", help="a table, or a folder or .zip of pictures, sounds or texts"
-    )
+    help = "a table, or a folder or .zip of pictures, sounds or texts"
+    one.add_argument("model", metavar="DATA", help=help)
     one.add_argument("--out", metavar="FILE", help="write the text here; default: print it")
     add_data(one, alone=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from webnnm.cli.common import (
     add_table,
@@ -15,15 +15,18 @@ from webnnm.cli.common import (
     is_table,
     table_options,
 )
+from webnnm.data.series.steps import MISSING as OF_SERIES
+from webnnm.data.tables.table_dataset import Missing
 from webnnm.expert.suggesting.suggest import suggest
 from webnnm.expert.suggesting.suggestion import Suggestion
 
 OWN_OPTIONS = ("text", "horizon", "time", "id")
+"""The options of data that are not those of `add_table`."""
 
 
 def add_data(parser: argparse.ArgumentParser, *, alone: bool = False) -> None:
     """Add the options of data of all kinds; `alone` if they are the command's only argument."""
-    add_table(parser, alone=alone)
+    add_table(parser, alone=alone, missing=[*dict.fromkeys((*get_args(Missing), *OF_SERIES))])
     kinds = parser.add_argument_group("data that are no rows of numbers and words")
     help = "the column of texts to classify"
     kinds.add_argument("--text", metavar="COLUMN", type=column, help=help)

@@ -43,7 +43,7 @@ def train_suggested(arguments: argparse.Namespace) -> int:
 
     async def look_at(model: NNModel, outcome: TrainingOutcome) -> None:
         if outcome.test is not None:
-            rivals |= await _score_rivals(arguments, suggestion, outcome.test)
+            rivals.update(await _score_rivals(arguments, suggestion, outcome.test))
         await write_report(arguments.report, model, outcome, suggestion.reasons, rivals)
 
     create = partial(NNModel.create, source=suggestion.source)
@@ -59,7 +59,7 @@ def train_suggested(arguments: argparse.Namespace) -> int:
         if rivals:
             print(align_table(list_scores(rivals)))
         say(f"wrote {arguments.report}")
-        say(f"webnnm predict {arguments.out} ROWS.csv predicts new rows")
+        say(f"webnnm predict {arguments.out} {suggestion.new_data} predicts new data")
         say(f"webnnm export {arguments.out} --page {stem} writes a page that does")
     return code
 

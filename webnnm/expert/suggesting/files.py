@@ -42,6 +42,7 @@ async def suggest_for_files(
         wanted,
         write_call(f"await ImageDataset.from_folder({write_literal(folder)}", wanted),
         reasons,
+        "PICTURE.png",
     )
 
 

@@ -42,6 +42,7 @@ def suggest_for_series(
         options,
         write_call(f"SeriesDataset({source.expression}", options),
         reasons,
+        f"--steps {horizon}",
     )
 
 

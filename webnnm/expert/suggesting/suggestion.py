@@ -22,7 +22,8 @@ class Suggestion:
 
     Attributes: `source`, the text of the model, whose comments are the reasons; `dataset`;
     `options`, those with which the dataset was made; `call`, the Python that makes it; `reasons`,
-    one sentence each; `linear_source`, the text of a linear model to compare with, or "".
+    one sentence each; `new_data`, an example of what `webnnm predict` takes; `linear_source`, the
+    text of a linear model to compare with, or "".
     """
 
     source: str
@@ -30,6 +31,7 @@ class Suggestion:
     options: Mapping[str, Any]
     call: str
     reasons: tuple[str, ...]
+    new_data: str = "ROWS.csv"
     linear_source: str = ""
 
     def __str__(self) -> str:

@@ -69,7 +69,7 @@ def suggest_for_table(
         options,
         write_call(start, {**source.reading, **options}),
         reasons,
-        suggest_model(dataset, name, hidden=()),
+        linear_source=suggest_model(dataset, name, hidden=()),
     )
 
 

@@ -25,6 +25,7 @@ MIN_WORDS = 4
 def find_text_column(table: Table, target: str | int | None) -> str | None:
     """Return the column of texts of a table that has no other inputs, None for other tables.
 
+    >>> from webnnm.data.tables.columns import as_table
     >>> rows = {"text": [f"this is remark {n}" for n in range(9)], "good": [0, 1, 1] * 3}
     >>> find_text_column(as_table(rows), "good")
     'text'
@@ -90,8 +91,8 @@ def _explain(dataset: LabeledTextDataset, text: str) -> tuple[str, ...]:
         reasons.append(f"{report.dropped} rows without a text or a label are left out.")
     return (
         *reasons,
-        "The model weights each token for each class, whatever their order: that is hard to beat with "
-        "less than ten thousand texts.",
+        "The model weights each token for each class, whatever their order: that is hard to beat "
+        "with less than ten thousand texts.",
     )
 
 

@@ -1,4 +1,4 @@
-"""From a table alone: `describe`, `suggest`, and `train` without a model."""
+"""From data alone: `describe`, `suggest`, and `train` without a model."""
 
 from __future__ import annotations
 
@@ -136,3 +136,95 @@ def test_a_model_needs_a_table_and_a_path(capsys: Printed, tmp_path: Path) -> No
         main(["train", str(tmp_path / "m.nnm")])
     assert caught.value.code == 2
     assert "the following arguments are required: --data, --out" in capsys.readouterr().err
+
+
+# Other data than tables.
+
+
+def test_a_series_is_forecast_and_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"2024-{1 + n // 28:02}-{1 + n % 28:02},{20 + 5 * (n % 7)}" for n in range(280)]
+    Path("sales.csv").write_text("\n".join(["day,sold", *rows]))
+    arguments = ["train", "sales.csv", "--target", "sold", "--horizon", "2", "--missing", "fill"]
+    assert main([*arguments, *FAST]) == 0
+    printed = capsys.readouterr()
+    assert "sold is forecast 2 steps ahead" in printed.err
+    assert "last season (7)" in printed.out
+    assert "webnnm predict sales.safetensors --steps 2" in printed.err
+    assert main(["predict", "sales.safetensors", "--steps", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "time,sold"
+    assert [line.partition(",")[0] for line in lines[1:]] == [
+        "2024-10-29",
+        "2024-10-30",
+        "2024-10-31",
+    ]
+    Path("recent.csv").write_text("\n".join(["day,sold", *rows[-60:]]))
+    assert main(["predict", "sales.safetensors", "recent.csv", "--json"]) == 0
+    assert strict(capsys.readouterr().out)["times"] == ["2024-10-29", "2024-10-30"]
+
+
+def test_texts_are_found_in_a_table_and_classified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(4)
+    lines = ["nr,review,liked"]
+    for number in range(120):
+        liked = number % 2 == 0
+        words = draw.choices(["food", "room", "bed", "view", "staff"], k=5)
+        words.insert(2, draw.choice(["lovely", "great"] if liked else ["awful", "dirty"]))
+        lines.append(f"{number},{' '.join(words)},{'yes' if liked else 'no'}")
+    Path("reviews.csv").write_text("\n".join(lines))
+    assert (
+        main(["train", "reviews.csv", "--text", "review", "--target", "liked", "--seeds", "0"]) == 0
+    )
+    printed = capsys.readouterr()
+    assert "review is read up to" in printed.err
+    Path("new.csv").write_text("review\nawful room and bed\na lovely view\n")
+    assert main(["predict", "reviews.safetensors", "new.csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["predicted", "no", "yes"]
+    Path("bare.csv").write_text(
+        "\n".join(
+            ",".join(line.split(",")[1:]) for line in Path("reviews.csv").read_text().splitlines()
+        )
+    )
+    assert main(["suggest", "bare.csv", "--target", "liked"]) == 0
+    assert "LabeledTextDataset(" in capsys.readouterr().err, "its only input is a text"
+
+
+def test_pictures_in_folders_are_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    pictures = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(5)
+    for number in range(40):
+        for name, across in (("rows", False), ("columns", True)):
+            folder = tmp_path / "stripes" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            shift = draw.randrange(4)
+            cells = [
+                255 * (((x if across else y) + shift) // 2 % 2)
+                for y in range(16)
+                for x in range(16)
+            ]
+            picture = pictures.new("L", (16, 16))
+            picture.putdata(cells)
+            picture.save(folder / f"{number}.png")
+    assert main(["train", "stripes", "--seeds", "0", "--epochs", "15"]) == 0
+    printed = capsys.readouterr()
+    assert "The folders are 2 classes: columns, rows." in printed.err
+    assert main(["predict", "stripes.safetensors", "stripes/rows/3.png"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("rows,")
+    assert main(["test", "stripes.safetensors", "--data", "x.csv"]) == 2
+
+
+def test_a_folder_of_other_files_is_refused(tmp_path: Path, capsys: Printed) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.docx").write_bytes(b"")
+    assert main(["train", str(tmp_path)]) == 2
+    assert "has no pictures, but 1 .docx" in capsys.readouterr().err
