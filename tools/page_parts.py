@@ -19,6 +19,7 @@ LINKS = {
     "iris.html": "Iris",
     "digits.html": "Digits",
     "table.html": "Table",
+    "forecast.html": "Forecast",
     "worker.html": "Worker",
     "examples.html": "Examples",
     "sounds.html": "Sounds",

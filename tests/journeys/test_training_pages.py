@@ -147,6 +147,21 @@ async def test_table(journey: Journey) -> None:
 
 
 @pytest.mark.usual()
+async def test_forecast(journey: Journey) -> None:
+    await journey.open("forecast.html")
+    await journey.tab.click("#example")
+    await journey.wait_for_text("#sources", "a season of 12")
+    await journey.train(epochs="30")
+    journey.record_success("trains")
+    await journey.wait_for("#next canvas")
+    assert "best simple forecast" in await journey.text("#baseline")
+    journey.record_success("answers")
+    for button, ending in (("#save", "webnnm.safetensors"), ("#page", "zip")):
+        await journey.download(button, f"visitors.{ending}")
+    journey.record_success("saves")
+
+
+@pytest.mark.usual()
 async def test_worker(journey: Journey) -> None:
     await journey.open("worker.html")
     await journey.train()

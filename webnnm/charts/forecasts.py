@@ -11,6 +11,8 @@ from webnnm.core.errors import DataError
 
 HEIGHT = 300
 PAST = "so far"
+LEGEND_COLUMNS = 3
+"""So that the names of lines fit on a phone."""
 
 
 def forecast(
@@ -49,6 +51,7 @@ def forecast(
         rows += [{"time": time, "value": value, "line": line} for time, value in pairs]
     names = [PAST, *lines]
     by_line = {"field": "line", "type": "nominal", "title": None, "sort": names}
+    by_line["legend"] = {"columns": LEGEND_COLUMNS}
     dashes = {"domain": names, "range": [DASHES[k % len(DASHES)] for k in range(len(names))]}
     layers: list[dict[str, Any]] = []
     if interval is not None:

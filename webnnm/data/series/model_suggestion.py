@@ -86,10 +86,12 @@ def suggest_series_model(dataset: AnyDataset, name: str = "model") -> str:
         f"matmul(u, shape=[{size}], init=zeros), add(linear), add(c)",
         ending,
     ]
+    sizes = ", ".join(f"{a}:{b}" for a, b in zip(output.names, output.shape, strict=True))
+    shape = f"{{{sizes}}}" if len(output.shape) > 1 else f"{[*output.shape]}"
     lines = [
         f"{name}:name {name};",
         f"{name}:input shape={{steps:{window}, channels:{channels}}};",
-        f"{name}:output shape={[*output.shape]};",
+        f"{name}:output shape={shape};",
         *(
             [f"{name}:loss QUL;", f"{name}:alpha {[*series.quantiles]};"]
             if series.quantiles

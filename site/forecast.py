@@ -1,0 +1,447 @@
+"""The page of forecasts: a series, a model that continues it, its test, a page that serves it."""
+
+import asyncio
+import json
+import math
+from random import Random
+
+import charting
+import page
+import saving
+from loss_curve import LossCurve
+from page import element, make, table
+from pyscript import when, window
+from trainer import curve, where
+
+from webnnm import NNModel, WebNNMError
+from webnnm.page_modules import load_rest
+
+NAME = "forecast"
+"""Of the model."""
+PAUSE = 0.2
+"""Seconds without a change after which the page answers it."""
+ORDER = ""
+"""The choice of times that takes rows as they follow."""
+
+
+class ForecastPage:
+    """The page's series, its model and what that predicts."""
+
+    def __init__(self):
+        self.table = self.dataset = self.model = self.training = None
+        self.name, self.reported = NAME, 0
+        self.drawn, self.waiting = {}, {}
+        self.windows, self.answers, self.simple = [], [], {}
+        self.curve = LossCurve()
+
+    async def open(self):
+        """Say that the page is ready, and what will run models."""
+        await load_rest()
+        page.ready()
+        page.show_sentence(json.loads(await where("{}"))["sentence"])
+
+    async def take(self, content, name):
+        """Read a table, and offer its columns."""
+        from webnnm import describe_table, read_csv
+
+        loaded = read_csv(content)
+        kinds = {each.name: each.content for each in describe_table(loaded)}
+        await self.discard()
+        self.table, self.name = loaded, name.rpartition(".")[0] or name
+        numbers = [column for column, kind in kinds.items() if kind == "number"]
+        dates = [column for column, kind in kinds.items() if kind == "date"]
+        times = [column for column in numbers if len(numbers) > 1]
+        fill(element("target"), numbers, numbers[-1:])
+        fill(element("time"), [*dates, ORDER, *times], dates[:1], {ORDER: "rows as they follow"})
+        element("about").textContent = f"{name}: {loaded.row_count:,} rows, {len(kinds)} columns."
+        element("form").hidden = False
+        await self.prepare()
+
+    def soon(self, function):
+        """Call a method once nobody has wanted it anew for a moment."""
+        name = function.__name__
+        if name in self.waiting:
+            self.waiting[name].cancel()
+        self.waiting[name] = asyncio.ensure_future(self.later(function))
+
+    async def later(self, function):
+        """Wait for the pause, and call a method."""
+        await asyncio.sleep(PAUSE)
+        del self.waiting[function.__name__]
+        await show_errors(function())
+
+    async def prepare(self):
+        """Make the dataset that the form wants, and suggest a model for it."""
+        from webnnm import suggest_series_model
+
+        await self.discard()
+        self.dataset, told = None, element("sources")
+        try:
+            self.dataset = self.make_dataset()
+        except WebNNMError as error:
+            told.textContent = page.sentence(str(error))
+        else:
+            element("source").textContent = suggest_series_model(self.dataset, NAME)
+            told.textContent = self.describe()
+        told.classList.toggle("warning", self.dataset is None)
+        element("train").disabled = self.dataset is None
+
+    def make_dataset(self):
+        """Return the table as a series."""
+        from webnnm import SeriesDataset
+        from webnnm.data.tables.columns import Table
+
+        loaded, target, time = self.table, element("target").value, element("time").value
+        numbers = [option.value for option in element("target").options]
+        kept = [*([time] if time else []), *(name for name in numbers if name != time)]
+        columns = tuple(loaded.columns[loaded.index(name)] for name in kept)
+        loaded = Table(tuple(kept), columns, loaded.first_row, loaded.lines, loaded.dialect)
+        share = float(element("interval").value or 0)
+        window_steps = element("window").value
+        return SeriesDataset(
+            loaded,
+            target,
+            time=time or None,
+            window=int(window_steps) if window_steps else None,
+            horizon=int(element("horizon").value),
+            quantiles=[(1 - share) / 2, 0.5, (1 + share) / 2] if share else [],
+            missing="fill",
+            name=self.name,
+        )
+
+    def describe(self):
+        """Say what the dataset makes of the table."""
+        data, series = self.dataset, self.dataset.series
+        step = f"steps of {series.step}" if series.time and series.step else "rows as they follow"
+        season = f"a season of {data.season}" if data.season else "no season"
+        filled = data.inserted + data.filled
+        gaps = f" {filled} missing steps and cells are interpolated." if filled else ""
+        sizes = [data.size(part) for part in ("training", "validation", "testing")]
+        return (
+            f"Windows of {series.window} {step}, with {season}, of {', '.join(series.features)}. "
+            f"{sizes[0]} windows for training, {sizes[1]} for validation, the last {sizes[2]} for "
+            f"the test.{gaps}"
+        )
+
+    async def train(self):
+        """Train a model, test it, and show what it predicts."""
+        page.clear_error()
+        if self.dataset is None:
+            return
+        await self.discard()
+        self.buttons(running=True)
+        try:
+            await self.run()
+        finally:
+            self.training = None
+            self.buttons(running=False)
+
+    async def run(self):
+        """Train, and show the result."""
+        epochs = int(element("epochs").value)
+        element("progress").max = epochs
+        element("progress-text").textContent = "Reviewing the model …"
+        self.curve.reset()
+        self.reported = 0
+        self.model = model = await NNModel.create(
+            source=element("source").textContent, dataset=self.dataset, log=page.log
+        )
+        element("runs").textContent = page.sentence(f"runs on {model.backend.description}")
+        self.training = model.train({"epochs": epochs}, progress=self)
+        history = await self.training
+        self.follow()
+        result = await model.test()
+        await self.show(result)
+        element("result").dataset.seconds = f"{history.seconds:.2f}"
+        element("result").dataset.done = ""
+        told = f"Training has ended. Test: {element('score').textContent}."
+        element("status").textContent = told
+
+    # What a training tells of its progress, as webnnm.trainer.progress has it.
+
+    def begin(self, *_):
+        """Nothing yet."""
+
+    note = end = begin
+
+    def update(self, record, eta_seconds):
+        """Show the epochs since the last ones."""
+        self.follow()
+
+    def follow(self):
+        """Show the epochs that are not shown yet."""
+        records = self.training.history.epochs[self.reported :]
+        if not records:
+            return
+        self.reported += len(records)
+        self.curve.add(curve(records))
+        last = records[-1]
+        element("progress").value = last.epoch
+        text = f"Epoch {last.epoch} of {last.epochs} · loss {last.loss:.4f}"
+        element("progress-text").textContent = text
+        first = self.training.history.epochs[0].loss
+        words = f"Training loss from {first:.3f} to {last.loss:.3f} in {last.epoch} epochs"
+        self.curve.describe(words)
+
+    async def show(self, result):
+        """Show the errors of the test, its windows, and what comes next."""
+        for name in ("result", "ahead", "take"):
+            element(name).hidden = False
+        best = min(result.simple, key=lambda name: result.simple[name].mae)
+        share = 1 - result.mae / result.simple[best].mae if result.simple[best].mae else 0.0
+        element("score").textContent = f"off by {result.mae:.4g}"
+        target = element("target").value
+        element("samples").textContent = (
+            f"{target} on average, in {result.samples} windows that training never saw (MASE "
+            f"{result.mase:.2f})"
+        )
+        better = "less" if share >= 0 else "more"
+        covered = ""
+        if result.coverage:
+            inside, expected = result.coverage
+            covered = f" {inside:.0%} of the values lie in the interval of {expected:.0%}."
+        element(
+            "baseline"
+        ).textContent = (
+            f"That is {abs(share):.0%} {better} than the best simple forecast, {best}.{covered}"
+        )
+        rows = [
+            [name, f"{one.mae:.4g}", f"{one.rmse:.4g}", f"{one.mase:.2f}"]
+            for name, one in {"model": result.own, **result.simple}.items()
+        ]
+        header = ["Forecast", "MAE", "RMSE", "MASE"]
+        element("errors").replaceChildren(table("Errors in the test", header, rows))
+        from webnnm.data.series.series_encoder import stack_windows
+
+        data = self.dataset
+        self.windows = data.list_windows("testing")
+        (steps,) = data.steps.values()
+        ends = [data.series.window - 1 + row for row in data.rows("testing")]
+        outputs = await self.model.predict(stack_windows(data.series, steps, ends))
+        self.answers = outputs.tolist()
+        self.simple = {name: each.tolist() for name, each in data.forecasts("testing").items()}
+        element("origin").max = len(self.windows) - 1
+        element("origin").value = 0
+        await charting.attempt(self.move())
+        await charting.attempt(self.look_ahead())
+
+    def split_quantiles(self, rows):
+        """Return the forecast, and its interval or None, of rows of numbers or quantiles."""
+        if not self.dataset.series.quantiles:
+            return rows, None
+        low, middle, high = zip(*rows, strict=True)
+        return list(middle), (list(low), list(high))
+
+    async def move(self):
+        """Show the forecasts of the window that the slider chooses."""
+        from webnnm import charts
+
+        number = int(element("origin").value)
+        shown = self.windows[number]
+        line, interval = self.split_quantiles(self.answers[number])
+        best = {name: rows[number] for name, rows in self.simple.items()}
+        lines = {"model": line, "actual": shown["actual"], **best}
+        drawing = charts.forecast(
+            shown["times"],
+            shown["values"],
+            shown["ahead"],
+            lines,
+            interval,
+            element("target").value,
+        )
+        told = f"Window {number + 1} of {len(self.windows)}: until {shown['times'][-1]}"
+        element("origin").ariaValueText = told
+        element("moving-text").textContent = told
+        await self.draw("moving", drawing)
+
+    async def look_ahead(self):
+        """Show what comes after the series."""
+        from webnnm import charts
+
+        ahead = await self.model.predict(int(element("steps").value or 1))
+        shown = self.dataset.list_windows("full")[-1]
+        times = [*shown["times"], *shown["ahead"]]
+        values = [*shown["values"], *shown["actual"]]
+        levels = [*ahead.quantiles.values()]
+        interval = (levels[0], levels[-1]) if levels else None
+        target = element("target").value
+        drawing = charts.forecast(
+            times, values, ahead.times, {"model": ahead.tolist()}, interval, target
+        )
+        header = (
+            ["Time", *(f"{level:g}" for level in ahead.quantiles)] if levels else ["Time", target]
+        )
+        columns = levels or [ahead.tolist()]
+        rows = [
+            [str(time), *(f"{column[k]:.5g}" for column in columns)]
+            for k, time in enumerate(ahead.times)
+        ]
+        caption = f"Forecast of {target}" + (", by quantile" if levels else "")
+        element("values").replaceChildren(table(caption, header, rows))
+        await self.draw("next", drawing)
+
+    async def draw(self, name, drawing):
+        """Draw a chart in the element of a name."""
+        if name in self.drawn:
+            self.drawn.pop(name).close()
+        self.drawn[name] = await charting.show(element(name), drawing)
+
+    async def discard(self):
+        """End the training that there is, and forget its model."""
+        training, self.training = self.training, None
+        if training:
+            await training.stop()
+        if self.model:
+            self.model.close()
+            self.model = None
+        for name in ("result", "ahead", "take"):
+            element(name).hidden = True
+        element("saved").textContent = ""
+        element("result").removeAttribute("data-done")
+        element("progress").value = 0
+        element("progress-text").textContent = "Not trained yet"
+
+    def buttons(self, *, running):
+        """Say what can be done while it trains, or does not."""
+        for field in window.document.querySelectorAll(
+            "#form input, #form select, #drop input, #drop button"
+        ):
+            field.disabled = running
+        element("stop").disabled = not running
+        element("train").disabled = running
+        if window.document.activeElement in (
+            element("train"),
+            element("stop"),
+            window.document.body,
+        ):
+            element("stop" if running else "train").focus()
+
+    async def save(self):
+        """Save the model among the downloads."""
+        content = await self.model.save(optimizer=False)
+        name = f"{self.name}.webnnm.safetensors"
+        element("saved").textContent = await saving.save_file(name, content)
+
+    async def save_page(self):
+        """Save the archive of a page that runs the model among the downloads."""
+        element("saved").textContent = await saving.save_page(self.name, self.model)
+
+
+def fill(select, values, chosen, names=None):
+    """Offer these values, and choose one."""
+    names = names or {}
+    select.replaceChildren(*(make("option", names.get(each, each), value=each) for each in values))
+    select.value = (chosen or values[:1] or [""])[0]
+
+
+def make_example():
+    """Return the visitors of a museum, month by month."""
+    lines, noise = ["month,visitors"], Random(7)
+    for month in range(240):
+        season = 900 * math.sin(month * math.pi / 6) + 250 * math.cos(month * math.pi / 3)
+        visitors = 4000 + 10 * month + season + noise.gauss(0, 180)
+        lines.append(f"{2005 + month // 12}-{month % 12 + 1:02},{visitors:.0f}")
+    return "\n".join(lines)
+
+
+forecast_page = ForecastPage()
+
+
+async def attempt(doing):
+    """Wait for what somebody asked for, and show the error that it ends with, and no older one."""
+    page.clear_error()
+    await show_errors(doing)
+
+
+async def show_errors(doing):
+    """Wait for something, and show the error that it ends with."""
+    try:
+        await doing
+    except Exception as error:
+        page.show_error(error)
+
+
+async def read(files):
+    """Read the first of files."""
+    if files.length and not element("file").disabled:
+        file = files.item(0)
+        content = (await file.arrayBuffer()).to_bytes()
+        await attempt(forecast_page.take(content, file.name))
+
+
+@when("change", "#file")
+async def choose(event):
+    """Read the file that was chosen."""
+    await read(event.target.files)
+
+
+@when("dragover", "#drop")
+def allow(event):
+    """Allow to drop a file."""
+    event.preventDefault()
+
+
+@when("drop", "#drop")
+async def drop(event):
+    """Read a file that was dropped."""
+    event.preventDefault()
+    await read(event.dataTransfer.files)
+
+
+@when("click", "#read")
+async def read_rows(event):
+    """Read the rows that were pasted."""
+    await attempt(forecast_page.take(element("pasted").value, "pasted"))
+
+
+@when("click", "#example")
+async def example(event):
+    """Take the example."""
+    await attempt(forecast_page.take(make_example(), "visitors.csv"))
+
+
+@when("change", "#target, #time, #horizon, #window, #interval")
+def on_change(event):
+    """Take in what the dataset depends on."""
+    forecast_page.soon(forecast_page.prepare)
+
+
+@when("submit", "#form")
+async def train(event):
+    """Train."""
+    event.preventDefault()
+    await attempt(forecast_page.train())
+
+
+@when("click", "#stop")
+async def stop(event):
+    """End the training after this epoch, with what it has learnt."""
+    if forecast_page.training:
+        await forecast_page.training.stop()
+
+
+@when("input", "#origin")
+async def move(event):
+    """Show another window."""
+    forecast_page.soon(forecast_page.move)
+
+
+@when("change", "#steps")
+async def look_ahead(event):
+    """Predict more steps, or fewer."""
+    await attempt(forecast_page.look_ahead())
+
+
+@when("click", "#save")
+async def save(event):
+    """Save the model."""
+    await attempt(forecast_page.save())
+
+
+@when("click", "#page")
+async def save_page(event):
+    """Save a page that serves the model."""
+    await attempt(forecast_page.save_page())
+
+
+await forecast_page.open()

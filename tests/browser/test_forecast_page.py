@@ -1,0 +1,89 @@
+"""The page of forecasts: a series, a test beside simple ones, a moving window, files to take."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.accessibility import violations
+from tests.browser.first_look import open_and_look
+from tests.browser.site_pages import fill, result_of
+from tests.browser.test_table_page import download
+from webnnm import NNModel
+
+in_one_browser = pytest.mark.projects("webnn")
+
+
+def sales() -> str:
+    """Return sales of weeks that are written with decimal commas, one of them missing."""
+    lines = ["week;sold"]
+    for week in range(150):
+        sold = f"{80 + 20 * math.sin(week * math.pi / 5) + week % 3:.1f}".replace(".", ",")
+        lines += [f"{week};{sold}"] if week != 70 else []
+    return "\n".join(lines)
+
+
+@in_one_browser
+async def test_a_series_is_continued_and_taken_away(
+    page: Any, site_url: str, tmp_path: Path
+) -> None:
+    page.set_default_timeout(60_000)
+    await open_and_look(page, site_url, "forecast.html")
+    await page.get_by_role("button", name="Take an example").click()
+    sources = page.locator("#sources")
+    await sources.filter(has_text="a season of 12").wait_for()
+    assert "steps of 1 month" in await sources.inner_text()
+    await fill(page, epochs="60")
+    await page.locator("#train").click()
+    await result_of(page)
+    rows = [row.split("\t") for row in await page.locator("#errors tbody tr").all_inner_texts()]
+    assert [name for name, *_ in rows] == ["model", "last value", "last season (12)", "linear"]
+    assert float(rows[0][1]) < float(rows[1][1])
+    assert "lie in the interval of 80%" in await page.locator("#baseline").inner_text()
+
+    # The window moves, and the chart with it.
+    await page.locator("#moving canvas, #moving svg").first.wait_for()
+    before = await page.locator("#moving-text").inner_text()
+    await page.get_by_label("Window").focus()
+    await page.keyboard.press("ArrowRight")
+    await page.locator("#moving-text").filter(has_text="Window 2 of").wait_for()
+    assert before.startswith("Window 1 of")
+    await page.get_by_label("Steps", exact=True).fill("3")
+    await page.get_by_label("Steps", exact=True).press("Tab")
+    await page.get_by_text("As a table").click()
+    assert await page.locator("#values tbody tr").count() == 3
+    assert await violations(page) == []
+
+    file = await download(page, "Save the model", tmp_path)
+    model = await NNModel.load(file.read_bytes(), backend="numpy", log=lambda line: None)
+    ahead = await model.predict(3)
+    assert ahead.times == ["2025-01-01", "2025-02-01", "2025-03-01"]
+    shown = [row.split("\t") for row in await page.locator("#values tbody tr").all_inner_texts()]
+    assert [time for time, *_ in shown] == ahead.times
+    for (_, *cells), values in zip(shown, zip(*ahead.quantiles.values(), strict=True), strict=True):
+        assert [float(cell) for cell in cells] == pytest.approx(list(values), rel=1e-3)
+    model.close()
+    await download(page, "Save a page", tmp_path)
+
+
+@in_one_browser
+async def test_columns_and_times_are_chosen_and_mistakes_told(page: Any, site_url: str) -> None:
+    page.set_default_timeout(60_000)
+    await open_and_look(page, site_url, "forecast.html")
+    file = {"name": "sales.csv", "mimeType": "text/csv", "buffer": sales().encode()}
+    await page.get_by_label("CSV file").set_input_files(file)
+    sources = page.locator("#sources")
+    await page.get_by_label("Times").select_option("week")
+    await sources.filter(has_text="1 missing steps and cells are interpolated").wait_for()
+    assert await page.get_by_label("Column").input_value() == "sold"
+    await fill(page, window="200")
+    await page.get_by_label("Steps back").press("Tab")
+    await sources.filter(has_text="too few for a window of 200").wait_for()
+    assert await page.locator("#train").is_disabled()
+    await fill(page, window="")
+    await page.get_by_label("Steps back").press("Tab")
+    await sources.filter(has_text="a season of 10").wait_for()
+    assert await page.locator("#train").is_enabled()
