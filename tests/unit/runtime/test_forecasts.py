@@ -139,3 +139,10 @@ async def test_quantiles_are_an_interval_whose_coverage_is_tested() -> None:
 def test_levels_are_checked(quantiles: list[float]) -> None:
     with pytest.raises(DataError, match="levels in ascending order"):
         SeriesDataset([*range(30)], window=3, quantiles=quantiles)
+
+
+async def test_large_numbers_keep_their_digits() -> None:
+    data = SeriesDataset([1e9 + 100 * (n % 5) for n in range(60)], window=4, horizon=2)
+    async with await create(LAST, data) as model:
+        rows = [1e9 + 7, 1e9 + 9, 1e9 + 8, 1e9 + 203]
+        assert (await model.predict(rows)).tolist() == pytest.approx([1e9 + 203] * 2, abs=0.5)

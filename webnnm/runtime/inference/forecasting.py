@@ -140,7 +140,7 @@ async def _continue(
         windows = [encoder.make_window(steps) for steps in by_id.values()]
         flat = array("d", b"".join([bytes(window.data) for window in windows]))
         stacked = HostArray("float64", (len(windows), *windows[0].shape[1:]), flat)
-        values = [*map(float, HostArray.of(await predict(stacked)).values())]
+        values = [*map(float, HostArray.of(await predict(stacked), "float64").values())]
         size, columns = len(values) // len(windows), max(len(levels), width)
         for number, (key, steps) in enumerate(by_id.items()):
             own = values[number * size : (number + 1) * size]
