@@ -50,8 +50,8 @@ def forecast(
         pairs = zip([times[-1], *ahead], [values[-1], *own], strict=True)
         rows += [{"time": time, "value": value, "line": line} for time, value in pairs]
     names = [PAST, *lines]
-    by_line = {"field": "line", "type": "nominal", "title": None, "sort": names}
-    by_line["legend"] = {"columns": LEGEND_COLUMNS}
+    legend = {"columns": LEGEND_COLUMNS}
+    by_line = {"field": "line", "type": "nominal", "title": None, "sort": names, "legend": legend}
     dashes = {"domain": names, "range": [DASHES[k % len(DASHES)] for k in range(len(names))]}
     layers: list[dict[str, Any]] = []
     if interval is not None:
