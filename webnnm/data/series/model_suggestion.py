@@ -27,14 +27,14 @@ def suggest_series_model(dataset: AnyDataset, name: str = "model") -> str:
       reshape([3], name=changes),
       reshape(node=level, [1], name=now),
       concat([changes, now], axis=0, name=history),
-      matmul(v, shape=[1], init=zeros, name=linear),
-      matmul(node=history, w, shape=[16]), add(b), relu(), dropout(0.3),
-      matmul(u, shape=[1], init=zeros), add(linear), add(c),
+      matmul(w, shape=[16]), add(b), relu(), dropout(0.3, name=hidden),
+      concat([history, hidden], axis=0),
+      matmul(v, shape=[1], init=zeros), add(c),
       reshape([1, 1]), add(level), reshape([1]);
     <BLANKLINE>
 
     The forecast is the last value, plus a linear function of the window relative to it (NLinear,
-    Zeng et al. 2023), plus a small hidden layer: it begins as the forecast of the last value, and
+    Zeng et al. 2023) and of a small hidden layer: it begins as the forecast of the last value, and
     learns what differs. Raises `DataError` NNM702 for other datasets.
     """
     if not isinstance(dataset, SeriesDataset):
@@ -81,9 +81,9 @@ def suggest_series_model(dataset: AnyDataset, name: str = "model") -> str:
     if output.shape == (horizon,):
         ending += f", reshape([{horizon}])"
     layers += [
-        f"matmul(v, shape=[{size}], init=zeros, name=linear)",
-        f"matmul(node={history}, w, shape=[{UNITS}]), add(b), relu(), dropout({DROPOUT})",
-        f"matmul(u, shape=[{size}], init=zeros), add(linear), add(c)",
+        f"matmul(w, shape=[{UNITS}]), add(b), relu(), dropout({DROPOUT}, name=hidden)",
+        f"concat([{history}, hidden], axis=0)",
+        f"matmul(v, shape=[{size}], init=zeros), add(c)",
         ending,
     ]
     sizes = ", ".join(f"{a}:{b}" for a, b in zip(output.names, output.shape, strict=True))
