@@ -20,6 +20,7 @@ LINKS = {
     "digits.html": "Digits",
     "table.html": "Table",
     "forecast.html": "Forecast",
+    "sentences.html": "Sentences",
     "worker.html": "Worker",
     "examples.html": "Examples",
     "sounds.html": "Sounds",

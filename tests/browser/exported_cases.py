@@ -520,7 +520,7 @@ CASES = (
         "reduceL2(axes=[-1], keepDimensions=true, name=norm), div([counts, norm]),"
         "matmul(w), softmax();",
         reviews,
-        ["SO bad", "good " * 20, "Cafe\u0301 naïve 中 👍🏽 x", {"says": "bad"}, ""],
+        ["SO bad", "good " * 40, "Cafe\u0301 naïve 中 👍🏽 x", {"says": "bad"}, ""],
     ),
     Case(
         "sentences as letters",

@@ -162,6 +162,21 @@ async def test_forecast(journey: Journey) -> None:
 
 
 @pytest.mark.usual()
+async def test_sentences(journey: Journey) -> None:
+    await journey.open("sentences.html")
+    await journey.tab.click("#example")
+    await journey.wait_for_text("#about", "168 rows")
+    await journey.train(epochs="40")
+    journey.record_success("trains")
+    await journey.fill(sentence="When will it arrive?")
+    await journey.wait_for_text("#answer", "question")
+    journey.record_success("answers")
+    for button, ending in (("#save", "webnnm.safetensors"), ("#page", "zip")):
+        await journey.download(button, f"messages.{ending}")
+    journey.record_success("saves")
+
+
+@pytest.mark.usual()
 async def test_worker(journey: Journey) -> None:
     await journey.open("worker.html")
     await journey.train()

@@ -17,6 +17,8 @@ from webnnm.ops.declare.tensors import Builder, Tensor
 
 def _shape(layer: ShapeView) -> None:
     source, size = layer.input, layer.options["size"]
+    if size is None:
+        layer.fail("NNM304", '"bincount" needs size=, how many numbers are counted')
     if source.dims is None:
         return
     if source.sequence is not None:

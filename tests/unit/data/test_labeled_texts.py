@@ -25,7 +25,8 @@ ALL: dict[str, Any] = {"split": (1, 0, 0)}
 
 
 def test_texts_are_padded_tokens_with_their_lengths() -> None:
-    data = LabeledTextDataset(["so good", "bad", "so so bad"], ["yes", "no", "no"], **ALL)
+    rows = (["so good", "bad", "so so bad"], ["yes", "no", "no"])
+    data = LabeledTextDataset(*rows, length=3, **ALL)
     inputs, outputs = data.arrays("training")
     assert inputs["model"].tolist() == [[2, 4, 0], [3, 0, 0], [2, 2, 3]]
     assert data.lengths("training") == {"model": [2, 1, 3]}
@@ -35,20 +36,20 @@ def test_texts_are_padded_tokens_with_their_lengths() -> None:
 
 
 def test_texts_of_one_length_are_integers_too() -> None:
-    data = LabeledTextDataset(["a b", "b a"], ["x", "y"], **ALL)
+    data = LabeledTextDataset(["a b", "b a"], ["x", "y"], length=2, **ALL)
     assert data.inputs["model"].dtype == "int32" and data.masks("training") == {}
 
 
 def test_the_vocabulary_and_the_length_are_those_of_the_training_rows() -> None:
-    texts = ["a a b b", "a b", "c c c c c c"]
+    texts = ["a b " * 20, "a b", "c " * 50]
     data = LabeledTextDataset(texts, [0.5, 1.5, 2.5], minimum_count=2, split=([0, 1], [], [2]))
     assert list(data.reader.tokenizer.vocabulary)[2:] == ["a", "b"]
-    assert data.reader.length == 4
-    assert data.arrays("testing")[0]["model"].tolist() == [[1, 1, 1, 1]]
+    assert data.reader.length == 40
+    assert data.arrays("testing")[0]["model"].tolist() == [[1] * 40]
     assert str(data.report) == (
         "3 texts, 0 of them dropped\n"
         "vocabulary: 4 tokens, 100.0% of those in other rows are unknown\n"
-        "length: up to 4 tokens, where 1 of 3 are cut\n"
+        "length: up to 40 tokens, where 1 of 3 are cut\n"
         "label: a number"
     )
 
@@ -62,10 +63,11 @@ def test_words_that_occur_once_are_unknown_in_many_texts() -> None:
 
 
 def test_a_quantile_of_the_lengths_is_the_default() -> None:
-    texts = ["a b c"] * 19 + ["a b c d e f"]
+    texts = ["a b c d " * 10] * 19 + ["a b c d " * 20]
     labels = ["x", "y"] * 10
-    assert LabeledTextDataset(texts, labels, **ALL).reader.length == 3
-    assert LabeledTextDataset(texts, labels, length="max", **ALL).reader.length == 6
+    assert LabeledTextDataset(texts, labels, **ALL).reader.length == 40
+    assert LabeledTextDataset(texts, labels, length="max", **ALL).reader.length == 80
+    assert LabeledTextDataset(["a b"] * 2, ["x", "y"], **ALL).reader.length == 32
     assert LabeledTextDataset(texts, labels, length=2, **ALL).reader.length == 2
     assert LabeledTextDataset(["a " * 999] * 2, ["x", "y"], **ALL).reader.length == 256
 

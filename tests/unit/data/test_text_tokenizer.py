@@ -136,3 +136,28 @@ def test_patterns_have_categories_of_unicode() -> None:
     for pattern in (r"\p{Nonsense}", r"[\S]", "("):
         with pytest.raises(ValueError, match=r"brackets|no character|unterminated"):
             compile_pattern(pattern)
+
+
+TWICE = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+WORDS = {"type": "WordLevel", "vocab": {"<unk>": 0}}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 5000}},
+        {"normalizer": {"type": "Prepend", "prepend": "a" * 5000}},
+        {"normalizer": {"type": "Sequence", "normalizers": [TWICE] * 30}},
+        {
+            "post_processor": {
+                "type": "TemplateProcessing",
+                "single": [{"Sequence": {"id": "A"}}] * 100,
+                "special_tokens": {},
+            }
+        },
+        {"model": {"vocab": {"[UNK]": 0}, "max_input_chars_per_word": 10**6}},
+    ],
+)
+def test_files_that_make_texts_very_long_are_refused(parts: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="NNM718: the tokenizer makes"):
+        TextTokenizer(json.dumps({"model": WORDS} | parts)).encode("a")

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 import webnnm
-from webnnm import CSVDataset, DataError, NNModel, TableDataset, describe_table, suggest
+from webnnm import (
+    CSVDataset,
+    DataError,
+    LabeledTextDataset,
+    NNModel,
+    TableDataset,
+    describe_table,
+    suggest,
+)
 from webnnm.data.tables.column_choice import choose_columns, choose_target
 from webnnm.data.tables.columns import as_table
 
@@ -191,3 +199,14 @@ async def test_what_cannot_be_predicted_is_refused(target: str, reason: str) -> 
 def test_a_suggested_text_says_why() -> None:
     data = TableDataset({"a": [*range(20)], "y": [0, 1] * 10}, split=(1, 0, 0))
     assert "dense" not in webnnm.suggest_model(data, hidden=()).split("softmax")[1].split(";")[0]
+
+
+async def test_texts_without_spaces_between_words_are_texts() -> None:
+    opinions = ["这本书非常好看我很喜欢", "质量太差了再也不会买"]
+    story = "次购买这家店的东西真的是一次难忘的经历值得写下来"
+    rows = {
+        "comment": [f"{opinions[number % 2]}第{number}{story}" for number in range(60)],
+        "good": ["yes", "no"] * 30,
+    }
+    suggestion = await suggest(rows, target="good")
+    assert isinstance(suggestion.dataset, LabeledTextDataset)

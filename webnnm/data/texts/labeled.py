@@ -29,8 +29,8 @@ MANY_ROWS = 1000
 """From this many training texts on, a word that occurs once is read as an unknown one."""
 QUANTILE = 0.95
 """So many of the training texts fit into the default length as a whole."""
-MAX_LENGTH = 256
-"""The longest default length, in tokens."""
+MIN_LENGTH, MAX_LENGTH = 32, 256
+"""The bounds of the default length, in tokens: texts to come may be longer than those there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class LabeledTextDataset(Dataset):
       1000 and more of them. All others are one token, that of unknown words.
     - `lowercase`: whether capital letters are read as small ones.
     - `length`: the tokens that are read of a text, the first ones; by default 95% of the training
-      texts fit as a whole, but at most 256. "max": all of each text.
+      texts fit as a whole, from 32 to at most 256 tokens. "max": as many as the longest text has.
     - `task`: "classification", "regression" or "auto", as for `TableDataset`.
     - `missing`: what to do with rows without a text or a label: "error" or "drop".
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
@@ -291,7 +291,8 @@ def _resolve_length(length: Any, ids: Sequence[Sequence[int]], training: Iterabl
     if length is not None:
         return _check(length, "length", 1)
     lengths = sorted(len(ids[row]) for row in training)
-    return max(1, min(MAX_LENGTH, lengths[math.ceil(QUANTILE * len(lengths)) - 1]))
+    quantile = lengths[math.ceil(QUANTILE * len(lengths)) - 1]
+    return min(MAX_LENGTH, max(MIN_LENGTH, quantile))
 
 
 def _to_rows(ids: list[list[int]]) -> Any:

@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
+from webnnm.data.texts.tokenizer_parts import check_size
+
 Look = Callable[[str], list[int]]
+MAX_LETTERS = 1 << 10
+"""The longest word whose pieces are looked up one by one."""
 MAX_CACHED = 10_000
 """Words whose tokens are kept."""
 
@@ -28,6 +32,7 @@ def _word_piece(model: Mapping[str, Any]) -> Look:
     vocabulary: Mapping[str, int] = model["vocab"]
     prefix = model.get("continuing_subword_prefix", "##")
     longest = model.get("max_input_chars_per_word", 100)
+    check_size(longest, MAX_LETTERS, "pieces of a word")  # each is looked up
     unknown = [vocabulary[model.get("unk_token", "[UNK]")]]
 
     def look(word: str) -> list[int]:

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from webnnm.core.errors import DataError
 from webnnm.data.texts.patterns import compile_pattern
 
 Part = Mapping[str, Any]
@@ -27,6 +28,12 @@ CHINESE = (
     *((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F)),
     *((0x2B740, 0x2B81F), (0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)),
 )
+
+
+MAX_GROWTH = 1 << 12
+"""How many times as long a file may make a text, and the longest text that it may put into one."""
+MAX_PIECES = 1 << 6
+"""The most pieces of a template, and tokens of each."""
 
 
 class _Letters(dict[int, str]):
@@ -112,11 +119,21 @@ def _bert_normalizer(part: Part) -> Normalize:
 
 def _chain(steps: Sequence[Normalize]) -> Normalize:
     def normalize(text: str) -> str:
+        limit = MAX_GROWTH * (1 + len(text))
         for step in steps:
             text = step(text)
+            # Replacements one after the other multiply.
+            check_size(len(text), limit, "letters in a text")
         return text
 
     return normalize
+
+
+def check_size(size: int, limit: int, what: str) -> None:
+    """Raise `DataError` NNM718 for a file whose texts or tokens become too many."""
+    if size > limit:
+        message = f"the tokenizer makes {size:,} {what}, more than {limit:,}"
+        raise DataError("NNM718", message, hint="this is no tokenizer of a model for texts")
 
 
 def _read_pattern(pattern: Part) -> Any:
@@ -127,7 +144,14 @@ def _read_pattern(pattern: Part) -> Any:
 
 def _replace(part: Part) -> Normalize:
     pattern, content = _read_pattern(part["pattern"]), str(part["content"]).replace("\\", r"\\")
+    check_size(len(content), MAX_GROWTH, "letters of one")
     return lambda text: pattern.sub(content, text)
+
+
+def _prepend(part: Part) -> Normalize:
+    beginning = str(part["prepend"])
+    check_size(len(beginning), MAX_GROWTH, "letters of none")
+    return lambda text: beginning + text if text else text
 
 
 def _strip(part: Part) -> Normalize:
@@ -153,7 +177,7 @@ _NORMALIZERS: dict[str, Callable[[Part], Normalize]] = {
     "ByteLevel": lambda part: _spell,
     "Lowercase": lambda part: _translate(str.lower),
     **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD"), _unicode_form),
-    "Prepend": lambda part: lambda text: part["prepend"] + text if text else text,
+    "Prepend": _prepend,
     "Replace": _replace,
     "Sequence": lambda part: _chain([make_normalizer(step) for step in part["normalizers"]]),
     "Strip": _strip,
@@ -293,6 +317,9 @@ def _frame(part: Part) -> Finish:
 
 
 def _template(part: Part) -> Finish:
+    sizes = [len(token["ids"]) for token in part["special_tokens"].values()]
+    check_size(max([len(part["single"]), *sizes]), MAX_PIECES, "pieces of a text")
+
     def finish(ids: list[int]) -> list[int]:
         result: list[int] = []
         for piece in part["single"]:

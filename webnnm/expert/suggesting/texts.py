@@ -20,6 +20,8 @@ from webnnm.expert.suggesting.suggestion import (
 
 MIN_WORDS = 4
 """Cells that have so many words on average are remarks or sentences, not names."""
+EAST_ASIAN = "\u2e80"
+"""The first character of scripts that are written without spaces between words."""
 
 
 def find_text_column(table: Table, target: str | int | None) -> str | None:
@@ -97,6 +99,11 @@ def _explain(dataset: LabeledTextDataset, text: str) -> tuple[str, ...]:
 
 
 def _count_words(table: Table, name: str) -> float:
-    """Return how many words the cells of a column have on average."""
+    """Return how many words the cells of a column have on average.
+
+    Chinese and Japanese have no spaces between words, but a word for every few characters.
+    """
     cells = [str(cell) for cell in table.columns[table.index(name)] if cell not in (None, "")]
-    return sum(len(cell.split()) for cell in cells) / max(1, len(cells))
+    words = sum(len(cell.split()) for cell in cells)
+    characters = sum(letter >= EAST_ASIAN for cell in cells for letter in cell)
+    return (words + characters / 2) / max(1, len(cells))

@@ -1,0 +1,202 @@
+"""The page of texts: sentences with labels, a model of them, and which words decide."""
+
+from page import element, make, show_shares, table
+from pyscript import when
+from table_reading import Pauses, read_table
+from trainer import MAX_MISTAKES, class_of
+from training_page import TrainingPage, attempt
+
+from webnnm import DataError
+
+NAME = "texts"
+"""Of the model; and of files, if the rows have no name."""
+MAX_COLUMNS = 100
+"""Columns among which texts and labels can be chosen."""
+VISIBLE = 0.02
+"""A token that changes less than this share of the probability is not marked."""
+
+
+class SentencesPage(TrainingPage):
+    """The page's sentences, their dataset, its model and its training."""
+
+    example = "messages.csv"
+    fields = "#form input, #form select, #file, #example, #read, #suggest"
+
+    def __init__(self):
+        super().__init__(NAME)
+        self.table, self.row = None, 0
+
+    # The sentences.
+
+    async def take(self, content, name):
+        """Read a table, and find the columns of texts and of labels."""
+        about = element("about")
+        before = about.textContent
+        try:
+            loaded = await read_table(content, name, Pauses())
+            text, label = find_columns(loaded)
+        except BaseException:
+            about.textContent = before
+            raise
+        await self.discard()
+        self.table = loaded
+        self.name = name.rpartition(".")[0] or name
+        about.textContent = f"{name}: {loaded.row_count:,} rows."
+        for field, chosen in (("text", text), ("label", label)):
+            options = [make("option", name, value=str(k)) for k, name in columns_of(loaded)]
+            options[chosen].selected = True
+            element(field).replaceChildren(*options)
+        element("form").hidden = False
+        await self.prepare()
+
+    async def prepare(self):
+        """Make the dataset that the form wants, and suggest a model for it."""
+        from webnnm import suggest_text_model
+
+        await self.take_over(
+            self.make_dataset, lambda dataset: suggest_text_model(dataset, NAME), self.sources
+        )
+
+    def make_dataset(self):
+        """Return the sentences as a dataset."""
+        from webnnm import LabeledTextDataset
+
+        return LabeledTextDataset(
+            self.table,
+            text=int(element("text").value),
+            label=int(element("label").value),
+            tokens=element("tokens").value,
+            task="classification",
+            missing="drop",
+            split=self.split(),
+            seed=int(element("seed").value or 0),
+            name=self.name,
+        )
+
+    def sources(self):
+        """Say what the dataset makes of the sentences."""
+        sizes = [self.dataset.size(part) for part in ("training", "validation", "testing")]
+        report = self.dataset.report
+        out = f" {report.dropped} rows lack a text or a label." if report.dropped else ""
+        unknown = f"; {report.unknown:.0%} of those in other rows are unknown"
+        return (
+            f"{len(self.dataset.labels())} classes: {', '.join(self.dataset.labels()[:9])}. "
+            f"{report.vocabulary:,} tokens are read{unknown if report.unknown else ''}. "
+            f"Rows: {sizes[0]} for training, {sizes[1]} for validation, {sizes[2]} for the test."
+            f"{out}"
+        )
+
+    # The result.
+
+    async def show(self, result):
+        """Show the test, and what can be done with the model."""
+        for name in ("result", "ask", "take"):
+            element(name).hidden = False
+        tested = f"on {result.samples} rows that training never saw"
+        await self.show_classes(result, self.dataset.label, tested)
+        self.closer.refresh()
+        self.diagram.show_backend(self.model.backend.description, self.model.backend.rewrites)
+        self.row = 0
+        await self.next_row()
+
+    def test_rows(self):
+        """Return the texts of the rows of the test."""
+        cells = self.table.columns[int(element("text").value)]
+        return [cells[self.dataset.kept[row]] for row in self.dataset.rows("testing")]
+
+    async def predict(self):
+        """Return the probabilities of the rows of the test."""
+        return (await self.model.predict(self.test_rows())).tolist()
+
+    async def mistakes(self, actual, predicted):
+        """Return rows of the test of one class that the model takes for another."""
+        shares, texts = await self.predict(), self.test_rows()
+        pairs = zip(self.classes(), map(class_of, shares), strict=True)
+        chosen = [row for row, pair in enumerate(pairs) if pair == (actual, predicted)]
+        return [{"row": texts[row], "shares": shares[row]} for row in chosen[:MAX_MISTAKES]]
+
+    def list_row(self, row):
+        """Return the text of a row."""
+        return make("blockquote", row)
+
+    # The model, asked.
+
+    async def next_row(self):
+        """Ask the model about another row of the test."""
+        texts, labels = self.test_rows(), self.dataset.labels()
+        number = self.row % len(texts)
+        self.row += 1
+        element("sentence").value = texts[number]
+        await self.ask()
+        element("actual").textContent = f"Its label is {labels[self.classes()[number]]}."
+
+    async def ask(self):
+        """Show what the model says of the sentence, and which words decide."""
+        from webnnm import token_importance
+
+        text = element("sentence").value
+        element("actual").textContent = ""
+        if not self.model or not text.strip():
+            for name in ("answer", "shares", "words", "importances"):
+                element(name).replaceChildren()
+            return
+        answer = await self.model.predict(text)
+        element("answer").textContent = show_shares(
+            dict(zip(map(str, answer.labels), answer.tolist()[0], strict=True))
+        )
+        importance = await token_importance(self.model, text)
+        pairs = list(zip(importance.tokens, importance.importances, strict=True))
+        element("words").replaceChildren(*(mark(*pair) for pair in pairs))
+        rows = [(token, f"{100 * change:z.1f} %") for token, change in importance.ranked()]
+        head = ["Token", f"Of {importance.label}"]
+        element("importances").replaceChildren(table("What decides", head, rows))
+
+
+def columns_of(rows):
+    """Return the numbers and the names of the columns that can be chosen."""
+    return list(enumerate(rows.names))[:MAX_COLUMNS]
+
+
+def find_columns(rows):
+    """Return the column of texts, that of the longest cells, and of labels, that of the fewest."""
+    columns = [index for index, _ in columns_of(rows)]
+    if len(columns) < 2:
+        hint = "separate the text and its label by a tab, a comma or a semicolon"
+        raise DataError("NNM713", "the rows have one column", hint=hint)
+    lengths = [sum(map(len, map(str, rows.columns[index]))) for index in columns]
+    text = lengths.index(max(lengths))
+    others = [index for index in columns if index != text]
+    return text, min(others, key=lambda index: len({*map(str, rows.columns[index])}))
+
+
+def mark(token, change):
+    """Return a token, marked as much as the prediction depends on it."""
+    if abs(change) < VISIBLE:
+        return make("span", f" {token.strip()} ")
+    node = make("mark" if change > 0 else "s", f" {token.strip()} ")
+    node.style.setProperty("--share", f"{min(1, abs(change) * 2):.2f}")
+    return node
+
+
+sentences_page = SentencesPage()
+
+
+@when("change", "#text, #label, #tokens, #seed, #choose, #test")
+def on_change(event):
+    """Take in what the dataset depends on."""
+    sentences_page.soon(sentences_page.prepare)
+
+
+@when("input", "#sentence")
+def on_input(event):
+    """Ask about the sentence."""
+    sentences_page.soon(sentences_page.ask)
+
+
+@when("click", "#row")
+async def row(event):
+    """Ask about another row."""
+    await attempt(sentences_page.next_row())
+
+
+await sentences_page.open()

@@ -1,0 +1,44 @@
+"""Reads long tables while the page stays alive."""
+
+import asyncio
+from time import perf_counter
+
+from page import element
+
+from webnnm import DataError
+
+SLICE = 0.03
+"""Seconds of work after which the page draws itself."""
+
+
+async def read_table(content, name, pauses):
+    """Return the table of a file; how many rows are read is said in #about."""
+    from webnnm.data.tables.csv_table import read_slices
+
+    reading = read_slices(content)
+    while True:
+        try:
+            rows = next(reading)
+        except StopIteration as end:
+            table = end.value
+            break
+        if await pauses.due():
+            element("about").textContent = f"{name}: {rows:,} rows are read …"
+    if not table.row_count:
+        raise DataError("NNM705", f"{name} has no rows")
+    return table
+
+
+class Pauses:
+    """Lets the page draw itself and answer clicks while a long work goes on."""
+
+    def __init__(self):
+        self.began = perf_counter()
+
+    async def due(self):
+        """Pause if the last pause is a slice of time ago; return whether it was."""
+        if perf_counter() - self.began < SLICE:
+            return False
+        await asyncio.sleep(0)
+        self.began = perf_counter()
+        return True

@@ -1,0 +1,107 @@
+"""The page of texts: sentences are learnt, asked about, explained, and served by a saved page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.accessibility import violations
+from tests.browser.first_look import check_policy, open_and_look
+from tests.browser.saved_pages import ask, open_saved_page
+from tests.browser.site_pages import look_closer, open_site_page, result_of
+from tests.browser.test_table_page import download
+from webnnm import NNModel
+
+MAX_PAGE_BYTES = 60_000
+"""The most that the archive of a page that runs a small model may have."""
+
+in_one_browser = pytest.mark.projects("webnn")
+in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
+
+
+@in_one_browser
+async def test_sentences_are_learnt_explained_and_taken_away(
+    page: Any, site_url: str, project: Any, tmp_path: Path
+) -> None:
+    page.set_default_timeout(30_000)
+    await open_and_look(page, site_url, "sentences.html")
+    await page.locator("#example").click()
+    await page.get_by_text("messages.csv: 168 rows.").wait_for()
+    sources = page.locator("#sources")
+    await sources.filter(has_text="3 classes: complaint, praise, question.").wait_for()
+    source = await page.locator("#source").input_value()
+    assert "bincount(size=" in source
+    await page.get_by_label("Read them by").select_option("bytes")
+    await sources.filter(has_text="3 classes").wait_for()
+    await page.wait_for_function(
+        "before => document.querySelector('#source').value !== before", arg=source
+    )
+    await page.get_by_label("Read them by").select_option("words")
+    await page.wait_for_function(
+        "before => document.querySelector('#source').value === before", arg=source
+    )
+    await page.locator("#train").click()
+    await result_of(page)
+    score = float((await page.locator("#score").inner_text()).rstrip("%"))
+    guess = re.search(r"right for ([\d.]+)%", await page.locator("#baseline").inner_text())
+    assert guess and score > float(guess[1]) + 20
+    assert (await page.locator("#actual").inner_text()).startswith("Its label is ")
+    course = ("Metrics", "Learning rate", "Gradient norm")
+    layers = ("Weights", "Activations", "Gradients")
+    await look_closer(page, *course, "ROC", "Calibration", *layers)
+
+    # A sentence of one's own, and what decides.
+    await page.get_by_label("A sentence", exact=True).fill("When will it arrive?")
+    answer = page.locator("#answer")
+    await answer.filter(has_text="question").wait_for()
+    assert await page.locator("#words mark").count() >= 1
+    tokens = await page.locator("#importances tbody th").all_inner_texts()
+    assert sorted(tokens) == sorted(["when", "will", "it", "arrive", "?"]) or "[UNK]" in tokens
+    await page.emulate_media(reduced_motion="reduce")
+    for width in (1280, 390):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        for scheme in ("light", "dark"):
+            await page.emulate_media(color_scheme=scheme)
+            assert await violations(page) == []
+    await check_policy(page)
+    await page.get_by_label("A sentence", exact=True).fill("")
+    await answer.filter(has_text="question").wait_for(state="detached")
+    assert await page.locator("#words").inner_text() == ""
+
+    # The files do what the page does.
+    sentence = "Thank you, it works perfectly"
+    await page.get_by_label("A sentence", exact=True).fill(sentence)
+    await answer.filter(has_text="praise").wait_for()
+    file = await download(page, "Save the model", tmp_path)
+    async with await NNModel.load(file, backend="numpy", log=lambda _: None) as model:
+        assert (await model.predict(sentence)).classes == ["praise"]
+    async with open_saved_page(page, tmp_path) as tab:
+        field = tab.locator("webnnm-model textarea")
+        await field.fill(sentence)
+        assert next(iter(await ask(tab))) == "praise"
+        await field.fill("Why? When?")
+        assert next(iter(await ask(tab))) == "question"
+    (archive,) = tmp_path.glob("*.zip")
+    assert archive.stat().st_size < MAX_PAGE_BYTES
+
+
+@in_both_browsers
+async def test_rows_are_pasted_and_wrong_ones_are_named(page: Any, site_url: str) -> None:
+    await open_site_page(page, site_url, "sentences.html")
+    await page.get_by_text("Paste rows").click()
+    await page.get_by_label("Rows: a text and its label").fill("one\ntwo\n")
+    await page.get_by_role("button", name="Read the rows").click()
+    await page.get_by_role("alert").get_by_text("the rows have one column").wait_for()
+    rows = "mood\ttext\n" + "so\tthis is so\nno\tno, it is not\n" * 12
+    await page.get_by_label("Rows: a text and its label").fill(rows)
+    await page.get_by_role("button", name="Read the rows").click()
+    await page.get_by_text("pasted: 24 rows.").wait_for()
+    assert await page.locator("#text option:checked").inner_text() == "text"
+    assert await page.locator("#label option:checked").inner_text() == "mood"
+    await page.get_by_label("Labels", exact=True).select_option(label="text")
+    await page.locator("#sources.warning").get_by_text("is used twice").wait_for()
+    assert await page.locator("#train").is_disabled()
