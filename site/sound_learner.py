@@ -7,7 +7,7 @@ saved takes them as they are: the mel bands are a part of it.
 from examples_learner import Learner
 
 from webnnm import NNModel, backend
-from webnnm.transformers.log_mel import mel_filters, waves
+from webnnm.ops.declare.mel import mel_filters, waves
 
 RATE = 16_000
 """Samples in a second, which is how long an example is."""

@@ -39,9 +39,14 @@ if TYPE_CHECKING:
     from webnnm.data.pictures.model_suggestion import suggest_image_model as suggest_image_model
     from webnnm.data.series.model_suggestion import suggest_series_model as suggest_series_model
     from webnnm.data.series.series_dataset import SeriesDataset as SeriesDataset
+    from webnnm.data.sounds.augmentations import Delay as Delay
+    from webnnm.data.sounds.augmentations import Gain as Gain
+    from webnnm.data.sounds.augmentations import Noise as Noise
+    from webnnm.data.sounds.model_suggestion import suggest_sound_model as suggest_sound_model
     from webnnm.data.sounds.sound import Microphone as Microphone
     from webnnm.data.sounds.sound import Sound as Sound
     from webnnm.data.sounds.sound import load_sound as load_sound
+    from webnnm.data.sounds.sound_dataset import SoundDataset as SoundDataset
     from webnnm.data.sounds.wav import encode_wav as encode_wav
     from webnnm.data.streams.stream import StreamDataset as StreamDataset
     from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
@@ -139,7 +144,10 @@ _OFFERED = {
     "data.pictures.model_suggestion": "suggest_image_model",
     "data.examples.iris": "IrisDataset",
     "data.examples.plane": "make_circles make_moons make_spirals make_xor plane_features",
+    "data.sounds.augmentations": "Delay Gain Noise",
+    "data.sounds.model_suggestion": "suggest_sound_model",
     "data.sounds.sound": "Microphone Sound load_sound",
+    "data.sounds.sound_dataset": "SoundDataset",
     "data.sounds.wav": "encode_wav",
     "data.streams.stream": "StreamDataset",
     "data.series.model_suggestion": "suggest_series_model",

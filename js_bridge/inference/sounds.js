@@ -37,12 +37,13 @@ export function cutLoudest(samples, length) {
     part.set(samples, Math.floor(-spare / 2));
     return part;
   }
-  let [power, most, start] = [0, -1, 0];
-  samples.forEach((sample, index) => {
-    const gone = samples[index - length] ?? 0;
-    power += sample * sample - gone * gone;
-    if (index >= length - 1 && power > most) [most, start] = [power, index - length + 1];
-  });
+  const power = new Float64Array(samples.length + 1);
+  samples.forEach((sample, index) => { power[index + 1] = Number(power[index]) + sample * sample; });
+  let [most, start] = [-1, 0];
+  for (let first = 0; first <= spare; first += 1) {
+    const own = Number(power[first + length]) - Number(power[first]);
+    if (own > most) [most, start] = [own, first];
+  }
   part.set(samples.subarray(start, start + length));
   return part;
 }

@@ -83,11 +83,21 @@ function isPicture(value) {
   return sources.some((source) => source && value instanceof source);
 }
 
-/** Bring pictures into a form that can be sent to the worker. @param {any} row @returns {Promise<any>} */
-async function portable(row) {
+/**
+ * Bring pictures and sounds into a form that can be sent to the worker, which decodes no sounds.
+ *
+ * @param {any} row @param {Record<string, Input>} signature @param {(Input | undefined)[]} inputs
+ * @returns {Promise<any>}
+ */
+async function portable(row, signature, [input] = Object.values(signature)) {
+  if (input?.kind === "sound" && (row instanceof Blob || row instanceof ArrayBuffer)) {
+    const { readSound } = await import("../inference/sounds.js");
+    return (await readSound("the input", /** @type {any} */ (input), row)).flat;
+  }
   if (isPicture(row)) return createImageBitmap(row, { imageOrientation: "from-image", colorSpaceConversion: "none" });
   if (![Object.prototype, null].includes(Object.getPrototypeOf(row ?? 0))) return row;
-  const entries = Object.entries(row).map(async ([name, value]) => [name, await portable(value)]);
+  const entries = Object.entries(row).map(async ([name, value]) => (
+    [name, await portable(value, signature, [signature[name]])]));
   return Object.fromEntries(await Promise.all(entries));
 }
 
@@ -101,7 +111,7 @@ async function openModel(url) {
   return {
     signature,
     async predict(row) {
-      const sent = await portable(row);
+      const sent = await portable(row, signature);
       const transfer = [sent, ...Object.values(sent ?? {})].filter((it) => it instanceof ImageBitmap);
       return ask({ model, row: sent }, transfer);
     },

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from webnnm.data.pictures.images import ImageDataset as ImageDataset
     from webnnm.data.preparation.standardize import Standardization as Standardization
     from webnnm.data.series.series_dataset import SeriesDataset as SeriesDataset
+    from webnnm.data.sounds.sound_dataset import SoundDataset as SoundDataset
     from webnnm.data.streams.stream import StreamDataset as StreamDataset
     from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.tables.table_dataset import TableDataset as TableDataset
@@ -29,6 +30,7 @@ _HOME = {
     "SeriesDataset": "series.series_dataset",
     "LabeledTextDataset": "texts.labeled",
     "Standardization": "preparation.standardize",
+    "SoundDataset": "sounds.sound_dataset",
     "StreamDataset": "streams.stream",
     "TableDataset": "tables.table_dataset",
     "TextDataset": "texts.text",

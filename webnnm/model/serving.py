@@ -35,8 +35,9 @@ def signature(model: NNModel) -> str:
     `categories` or a `usual` number, the middle of the training rows if known, else null, or for
     dates the type of the field, as `dates`, and a `usual` date;
     for "picture" `width` and `height`, and how those of any size `fit`; for "series" the `columns`
-    of its rows, and how many the `window` takes at least; for "text" nothing more; for "numbers"
-    the `shape` of a row, with null for an open length.
+    of its rows, and how many the `window` takes at least; for "text" nothing more; for "sound" the
+    `rate`, samples per second, and their number as `fieldShape`; for "numbers" the `shape` of a
+    row, with null for an open length.
     """
     return json.dumps(describe_inputs(model.state))
 
@@ -64,6 +65,8 @@ def _input(
     if form is not None and form.series is not None:
         series = form.series
         return {"kind": "series", "columns": series.columns, "window": series.window}
+    if form is not None and form.rate:
+        return {"kind": "sound", "fieldShape": [*form.field.shape], "rate": form.rate}
     if form is not None and form.columns:
         return {"kind": "columns", "columns": _columns(form, standardization)}
     (features,) = vertex.features

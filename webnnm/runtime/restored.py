@@ -78,7 +78,7 @@ class Restored:
 
     def media(self) -> dict[str, Form]:
         """Return the forms of inputs whose rows may be files, by block."""
-        return {block: form for block, form in self.forms.items() if form.fit}
+        return {block: form for block, form in self.forms.items() if form.fit or form.rate}
 
 
 def _select(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
@@ -121,6 +121,7 @@ def collect_facts(binding: DataBinding) -> Restored:
                 fit=getattr(dataset, "fit", ""),
                 series=getattr(dataset, "series", None),
                 reader=getattr(dataset, "reader", None),
+                rate=getattr(dataset, "rate", 0),
             )
             for block, name in by_block.items()
         },

@@ -134,6 +134,7 @@ def _form_to_dict(form: Form) -> dict[str, Any]:
         "fit": form.fit,
         "series": form.series and series_encoder.encoder_to_dict(form.series),
         "text": form.reader and form.reader.to_dict(),
+        "rate": form.rate,
     }
     return {name: value for name, value in entry.items() if value or name == "shape"}
 
@@ -177,7 +178,10 @@ def _form(entry: Any) -> Form:
 
         reader = reader_from_dict(entry["text"])
     letters = tuple(map(_text, entry.get("letters", ())))
-    return Form(about, light, letters, fit=fit, series=series, reader=reader)
+    rate = int(entry.get("rate", 0))
+    if rate < 0 or (rate and len(shape) != 1):
+        raise ValueError(f"sounds of {rate} samples per second, {shape}")
+    return Form(about, light, letters, fit=fit, series=series, reader=reader, rate=rate)
 
 
 def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:

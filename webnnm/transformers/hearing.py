@@ -9,9 +9,10 @@ from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.sounds.resampling import resample
-from webnnm.data.sounds.sound import RATE, Sound, load_sound
+from webnnm.data.sounds.sound import Sound, load_sound
 from webnnm.graph.builder import GraphBuilder
-from webnnm.transformers.log_mel import HOP, log_mel
+from webnnm.ops.declare.mel import HOP, RATE
+from webnnm.transformers.log_mel import log_mel
 
 
 class Features:

@@ -17,11 +17,10 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import Unfinished
-from webnnm.data.sounds.sound import RATE
+from webnnm.ops.declare.mel import HOP, RATE
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 from webnnm.transformers.hearing import Features, Stream
-from webnnm.transformers.log_mel import HOP
 from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.texts import continue_rows
 from webnnm.transformers.timestamps import PROGRESS

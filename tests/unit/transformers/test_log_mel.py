@@ -11,7 +11,8 @@ import pytest
 from tests.places import SHARED
 from webnnm import backend
 from webnnm.graph.builder import GraphBuilder
-from webnnm.transformers.log_mel import log_mel, mel_filters
+from webnnm.ops.declare.mel import mel_filters
+from webnnm.transformers.log_mel import log_mel
 
 np = pytest.importorskip("numpy")
 FILTERS = SHARED / "models" / "mel_filters.npz"

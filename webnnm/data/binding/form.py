@@ -31,7 +31,8 @@ class Form:
     Attributes: `field`; `light`, if the rows are pictures; `letters`, the characters that the
     numbers 0, 1, … stand for, if the rows are text; `encoders` of the columns, if they are rows
     of a table; `fit`, how pictures of any size are brought to that of the dataset, or "";
-    `series`, if they are windows of a series; `reader`, which turns texts into tokens.
+    `series`, if they are windows of a series; `reader`, which turns texts into tokens; `rate`,
+    the samples per second of sounds, or 0.
     """
 
     field: Field
@@ -41,6 +42,7 @@ class Form:
     fit: str = ""
     series: SeriesEncoder | None = None
     reader: TextReader | None = None
+    rate: int = 0
 
     @property
     def columns(self) -> Sequence[str]:

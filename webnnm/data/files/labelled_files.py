@@ -59,6 +59,20 @@ class LabelledFiles(NamedTuple):
     split: tuple[list[int], list[int], list[int]] | None = None
     ignored: tuple[str, ...] = ()
 
+    def select(self, rows: Sequence[int]) -> LabelledFiles:
+        """Return some of the files."""
+        numbers = {row: number for number, row in enumerate(rows)}
+        split = self.split
+        if split is not None:
+            training, validation, testing = (
+                [numbers[row] for row in part if row in numbers] for part in split
+            )
+            split = training, validation, testing
+        names, sources, labels = (
+            [values[row] for row in rows] for values in (self.names, self.sources, self.labels)
+        )
+        return LabelledFiles(names, sources, labels, split, self.ignored)
+
 
 async def count_endings(folder: Any) -> Counter[str]:
     """Return how many files of a folder or a zip archive have each ending, without hidden ones.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, NamedTuple, get_args
@@ -120,22 +119,7 @@ async def read_picture_files(
     report = PictureReport(
         len(kept), width, height, "grey" if grey else "rgb", fit, why, tuple(skipped), files.ignored
     )
-    return ReadPictures(pixels, "hw" if grey else "hwc", _select(files, kept), report)
-
-
-def _select(files: LabelledFiles, rows: Sequence[int]) -> LabelledFiles:
-    """Return some of the files."""
-    numbers = {row: number for number, row in enumerate(rows)}
-    split = files.split
-    if split is not None:
-        training, validation, testing = (
-            [numbers[row] for row in part if row in numbers] for part in split
-        )
-        split = training, validation, testing
-    names, sources, labels = (
-        [values[row] for row in rows] for values in (files.names, files.sources, files.labels)
-    )
-    return LabelledFiles(names, sources, labels, split, files.ignored)
+    return ReadPictures(pixels, "hw" if grey else "hwc", files.select(kept), report)
 
 
 def _read_size(size: Any) -> tuple[int, int]:

@@ -12,8 +12,8 @@ from functools import cache
 
 from webnnm.backends.base import Backend
 from webnnm.core.arrays import HostArray
-from webnnm.data.sounds.framing import multiply_frames
 from webnnm.graph.builder import GraphBuilder
+from webnnm.ops.declare.framing import multiply_frames
 
 MAX_DENOMINATOR = 1000
 """The largest denominator of a ratio of two rates; other ratios are rounded to the nearest such

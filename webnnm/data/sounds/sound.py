@@ -20,9 +20,8 @@ from webnnm.core.errors import BackendError, DataError
 from webnnm.core.shapes import is_integer, show
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.sounds import wav
+from webnnm.ops.declare.mel import RATE
 
-RATE = 16_000
-"""The samples per second that speech models expect."""
 MAX_PEAK = 100.0
 """Samples beyond this are integers as floats: what is too loud is a little above 1."""
 

@@ -13,11 +13,11 @@ from webnnm.data.binding.matching import Slot, bind_field
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import COARSE, Standardization
 from webnnm.data.series.series_encoder import encoder_to_dict
-from webnnm.data.sounds.sound import RATE
 from webnnm.data.tables.encoding import NumberEncoder, to_dict
 from webnnm.formats.page.tokenizers import Texts
 from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.model.serving import describe_inputs
+from webnnm.ops.declare.mel import RATE
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.runtime.inference.answers import scales
 from webnnm.runtime.state import ModelState
@@ -91,6 +91,8 @@ def _describe_row(
         row["names"] = [*form.field.names]
     elif form is not None and form.series is not None:
         row["series"] = encoder_to_dict(form.series)
+    elif form is not None and form.rate:
+        row["rate"] = form.rate
     elif form is not None and form.letters:
         row["letters"] = [*form.letters]
     elif form is not None and form.columns and form.reader is None:

@@ -1,4 +1,4 @@
-"""Reads the pictures that are passed for predictions as files or at any size."""
+"""Reads pictures and sounds that are passed for predictions as files, or at any size."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.data.binding.form import Form
 from webnnm.data.pictures.fitting import PictureFormat, fit_pictures, is_picture
+from webnnm.data.sounds.listening import Listening, is_sound, listen
 
 
 async def read_media(data: Any, forms: Mapping[str, Form], *, is_by_name: bool) -> Any:
-    """Return data of a prediction with pictures as arrays; anything else is unchanged.
+    """Return data of a prediction with files as arrays; anything else is unchanged.
 
-    `forms` are those of the inputs that take pictures; `is_by_name` says whether `data` are a
-    dict from input to rows. Raises the errors of `fit_picture`.
+    `forms` are those of the inputs that take pictures or sounds; `is_by_name` says whether `data`
+    are a dict from input to rows. Raises the errors of `fit_picture` and `load_samples`.
     """
     if not is_by_name:
         ((block, form),) = forms.items()
@@ -29,24 +30,27 @@ async def read_media(data: Any, forms: Mapping[str, Form], *, is_by_name: bool) 
 
 
 async def _read_rows(block: str, values: Any, form: Form) -> Any:
-    where = f'input "{block}"'
-    if is_picture(values):
+    is_file = is_sound if form.rate else is_picture
+    if is_file(values):
         if isinstance(values, HostArray) and values.shape == form.field.shape:
             return values
-        pictures: list[Any] = [values]
-    elif isinstance(values, (list, tuple)) and all(map(is_picture, cast("Sequence[Any]", values))):
-        pictures = [*cast("Sequence[Any]", values)]
+        files: list[Any] = [values]
+    elif isinstance(values, (list, tuple)) and all(map(is_file, cast("Sequence[Any]", values))):
+        files = [*cast("Sequence[Any]", values)]
     else:
         return values
-    names = [f"{where}, picture {row}{_name(one)}" for row, one in enumerate(pictures)]
-    results = await fit_pictures(pictures, names, PictureFormat.of(form.field, form.fit))
+    names = [f'input "{block}", row {row}{_name(one)}' for row, one in enumerate(files)]
+    if form.rate:
+        results = await listen(files, names, Listening(form.rate, form.field.shape[0]))
+    else:
+        results = await fit_pictures(files, names, PictureFormat.of(form.field, form.fit))
     arrays: list[HostArray] = []
     for result in results:
         if isinstance(result, DataError):
             raise result
-        arrays.append(HostArray("uint8", (1, *form.field.shape), result.data))
+        arrays.append(HostArray(result.dtype, (1, *form.field.shape), result.data))
     return concatenate(arrays)
 
 
-def _name(picture: Any) -> str:
-    return f' "{picture}"' if isinstance(picture, str) or hasattr(picture, "parts") else ""
+def _name(file: Any) -> str:
+    return f' "{file}"' if isinstance(file, str) or hasattr(file, "parts") else ""

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.graph.builder import GraphBuilder
+from webnnm.ops.declare.tensors import Builder
 
 
-def multiply_frames(b: GraphBuilder, signal: Any, frames: int, parts: Sequence[HostArray]) -> Any:
+def multiply_frames(b: Builder, signal: Any, frames: int, parts: Sequence[HostArray]) -> Any:
     """Return `[batch, frames, n]`: the products of frames of a signal with a matrix.
 
+    >>> from webnnm import GraphBuilder
     >>> b = GraphBuilder()
     >>> parts = [HostArray.of([[1.0], [1.0]]), HostArray.of([[1.0]])]  # the sums of three samples
     >>> multiply_frames(b, b.input("x", "float32", [1, 7]), 3, parts).shape
@@ -32,6 +33,6 @@ def multiply_frames(b: GraphBuilder, signal: Any, frames: int, parts: Sequence[H
     total: Any = None
     for index, matrix in enumerate(parts):
         part = b.slice(rows, (0, index, 0), (batch, frames, matrix.shape[0]))
-        product = b.matmul(part, b.constant(matrix))
+        product = b.matmul(part, b.constant(HostArray.of(matrix, signal.dtype)))
         total = product if total is None else total + product
     return total
