@@ -21,7 +21,7 @@ from tools.docs import markup
 from tools.docs.markup import Piece, pieces
 from webnnm import ops
 
-NEEDS = {"cloud.md": "jax"}
+NEEDS = {"cloud.md": "jax", "pictures.md": "PIL"}
 ELSEWHERE = {
     "api.md": "test_docstrings.py",
     "rules.md": "test_docstrings.py",

@@ -55,6 +55,25 @@ class ClassificationReport(Averaged):
         """The share of rows whose class was predicted."""
         return share(sum(self._hits), sum(self.support))
 
+    @property
+    def iou_per_class(self) -> tuple[float, ...]:
+        """The intersection over the union of predicted and actual rows, or places, of each class.
+
+        >>> ClassificationReport(((3, 1), (0, 4)), ("no", "yes")).iou_per_class
+        (0.75, 0.8)
+        """
+        predicted = map(sum, zip(*self.counts, strict=True))
+        return tuple(
+            share(hits, actual + own - hits)
+            for hits, actual, own in zip(self._hits, self.support, predicted, strict=True)
+        )
+
+    @property
+    def mean_iou(self) -> float:
+        """The mean of `iou_per_class` over the classes that some row has: usual for masks."""
+        pairs = zip(self.iou_per_class, self.support, strict=True)
+        return mean([iou for iou, support in pairs if support])
+
     def top_k(self, k: int) -> float:
         """Return the share of rows whose class is among the k highest scores.
 

@@ -327,3 +327,9 @@ def test_counts_alone_have_no_metrics_of_scores(name: str) -> None:
 )
 def test_activation_and_loss_say_what_outputs_are(activation: str, loss: str, scale: str) -> None:
     assert scale_of(activation, loss) == scale
+
+
+def test_masks_are_scored_by_intersection_over_union() -> None:
+    report = ClassificationReport(((6, 2, 0), (1, 3, 0), (0, 0, 0)), ("a", "b", "c"))
+    assert report.iou_per_class == (6 / 9, 3 / 6, 0)
+    assert report.mean_iou == pytest.approx((6 / 9 + 3 / 6) / 2)
