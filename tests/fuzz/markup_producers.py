@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import urlopen
 
-from webnnm import EpochRecord, History, charts
+from webnnm import EpochRecord, History, ImageDataset, charts
 from webnnm.charts.chart import Chart
 from webnnm.cli.serve import SiteServer
 from webnnm.core.finding import Finding, Findings
@@ -73,6 +73,11 @@ def describe(name: str) -> Mapping[str, Chart]:
         "metrics": charts.metrics(history(name)),
         "confusion matrix": charts.confusion_matrix(report),
         "roc": charts.roc_curve(report),
+        "worst pictures": charts.worst_pictures(
+            ImageDataset(bytes(8), [0, 1], shape=(2, 2), split=(1, 0, 0), class_names=[name, "b"]),
+            [[0.2, 0.8]] * 2,
+            subset="training",
+        ),
         "calibration": charts.calibration_curve(report),
         "importance": charts.permutation_importance(shares),
         "quantities": charts.prediction_error([1.0, 2.0], [1.0, 3.0], name),

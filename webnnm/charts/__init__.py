@@ -24,6 +24,7 @@ from webnnm.charts.histograms import histograms as histograms
 from webnnm.charts.importance import permutation_importance as permutation_importance
 from webnnm.charts.predicted import prediction_error as prediction_error
 from webnnm.charts.roc import roc_curve as roc_curve
+from webnnm.charts.worst import worst_pictures as worst_pictures
 
 __all__ = (
     "Chart",
@@ -42,6 +43,7 @@ __all__ = (
     "permutation_importance",
     "prediction_error",
     "roc_curve",
+    "worst_pictures",
 )
 
 

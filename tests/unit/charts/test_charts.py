@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from webnnm import BackendError, DataError, EpochRecord, History, charts
+from webnnm import BackendError, DataError, Dataset, EpochRecord, History, ImageDataset, charts
 from webnnm.charts.chart import MIME
 from webnnm.charts.theme import SERIES, THEMES, configuration
 from webnnm.evaluation.calibration import reliability
@@ -56,6 +58,13 @@ CHARTS = {
         [[int(i == j) for j in range(30)] for i in range(30)], [str(k) for k in range(30)]
     ),
     "roc": lambda: charts.roc_curve({"yes": SCORES}, {"yes": TRUE}),
+    "worst": lambda: charts.worst_pictures(
+        ImageDataset(
+            bytes(range(48)), ["a", "b", "b", "a"], shape=(2, 2, 3), layout="hwc", split=(1, 0, 0)
+        ),
+        [[0.9, 0.1], [0.2, 0.8], [0.75, 0.25], [0.4, 0.6]],
+        subset="training",
+    ),
     "calibration": lambda: charts.calibration_curve(reliability(SCORES, TRUE)),
     "importance": lambda: charts.permutation_importance(
         PermutationImportance(
@@ -381,3 +390,30 @@ def test_forecasts_begin_at_the_last_value() -> None:
         charts.forecast([1], [3.0, 4.0], [3], {"model": [5.0]})
     with pytest.raises(DataError, match="NNM705"):
         charts.forecast([1], [3.0], [3], {})
+
+
+def test_the_most_wrong_pictures_come_first() -> None:
+    data = ImageDataset(
+        bytes([0, 255] * 8), ["cat", "dog", "", "cat"], shape=(2, 2), split=(1, 0, 0)
+    )
+    chart = charts.worst_pictures(
+        data, [[0.9, 0.1], [0.75, 0.25], [0.5, 0.5], [0.1, 0.9]], count=2, subset="training"
+    )
+    assert chart.description == (
+        "2 of 3 pictures are taken for another class. Most wrong: 3, cat taken for dog."
+    )
+    tiles = chart.to_dict()["data"]["values"]
+    assert [tile["picture"] for tile in tiles] == [
+        "3: cat taken for dog (90%)",
+        "1: dog taken for cat (75%)",
+    ]
+    file = base64.b64decode(tiles[0]["url"].partition(",")[2])
+    start = file.index(b"IDAT") + 4
+    assert zlib.decompress(file[start:-16]) == b"\0\x00\xff" * 2
+    one = charts.worst_pictures(data, [[0.1], [0.9], [0.5], [0.2]], subset="training")
+    assert one.description == "0 of 3 pictures are taken for another class."
+    with pytest.raises(DataError, match="NNM702: 1 rows of probabilities, 4 pictures of 2"):
+        charts.worst_pictures(data, [[0.1, 0.9]], subset="training")
+    with pytest.raises(DataError, match="NNM702: dataset is not pictures"):
+        table = Dataset([[1.0], [2.0]], ["a", "b"], split=(1, 0, 0))
+        charts.worst_pictures(table, [[0.1, 0.9]] * 2, subset="training")

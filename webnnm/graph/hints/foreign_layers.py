@@ -105,11 +105,13 @@ HINTS: Mapping[str, str] = {
     "leave it out: regularization= of train() keeps weights small": "activityregularization",
     "leave it out: a normalisation of values does as much": "spectralnormalization spectralnorm "
     "weightnorm",
-    "leave it out, and write dataset.augment(Flip(), Rotate(), Shift(), Brighten())": "randomflip randomrotation "
-    "randomzoom randomcrop randomtranslation randombrightness randomcontrast mixup cutmix",
+    "leave it out, and write dataset.augment(Flip(), Rotate(), Shift(), Brighten())": ""
+    "randomflip randomrotation randomzoom randomcrop randomtranslation randombrightness "
+    "randomcontrast mixup cutmix",
     "write mul(0.00392157), which divides by 255": "rescaling",
     "write reduceMean(axes=[sequence]), or axes=[length] if a dimension is called so": ""
-    "globalaveragepooling1d globalaveragepool1d globalavgpool1d adaptiveavgpool1d adaptiveaveragepooling1d",
+    "globalaveragepooling1d globalaveragepool1d globalavgpool1d adaptiveavgpool1d "
+    "adaptiveaveragepooling1d",
     "write reduceMax(axes=[sequence]), or axes=[length] if a dimension is called so": ""
     "globalmaxpooling1d globalmaxpool1d adaptivemaxpool1d adaptivemaxpooling1d",
     "write reduceMax(axes=[height, width])": "globalmaxpooling2d globalmaxpool2d globalmaxpool "
