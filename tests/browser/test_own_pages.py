@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 import os
 import re
 import subprocess
@@ -22,7 +23,14 @@ from tests.browser.site_pages import HOLD_QUIET, WATCH_POLICY, leave_alone
 from tools import release
 from tools.common import VENV_PYTHON, inside
 from tools.release import Release
-from webnnm import ImageDataset, NNModel, TableDataset, TextDataset
+from webnnm import (
+    ImageDataset,
+    NNModel,
+    SoundDataset,
+    TableDataset,
+    TextDataset,
+    encode_wav,
+)
 
 ASK = "async (row) => (await document.querySelector('webnnm-model').predict(row)).label"
 MISSING = """async () => {
@@ -213,6 +221,7 @@ ELEMENTS = """
 <webnnm-model id="sums" src="./sums.safetensors" controls></webnnm-model>
 <webnnm-model id="turned" src="./turned.safetensors" controls></webnnm-model>
 <webnnm-model id="letters" src="./letters.safetensors" controls></webnnm-model>
+<webnnm-model id="pitch" src="./pitch.safetensors" controls></webnnm-model>
 <webnnm-model id="none" src="./index.html" controls></webnnm-model>
 <webnnm-model id="missing" src="./missing.safetensors" controls></webnnm-model>
 </main>
@@ -225,6 +234,12 @@ a:input shape=[2]; b:input shape=[2]; sum:output shape=[2]; gap:output shape=[2]
 sum:layers add([a, b]); gap:layers sub([a, b]);
 """
 TURNED = "m:input shape=[2, 2]; m:output shape=[2, 2]; m:layers transpose();"
+PITCH = """
+m:input shape=[800]; m:output shape=[2];
+m:layers
+  logMel(bands=8, window=200, hop=160, rate=8000), reduceMean(axes=[0]),
+  matmul(w), add(b), softmax();
+"""
 LETTERS = """
 m:input int32 shape=[] sequence=letters; m:output shape=[3] sequence=letters;
 m:layers embedding(e, size=3, shape=[3]), softmax();
@@ -245,6 +260,11 @@ async def test_elements_ask_for_what_their_models_take(
     await asyncio.to_thread(snapshot, folder / "light.safetensors", LIGHT, pictures)
     await asyncio.to_thread(snapshot, folder / "letters.safetensors", LETTERS, texts)
     await asyncio.to_thread(snapshot, folder / "sums.safetensors", SUMS)
+    low, high = (
+        [math.sin(2 * math.pi * hertz * n / 8000) / 2 for n in range(800)] for hertz in (300, 2000)
+    )
+    sounds = SoundDataset([low, high], ["hum", "whistle"], rate=8000, split=(1, 0, 0))
+    await asyncio.to_thread(snapshot, folder / "pitch.safetensors", PITCH, sounds)
     await asyncio.to_thread(snapshot, folder / "turned.safetensors", TURNED)
 
     async def answer(element: str) -> str:
@@ -260,6 +280,11 @@ async def test_elements_ask_for_what_their_models_take(
         picture = {"name": "white.png", "mimeType": "image/png", "buffer": png}
         await visitor.get_by_label("Picture", exact=True).set_input_files(picture)
         assert (await answer("#light")).startswith("light")
+
+        wav = encode_wav([0.0] * 500 + high, 8000)
+        sound = {"name": "high.wav", "mimeType": "audio/wav", "buffer": wav}
+        await visitor.get_by_label("Sound", exact=True).set_input_files(sound)
+        assert (await answer("#pitch")).startswith("whistle")
 
         for label, number in {"a 1": 1, "a 2": 2, "b 1": 0.1, "b 2": -4}.items():
             await visitor.get_by_label(label).fill(str(number))

@@ -96,6 +96,7 @@ MODULES = {
     "log10": "logarithmic",
     "log1p": "logarithmic",
     "log2": "logarithmic",
+    "log_mel": "log_mel",
     "log_softmax": "softmax",
     "logaddexp": "logarithmic",
     "logical_and": "logical",
