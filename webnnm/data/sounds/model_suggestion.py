@@ -25,7 +25,8 @@ TEXT = """\
   meanVarianceNormalization(axes=[0, 1, 2]),
 {layers};
 patterns:layers
-  conv2d(f, filters=filters, kernel=3, padding=same, bias=c),
+  conv2d(f, filters=filters, kernel=3, padding=same),
+  batchNorm(scale=s, bias=c),
   relu(),
   maxPool2d(windowDimensions=2, strides=2);
 """
@@ -52,7 +53,8 @@ def suggest_sound_model(dataset: AnyDataset, name: str = "model") -> str:
       dropout(p=0.25),
       matmul(w), add(b), softmax();
     patterns:layers
-      conv2d(f, filters=filters, kernel=3, padding=same, bias=c),
+      conv2d(f, filters=filters, kernel=3, padding=same),
+      batchNorm(scale=s, bias=c),
       relu(),
       maxPool2d(windowDimensions=2, strides=2);
     <BLANKLINE>
