@@ -270,7 +270,7 @@ async def test_elements_ask_for_what_their_models_take(
     async def answer(element: str) -> str:
         asked = visitor.locator(element)
         await asked.get_by_role("button", name="Predict").click()
-        said = asked.locator("form [role=status]")
+        said = asked.locator("form div[role=status]")
         await said.locator("p, li").first.wait_for()
         return await said.inner_text()
 
