@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -17,7 +18,7 @@ from webnnm.cli.common import (
 )
 from webnnm.cli.output_paths import check_places
 from webnnm.cli.suggested_data import suggest_for_command
-from webnnm.cli.training_report import list_scores, write_report
+from webnnm.cli.training_report import find_better, list_scores, write_report
 from webnnm.cli.training_run import TrainingOutcome, print_outcome, run_training
 from webnnm.data.series.series_dataset import SeriesDataset
 from webnnm.data.tables.table_dataset import TableDataset
@@ -33,7 +34,7 @@ def train_suggested(arguments: argparse.Namespace) -> int:
     suggestion = suggest_for_command(arguments)
     stem = PurePath(arguments.model).name.partition(".")[0] or "model"
     arguments.out = arguments.out or f"{stem}{SNAPSHOT}"
-    arguments.report = arguments.report or f"{stem}.html"
+    arguments.report = arguments.report or f"{stem}-report.html"
     check_places(arguments)
     if isinstance(suggestion.dataset, TableDataset):
         say_how_written(arguments.model, suggestion.dataset)
@@ -58,9 +59,13 @@ def train_suggested(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         if rivals:
             print(align_table(list_scores(rivals)))
+            assert outcome.test is not None
+            if better := find_better(rivals, outcome.test.samples):
+                print(f"{better} does better: this model learns too little, or by heart")
         say(f"wrote {arguments.report}")
-        say(f"webnnm predict {arguments.out} {suggestion.new_data} predicts new data")
-        say(f"webnnm export {arguments.out} --page {stem} writes a page that does")
+        out, page = shlex.quote(arguments.out), shlex.quote(f"{stem}-page")
+        say(f"webnnm predict {out} {suggestion.new_data} predicts new data")
+        say(f"webnnm export {out} --page {page} writes a page that does")
     return code
 
 

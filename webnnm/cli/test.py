@@ -17,6 +17,7 @@ from webnnm.cli.common import (
     open_model,
     parts,
     print_json,
+    say,
 )
 from webnnm.cli.rows import build_dataset, csv_table
 from webnnm.data.field import SUBSETS
@@ -56,6 +57,8 @@ def _test(arguments: argparse.Namespace) -> int:
 async def _run_test(arguments: argparse.Namespace) -> TestResult:
     settings: dict[str, Any] = {"backend": arguments.backend, "batch_size": arguments.batch_size}
     check_table(arguments.data)
+    if arguments.split is None:
+        say("all rows are tested; --split as in the training tests those that it held back")
     async with await open_model(arguments.model, learnt=True, **settings) as model:
         facts = model.state.restored or Restored()
         table = csv_table(await read_bytes(arguments.data), arguments, facts, model.inputs()[0])

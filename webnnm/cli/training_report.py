@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 MAX_IMPORTANCE_ROWS = 1000
 """Rows whose columns are shuffled."""
+
+CLEAR = 0.5
+"""Times 1/√rows, the standard error of an accuracy of a half: scores that differ clearly."""
 
 STYLE = (
     ":root{color-scheme:light dark}"
@@ -69,6 +73,8 @@ async def build_report(
         parts += [tag("h2", "Test"), outcome.test.to_html()]
     if baselines:
         parts += [tag("h2", "Beside simpler models"), html_table(list_scores(baselines), head=True)]
+        if better := find_better(baselines, outcome.test.samples if outcome.test else 0):
+            parts.append(tag("p", f"{better} does better here."))
     if outcome.test is not None and getattr(dataset, "encoders", ()):
         worth = await permutation_importance(
             model, max_samples=_choose_samples(outcome.test.samples)
@@ -81,6 +87,18 @@ async def build_report(
     parts += [tag("h2", "Model"), tag("pre", model.source)]
     head = [tag("meta", name="viewport", content="width=device-width"), stylesheet(STYLE)]
     return page(f"{name}: a trained model", *parts, head=head)
+
+
+def find_better(baselines: Mapping[str, Scores], samples: int) -> str:
+    """Return the simpler model with the best first score, "" if the model is not clearly worse.
+
+    >>> find_better({"this model": {"R²": 0.5}, "a linear model": {"R²": 0.7}}, 100)
+    'a linear model'
+    """
+    first = {rival: next(iter(scores.values())) for rival, scores in baselines.items()}
+    best = max(first, key=lambda rival: first[rival], default="")
+    own = next(iter(first), "")
+    return best if best and first[best] - first[own] > CLEAR / math.sqrt(max(1, samples)) else ""
 
 
 def list_scores(baselines: Mapping[str, Scores]) -> list[list[str]]:

@@ -87,6 +87,11 @@ class LabelFacts:
     negative: float = 0.0
 
     @property
+    def long_tailed(self) -> bool:
+        """Whether outliers are the long tail of counts and prices, of which the mean is wanted."""
+        return self.outliers and (self.skewed or (self.raw_whole and round(self.raw_minimum) >= 0))
+
+    @property
     def share(self) -> float:
         """The share of the largest class, 0 without classes."""
         return max(self.class_counts, default=0) / max(1, sum(self.class_counts))

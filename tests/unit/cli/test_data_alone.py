@@ -76,7 +76,7 @@ def test_a_table_alone_is_trained_tested_compared_and_reported(table: str, capsy
     assert "a linear model" in printed.out
     assert "one answer for all rows" in printed.out
     assert "webnnm predict mieten.safetensors ROWS.csv" in printed.err
-    page = Path("mieten.html").read_text()
+    page = Path("mieten-report.html").read_text()
     for text in ("<h1>mieten</h1>", "Why this model", "a linear model", "Importance", "<svg"):
         assert text in page
     Path("rows.csv").write_text("Ort;Fläche\nKöln;70,5\n")
@@ -97,7 +97,7 @@ def test_the_result_as_json(table: str, capsys: Printed) -> None:
         result["baselines"]["this model"]["accuracy"]
         == result["test"]["outputs"]["mieten"]["accuracy"]
     )
-    assert not Path("mieten.html").exists()
+    assert not Path("mieten-report.html").exists()
 
 
 def test_a_report_is_written_for_any_model(table: str, capsys: Printed) -> None:

@@ -32,4 +32,5 @@ async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
 
         return await open_url(address, guarded=guarded)
     except (OSError, ValueError) as error:
-        raise DataError("NNM715", f'"{address}" cannot be read: {error}') from error
+        reason = getattr(error, "strerror", None) or error
+        raise DataError("NNM715", f'"{address}" cannot be read: {reason}') from error

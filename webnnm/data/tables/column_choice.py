@@ -14,6 +14,10 @@ Use = Literal["input", "target", "left out"]
 
 MIN_REPEATS = 4
 """Words that occur less often on average say more about single rows than about others."""
+MIN_WORDS = 4
+"""Texts of so many words on average are remarks or sentences, not names."""
+EAST_ASIAN = "\u2e80"
+"""The first character of scripts that are written without spaces between words."""
 MAX_CATEGORIES = 64
 """Of a column with more words than this, the most frequent ones become features."""
 
@@ -83,14 +87,27 @@ def find_reason_to_leave_out(column: ColumnDescription, row_count: int) -> str:
     """Return why a model would learn nothing from a column, "" if it may.
 
     >>> find_reason_to_leave_out(ColumnDescription("a", "number", low=1.0, high=1.0), 9)
-    'it is 1 in all rows'
+    '1 in all rows'
     """
     if column.problem:
         return column.problem
     if column.content == "number" and column.low == column.high and not column.missing:
-        return f"it is {column.low:g} in all rows"
+        return f"{column.low:g} in all rows"
     if column.content == "category" and len(column.values) == 1 and not column.missing:
-        return f'it is "{column.values[0][0]}" in all rows'
+        return f'"{column.values[0][0]}" in all rows'
     if column.content == "text" and row_count - column.missing < MIN_REPEATS * len(column.values):
         return f"{len(column.values):,} different words in {row_count:,} rows"
+    if column.content == "text" and count_words(column) >= MIN_WORDS:
+        return f"remarks of {count_words(column):.0f} words on average"
     return ""
+
+
+def count_words(column: ColumnDescription) -> float:
+    """Return how many words the texts of a column have on average.
+
+    Chinese and Japanese have no spaces between words, but a word for every few characters.
+    """
+    texts = [text for text, _ in column.values]
+    words = sum(len(text.split()) for text in texts)
+    characters = sum(letter >= EAST_ASIAN for text in texts for letter in text)
+    return (words + characters / 2) / max(1, len(texts))

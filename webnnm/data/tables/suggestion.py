@@ -78,14 +78,14 @@ def choose_hidden_layers(dataset: AnyDataset) -> list[int]:
 
 
 def has_long_tail(dataset: AnyDataset) -> bool:
-    """Return whether the targets are never negative, and some of them far above the others."""
+    """Return whether some targets are far above the others, as counts and prices are."""
     [(block, field)] = dataset.outputs.items()
     if field.kind != "continuous":
         return False
     outputs, masks = load_outputs(dataset, "training")
     scale = getattr(dataset, "target_standardization", {}).get(block)
     facts = measure_labels(outputs[block], field, masks.get(block), scale)
-    return facts.outliers and facts.raw_minimum >= 0
+    return facts.long_tailed
 
 
 def _get_sizes(dataset: AnyDataset) -> tuple[Shape, str, int]:

@@ -458,7 +458,8 @@ def _make_reports(
             report = replace(report, categories=encoder.classes)
         elif isinstance(encoder, OneHotEncoder):
             categories = {*encoder.categories, None}
-            unknown = sum([text not in categories for text in left.words])
+            # Where rare words share a feature, so do those that are not known.
+            unknown = 0 if encoder.others else sum([t not in categories for t in left.words])
             report = replace(report, categories=encoder.categories, unknown=unknown)
         reports.append(report)
     return tuple(reports)

@@ -19,7 +19,7 @@ MIN_REPEATED_SHARE, MIN_MEAN_SHARE = 0.5, 0.95
 mean."""
 
 TOLERANCE = 0.01
-"""The rounding error of a mean, in deviations of the column."""
+"""The rounding error of a mean, in deviations of the column, or of a target that varies less."""
 
 MIN_DEVIATION = 0.1
 """Deviation of the target within groups, relative to all; below it the column gives the target
@@ -71,14 +71,12 @@ def _means(column: Column, target: Sequence[float], numbers: Sequence[int]) -> i
     grouped = sum(map(len, repeated.values()))
     if len(repeated) < MIN_VALUES or grouped < MIN_REPEATED_SHARE * len(numbers):
         return 0
-    near = TOLERANCE * compute_moments(values)[1] * column.scale
+    spread = compute_moments([target[row] for row in numbers])[1]
+    near = TOLERANCE * min(compute_moments(values)[1] * column.scale, spread)
     means = within = 0.0
     for value, group in repeated.items():
         mean, std = compute_moments(group)
         within += len(group) * std**2
         means += len(group) * (abs(mean - column.raw(value)) <= near)
-    varied = (
-        math.sqrt(within / grouped)
-        > MIN_DEVIATION * compute_moments([target[row] for row in numbers])[1]
-    )
+    varied = math.sqrt(within / grouped) > MIN_DEVIATION * spread
     return len(repeated) if varied and means >= MIN_MEAN_SHARE * grouped else 0

@@ -72,7 +72,7 @@ MIN_NUMERIC_SHARE = 0.8
 MIN_ROWS_PER_CATEGORY = 10
 """Training rows per category; names of things that look like numbers occur more often."""
 
-IDENTIFIER = re.compile(r"(?i)^(id|index|uuid|guid|row)$|[_ -]id$|(?-i:[a-z]Id$)")
+IDENTIFIER = re.compile(r"(?i)^(p?id|index|uuid|guid|row|rownames)$|[_ -]id$|(?-i:[a-z]Id$)")
 
 
 def find_row_numbers(rows: Rows) -> Suspicion | None:
@@ -108,8 +108,13 @@ def find_identifiers(rows: Rows) -> list[Column]:
         column
         for column in rows.columns
         if column.name not in rows.days  # days go up with the rows, and go on
-        and (is_row_number(column) or IDENTIFIER.search(column.name))
+        and is_identifier(column)
     ]
+
+
+def is_identifier(column: Column) -> bool:
+    """Return whether a column numbers the rows, or its name says that it identifies them."""
+    return is_row_number(column) or IDENTIFIER.search(column.name) is not None
 
 
 def is_row_number(column: Column) -> bool:
@@ -396,14 +401,21 @@ def is_standardised_by_hand(rows: Rows) -> bool:
 def find_shifts(
     rows: Rows, far: float, columns: Sequence[Column]
 ) -> list[tuple[Column, float, float, float]]:
-    """Return columns whose mean in testing is off by this many deviations, with both means."""
+    """Return columns whose mean in testing is off by this many deviations, with both means.
+
+    Deviations are those of the training rows, and half of them those of all rows: a category that
+    few of these have varies little there.
+    """
     shifts: list[tuple[Column, float, float, float]] = []
     for column in columns:
         if is_row_number(column):
             continue
         trained, std = compute_moments(column.take(rows.training))
         tested, _ = compute_moments(column.take(rows.subsets["testing"]))
-        if std and abs(tested - trained) > far * std:
+        if not std or abs(tested - trained) <= far * std:
+            continue
+        _, whole = compute_moments(column.take([*rows.training, *rows.subsets["testing"]]))
+        if abs(tested - trained) > far / 2 * whole:
             distance = abs(tested - trained) / std
             shifts.append((column, column.raw(trained), column.raw(tested), distance))
     return shifts

@@ -191,7 +191,9 @@ def feature_scale(facts: Facts) -> Hit | None:
 
     def text(feature: FeatureFacts) -> str | None:
         scaled = abs(feature.mean) <= MAX_MEAN and STD_RANGE[0] <= feature.std <= STD_RANGE[1]
-        if scaled or feature.binary or feature.std < MIN_STD:
+        # Zeros and ones with shares between them are categories, some of them missing.
+        category = feature.low == 0 and feature.high == 1
+        if scaled or feature.binary or category or feature.std < MIN_STD:
             return None
         return f" (mean {feature.mean:.3g}, std {feature.std:.3g})"
 

@@ -40,7 +40,7 @@ async def suggest(
     >>> for reason in suggestion.reasons:
     ...     print(reason)
     kind is the target: 2 classes.
-    row is left out: it numbers the rows or identifies them.
+    row is left out: numbers or identifiers of rows: new rows have others.
     width is the only input.
     Numbers are scaled to mean 0 and standard deviation 1, so that all weigh alike at first.
     One hidden layer of 8 units suits 28 training rows.

@@ -7,6 +7,7 @@ from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.data.tables.column_choice import MAX_CATEGORIES, ColumnUse, choose_columns
+from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.csv_dataset import check_table
 from webnnm.data.tables.description import ColumnDescription, describe_table
@@ -16,8 +17,8 @@ from webnnm.data.tables.suggestion import (
     suggest_model,
 )
 from webnnm.data.tables.table_dataset import TableDataset
-from webnnm.expert.examination.columns import find_identifiers
-from webnnm.expert.examination.rows import collect_rows
+from webnnm.expert.examination.columns import is_identifier
+from webnnm.expert.examination.rows import Column
 from webnnm.expert.suggesting.suggestion import (
     Suggestion,
     TableSource,
@@ -25,6 +26,15 @@ from webnnm.expert.suggesting.suggestion import (
     write_call,
     write_source,
 )
+
+IDENTIFIES = "numbers or identifiers of rows: new rows have others"
+FEW_ROWS = (200, 3000)
+VALIDATED = (0.6, 0.1, 0.3)
+"""So many rows are soon learnt by heart: some of them choose the epoch. Of more rows, `train` holds
+back a tenth by itself."""
+CATEGORY_ROWS = 40
+"""So many training rows there are for each category that a column may have."""
+MIN_CATEGORIES = 8
 
 
 def suggest_for_table(
@@ -47,16 +57,9 @@ def suggest_for_table(
             else ColumnUse(use.name, "input" if index in listed else "left out")
             for index, use in enumerate(uses)
         ]
-    options, dataset = _make_dataset(table, described, uses, wanted)
     if wanted.get("features") is None:
-        identifiers = {column.name for column in find_identifiers(collect_rows(dataset))}
-        if identifiers and len(identifiers) < len(dataset.encoders):
-            reason = "it numbers the rows or identifies them"
-            uses = [
-                ColumnUse(use.name, "left out", reason) if use.name in identifiers else use
-                for use in uses
-            ]
-            options, dataset = _make_dataset(table, described, uses, wanted)
+        uses = _leave_out_identifiers(table, described, uses)
+    options, dataset = _make_dataset(table, described, uses, wanted)
     reasons = (
         *_explain_columns(dataset, uses),
         *_explain_options(options),
@@ -71,6 +74,26 @@ def suggest_for_table(
         reasons,
         linear_source=suggest_model(dataset, name, hidden=()),
     )
+
+
+def _leave_out_identifiers(
+    table: Table, described: Sequence[ColumnDescription], uses: Sequence[ColumnUse]
+) -> list[ColumnUse]:
+    """Leave out the columns that number the rows or whose names say that they identify them, unless
+    there are no others."""
+    inputs = [use.name for use in uses if use.use == "input"]
+    identifiers: list[str] = []
+    for column in described:
+        if column.name in inputs and column.content == "number" and not column.missing:
+            numbers = read_column(table, table.index(column.name)).numbers or ()
+            if is_identifier(Column(column.name, numbers)):
+                identifiers.append(column.name)
+    if len(identifiers) == len(inputs):
+        return [*uses]
+    return [
+        ColumnUse(use.name, "left out", IDENTIFIES) if use.name in identifiers else use
+        for use in uses
+    ]
 
 
 def _make_dataset(
@@ -92,10 +115,15 @@ def _make_dataset(
     options: dict[str, Any] = {"label": label, "standardize": True}
     if len(inputs) < len(uses) - 1:
         options["features"] = inputs
-    if any(column.missing for column in used):
+    if FEW_ROWS[0] <= table.row_count < FEW_ROWS[1]:
+        options["split"] = VALIDATED
+    if any(column.missing for column in used if column.name != label):
         options["missing"] = "indicator"
-    if any(len(column.values) > MAX_CATEGORIES for column in used if column.name != label):
-        options["max_categories"] = MAX_CATEGORIES
+    elif any(column.missing for column in used):
+        options["missing"] = "drop"
+    limit = min(MAX_CATEGORIES, max(MIN_CATEGORIES, table.row_count // CATEGORY_ROWS))
+    if any(len(column.values) > limit for column in used if column.name != label):
+        options["max_categories"] = limit
     options |= wanted
     dataset = TableDataset(table, **options)
     if dataset.label_encoder is None and "standardize_targets" not in options:
@@ -117,6 +145,8 @@ def _explain_columns(dataset: TableDataset, uses: Sequence[ColumnUse]) -> list[s
     for reason, names in by_reason.items():
         text = f"{list_names(names)} {'is' if len(names) == 1 else 'are'} left out"
         reasons.append(f"{text}: {reason}." if reason else f"{text}.")
+    if dropped := dataset.report.dropped:
+        reasons.append(f"{dropped:,} rows without {target} are left out.")
     width = len(dataset.inputs["model"].features)
     features = f", as {width} features" if width != len(inputs) else ""
     if len(inputs) == 1:
@@ -129,6 +159,7 @@ def _explain_options(options: Mapping[str, Any]) -> list[str]:
         "standardize": "Numbers are scaled to mean 0 and standard deviation 1, so that all weigh "
         "alike at first.",
         "standardize_targets": "So is the target; predictions are in its own units.",
+        "split": "A tenth of the rows choose the best epoch: few rows are soon learnt by heart.",
         "missing": "Missing cells are filled with means, and a feature tells where they were.",
         "max_categories": f"Of more than {options.get('max_categories')} words, the rare ones "
         "share a feature.",
@@ -136,6 +167,7 @@ def _explain_options(options: Mapping[str, Any]) -> list[str]:
     expected = {
         "standardize": True,
         "standardize_targets": True,
+        "split": VALIDATED,
         "missing": "indicator",
         "max_categories": options.get("max_categories"),
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.data.tables.column_choice import choose_columns
+from webnnm.data.tables.column_choice import MIN_WORDS, choose_columns, count_words
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.description import describe_table
 from webnnm.data.texts.labeled import LabeledTextDataset
@@ -17,11 +17,6 @@ from webnnm.expert.suggesting.suggestion import (
     write_call,
     write_source,
 )
-
-MIN_WORDS = 4
-"""Cells that have so many words on average are remarks or sentences, not names."""
-EAST_ASIAN = "\u2e80"
-"""The first character of scripts that are written without spaces between words."""
 
 
 def find_text_column(table: Table, target: str | int | None) -> str | None:
@@ -40,13 +35,12 @@ def find_text_column(table: Table, target: str | int | None) -> str | None:
     if any(use.use == "input" for use in uses):
         return None
     texts = [
-        column.name
+        column
         for column, use in zip(described, uses, strict=True)
-        if use.use != "target"
-        and column.content == "text"
-        and _count_words(table, column.name) >= MIN_WORDS
+        if use.use != "target" and column.content == "text" and count_words(column) >= MIN_WORDS
     ]
-    return max(texts, key=lambda name: _count_words(table, name), default=None)
+    longest = max(texts, key=count_words, default=None)
+    return None if longest is None else longest.name
 
 
 def suggest_for_texts(
@@ -96,14 +90,3 @@ def _explain(dataset: LabeledTextDataset, text: str) -> tuple[str, ...]:
         "The model weights each token for each class, whatever their order: that is hard to beat "
         "with less than ten thousand texts.",
     )
-
-
-def _count_words(table: Table, name: str) -> float:
-    """Return how many words the cells of a column have on average.
-
-    Chinese and Japanese have no spaces between words, but a word for every few characters.
-    """
-    cells = [str(cell) for cell in table.columns[table.index(name)] if cell not in (None, "")]
-    words = sum(len(cell.split()) for cell in cells)
-    characters = sum(letter >= EAST_ASIAN for cell in cells for letter in cell)
-    return (words + characters / 2) / max(1, len(cells))
