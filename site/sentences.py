@@ -12,6 +12,10 @@ NAME = "texts"
 """Of the model; and of files, if the rows have no name."""
 MAX_COLUMNS = 100
 """Columns among which texts and labels can be chosen."""
+UNKNOWN = "[UNK]"
+"""The token of words that no training row has."""
+FULL = 4
+"""A token is marked fully that changes the probability by one part of so many."""
 VISIBLE = 0.02
 """A token that changes less than this share of the probability is not marked."""
 
@@ -43,7 +47,7 @@ class SentencesPage(TrainingPage):
         self.name = name.rpartition(".")[0] or name
         about.textContent = f"{name}: {loaded.row_count:,} rows."
         for field, chosen in (("text", text), ("label", label)):
-            options = [make("option", name, value=str(k)) for k, name in columns_of(loaded)]
+            options = [make("option", title, value=str(k)) for k, title in columns_of(loaded)]
             options[chosen].selected = True
             element(field).replaceChildren(*options)
         element("form").hidden = False
@@ -90,8 +94,8 @@ class SentencesPage(TrainingPage):
 
     async def show(self, result):
         """Show the test, and what can be done with the model."""
-        for name in ("result", "ask", "take"):
-            element(name).hidden = False
+        for section in ("result", "ask", "take"):
+            element(section).hidden = False
         tested = f"on {result.samples} rows that training never saw"
         await self.show_classes(result, self.dataset.label, tested)
         self.closer.refresh()
@@ -137,8 +141,8 @@ class SentencesPage(TrainingPage):
         text = element("sentence").value
         element("actual").textContent = ""
         if not self.model or not text.strip():
-            for name in ("answer", "shares", "words", "importances"):
-                element(name).replaceChildren()
+            for part in ("answer", "shares", "words", "importances"):
+                element(part).replaceChildren()
             return
         answer = await self.model.predict(text)
         element("answer").textContent = show_shares(
@@ -147,7 +151,7 @@ class SentencesPage(TrainingPage):
         importance = await token_importance(self.model, text)
         pairs = list(zip(importance.tokens, importance.importances, strict=True))
         element("words").replaceChildren(*(mark(*pair) for pair in pairs))
-        rows = [(token, f"{100 * change:z.1f} %") for token, change in importance.ranked()]
+        rows = [(name(token), f"{100 * change:z.1f} %") for token, change in importance.ranked()]
         head = ["Token", f"Of {importance.label}"]
         element("importances").replaceChildren(table("What decides", head, rows))
 
@@ -169,12 +173,17 @@ def find_columns(rows):
     return text, min(others, key=lambda index: len({*map(str, rows.columns[index])}))
 
 
+def name(token):
+    """Return a token as readers know it."""
+    return "…" if token == UNKNOWN else token.strip()
+
+
 def mark(token, change):
     """Return a token, marked as much as the prediction depends on it."""
     if abs(change) < VISIBLE:
-        return make("span", f" {token.strip()} ")
-    node = make("mark" if change > 0 else "s", f" {token.strip()} ")
-    node.style.setProperty("--share", f"{min(1, abs(change) * 2):.2f}")
+        return make("span", f" {name(token)} ")
+    node = make("mark" if change > 0 else "s", f" {name(token)} ")
+    node.style.setProperty("--share", f"{min(1, abs(change) * FULL):.2f}")
     return node
 
 
