@@ -70,7 +70,7 @@ async def _predict_rows(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return output → its numbers, and the class of every row if there are classes."""
     async with await open_model(arguments.model, learnt=True, backend=arguments.backend) as model:
         form = find_form(model)
-        if form is not None and form.fit and arguments.rows != "-":
+        if form is not None and (form.fit or form.rate) and arguments.rows != "-":
             return {model.outputs()[0]: _answer(await model.predict([arguments.rows]))}
         if arguments.steps is not None:
             return _list_forecasts(await model.predict(arguments.steps))

@@ -89,7 +89,7 @@ def build_dataset(
     facts = model.state.restored or Restored()
     block, output = model.inputs()[0], model.outputs()[0]
     form = find_form(model)
-    if form is not None and (form.series is not None or form.fit):
+    if form is not None and (form.series is not None or form.fit or form.rate):
         hint = "webnnm train tests such data, and --report shows the result"
         raise DataError("NNM702", "the model takes no rows of a table to test", hint=hint)
     reader = None if form is None else form.reader

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import shlex
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.shared import strict
+from webnnm import encode_wav
 
 pytestmark = pytest.mark.desktop
 pytest.importorskip("numpy")
@@ -223,8 +225,44 @@ def test_pictures_in_folders_are_learnt(
     assert main(["test", "stripes.safetensors", "--data", "x.csv"]) == 2
 
 
+def test_sounds_in_folders_are_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(6)
+    for number in range(12):
+        for name, frequency in (("low", 200), ("high", 900)):
+            folder = tmp_path / "tones" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            start = draw.random()
+            samples = [math.sin(6.28 * (frequency * n / 8000 + start)) / 2 for n in range(2000)]
+            (folder / f"{number}.wav").write_bytes(encode_wav(samples, 8000))
+    assert main(["train", "tones", "--seeds", "0", "--epochs", "10"]) == 0
+    printed = capsys.readouterr()
+    assert "The folders are 2 classes: high, low." in printed.err
+    assert "webnnm predict tones.safetensors SOUND.wav" in printed.err
+    assert main(["predict", "tones.safetensors", "tones/low/3.wav"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "predicted,high,low"
+
+
+def test_texts_in_folders_are_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in range(30):
+        for name, words in (("praise", "a lovely room"), ("blame", "an awful smell")):
+            folder = tmp_path / "mails" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{number}.txt").write_text(f"{words}, visit {number}")
+    assert main(["train", "mails", "--seeds", "0"]) == 0
+    assert "Each file is read up to" in capsys.readouterr().err
+    Path("new.csv").write_text("text\nwhat an awful visit\n")
+    assert main(["predict", "mails.safetensors", "new.csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("blame,")
+
+
 def test_a_folder_of_other_files_is_refused(tmp_path: Path, capsys: Printed) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.docx").write_bytes(b"")
     assert main(["train", str(tmp_path)]) == 2
-    assert "has no pictures, but 1 .docx" in capsys.readouterr().err
+    assert "has no pictures, sounds or texts, but 1 .docx" in capsys.readouterr().err

@@ -100,7 +100,7 @@ async def test_words_among_many_numbers_are_mistakes_of_a_label_too() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "code", "words"),
     [
-        ("", {}, "NNM713", "no row 1"),
+        ("", {}, "NNM713", "the table is empty"),
         ("a,b\n", {"header": True}, "NNM705", "the table has no rows"),
         ("a;b\n1;2\n", {"delimiter": ","}, "NNM713", 'only, "column_1": no features'),
         ("a,b\n1,2\n3\n", {}, "NNM713", "row 3, column b is missing"),

@@ -130,7 +130,7 @@ def test_dropped_rows_do_not_shift_the_division() -> None:
         ({"groups": "g", "split": ([0], [], [1])}, "NNM704", "not lists of rows"),
         ({"groups": "one"}, "NNM705", "column one has 1 groups: none is left for testing"),
         ({"groups": "holes"}, "NNM713", "row 1, column holes is empty"),
-        ({"order_by": "g"}, "NNM713", 'order_by="g" holds words'),
+        ({"order_by": "g"}, "NNM713", "column g, which orders the rows, holds words"),
         ({"order_by": "gap"}, "NNM713", "row 2, column gap is empty"),
         ({"order_by": "none"}, "NNM710", 'no column "none"'),
     ],

@@ -98,7 +98,7 @@ class CSVDataset(TableDataset):
 def check_table(table: Table) -> None:
     """Refuse a table without rows, or with one column alone (NNM713)."""
     if not table.names:
-        raise DataError("NNM713", "the text has no row 1", hint="is it the right file?")
+        raise DataError("NNM713", "the table is empty", hint="is it the right file?")
     if len(table.names) == 1:
         raise DataError(
             "NNM713",

@@ -19,6 +19,8 @@ Content = Literal["number", "date", "category", "text", "empty"]
 
 MAX_VALUES = 50
 """Words with more distinct values than this are texts."""
+MAX_LISTED = 8
+"""Words of a column that its description lists."""
 MAX_DOUBTED = 1000
 """So many cells show whether a point may also mark thousands."""
 REPEATED = 2
@@ -59,7 +61,9 @@ class ColumnDescription:
         if self.content == "number":
             parts.append(f"{self.low:g} … {self.high:g}")
         if self.content == "category":
-            parts += [f"{category} ({times})" for category, times in self.values]
+            parts += [f"{category} ({times})" for category, times in self.values[:MAX_LISTED]]
+            more = len(self.values) - MAX_LISTED
+            parts += [f"{more} more"] * (more > 0)
         if self.content == "text":
             parts.append(f"{len(self.values)} different")
         if self.missing:

@@ -47,8 +47,8 @@ def divide_rows(
 def _divide_in_order(table: Table, rows: Sequence[int], split: Sequence[Any], index: int) -> Rows:
     column = read_column(table, index)
     if column.numbers is None:
-        where = f'order_by="{column.name}"'
-        raise DataError("NNM713", f"{where} holds words", hint="name a column of dates or numbers")
+        message = f"column {column.name}, which orders the rows, holds words"
+        raise DataError("NNM713", message, hint="name a column of dates or numbers")
     numbers = column.numbers
     _require_cells(table, index, [row for row in rows if numbers[row] != numbers[row]])
     ordered = sorted(range(len(rows)), key=lambda position: numbers[rows[position]])

@@ -1,4 +1,4 @@
-"""Suggests how to learn the labels of files in folders."""
+"""Suggests how to learn the labels of files in folders: pictures, sounds, texts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.data.pictures.fitting import ENDINGS
+from webnnm.data.dataset import Dataset
+from webnnm.data.pictures import fitting
 from webnnm.data.pictures.images import ImageDataset
 from webnnm.data.pictures.model_suggestion import suggest_image_model
+from webnnm.data.sounds import listening
+from webnnm.data.sounds.model_suggestion import suggest_sound_model
+from webnnm.data.sounds.sound_dataset import SoundDataset
+from webnnm.data.texts.labeled import LabeledTextDataset
+from webnnm.data.texts.model_suggestion import suggest_text_model
 from webnnm.expert.suggesting.suggestion import (
     Suggestion,
     list_names,
@@ -17,6 +23,9 @@ from webnnm.expert.suggesting.suggestion import (
     write_literal,
     write_source,
 )
+from webnnm.expert.suggesting.texts import explain_texts
+
+TEXTS = (".txt",)
 
 
 async def suggest_for_files(
@@ -25,40 +34,68 @@ async def suggest_for_files(
     """Return a dataset and a model for the files of a folder, whose `endings` are counted.
 
     `wanted` are options that are given. Raises the errors of the dataset, and `DataError` NNM715 if
-    the folder has no pictures.
+    the folder has no pictures, sounds or texts.
     """
-    if not any(endings[ending] for ending in ENDINGS):
-        kinds = ", ".join(
-            f"{times} {ending or 'without an ending'}" for ending, times in endings.most_common(3)
+    by_kind = {
+        kind: sum(endings[ending] for ending in endings_of_kind)
+        for kind, endings_of_kind in (
+            ("pictures", fitting.ENDINGS),
+            ("sounds", listening.ENDINGS),
+            ("texts", TEXTS),
         )
-        hint = "folders are named for the labels of the pictures in them: cats/1.jpg, dogs/2.jpg"
-        message = f'"{folder}" has no pictures, but {kinds or "nothing"}'
+    }
+    kind = max(by_kind, key=lambda kind: by_kind[kind])
+    if not by_kind[kind]:
+        counts = [f"{times} {ending or 'others'}" for ending, times in endings.most_common(3)]
+        others = ", ".join(counts) or "nothing"
+        message = f'"{folder}" has no pictures, sounds or texts, but {others}'
+        hint = "folders are named for the labels of the files in them: cats/1.jpg, dogs/2.jpg"
         raise DataError("NNM715", message, hint=hint)
-    dataset = await ImageDataset.from_folder(folder, **wanted)
-    reasons = _explain_pictures(dataset)
+    if kind == "pictures":
+        dataset: Dataset = await ImageDataset.from_folder(folder, **wanted)
+        text, reasons = suggest_image_model(dataset, name), _explain_pictures(dataset)
+        call, example = f"await ImageDataset.from_folder({write_literal(folder)}", "PICTURE.png"
+    elif kind == "sounds":
+        dataset = await SoundDataset.from_folder(folder, **wanted)
+        text, reasons = suggest_sound_model(dataset, name), _explain_sounds(dataset)
+        call, example = f"await SoundDataset.from_folder({write_literal(folder)}", "SOUND.wav"
+    else:
+        dataset = LabeledTextDataset.from_folder(folder, **wanted)
+        text, reasons = suggest_text_model(dataset, name), explain_texts(dataset, "Each file")
+        call, example = f"LabeledTextDataset.from_folder({write_literal(folder)}", "ROWS.csv"
     return Suggestion(
-        write_source(reasons, suggest_image_model(dataset, name)),
-        dataset,
-        wanted,
-        write_call(f"await ImageDataset.from_folder({write_literal(folder)}", wanted),
-        reasons,
-        "PICTURE.png",
+        write_source(reasons, text), dataset, wanted, write_call(call, wanted), reasons, example
     )
 
 
-def _explain_pictures(dataset: ImageDataset) -> tuple[str, ...]:
+def _explain_pictures(dataset: Dataset) -> tuple[str, ...]:
     [field] = dataset.inputs.values()
     sizes = dict(zip(field.names, field.shape, strict=True))
     colours = "in colour" if sizes.get("channels", 1) == 3 else "in grey"
-    labels = dataset.labels()
-    what = f"{len(labels)} classes: {list_names(labels)}" if labels else "a quantity"
     return (
-        f"The folders are {what}.",
-        f"Pictures are brought to {sizes['width']} × {sizes['height']} pixels {colours}; their "
-        "shape is kept, and what does not fit is cut off."
-        if dataset.fit == "crop"
-        else f"Pictures are brought to {sizes['width']} × {sizes['height']} pixels {colours}.",
-        f"Pictures: {dataset.size('training'):,} for training, {dataset.size('testing'):,} for "
-        "testing.",
+        _explain_labels(dataset),
+        f"Pictures are brought to {sizes['width']} × {sizes['height']} pixels {colours}.",
+        _explain_sizes(dataset, "Pictures"),
         "Convolutions look for the same small patterns everywhere, at several sizes.",
     )
+
+
+def _explain_sounds(dataset: SoundDataset) -> tuple[str, ...]:
+    [field] = dataset.inputs.values()
+    return (
+        _explain_labels(dataset),
+        f"Sounds are brought to {field.shape[0] / dataset.rate:g} seconds of {dataset.rate:,} "
+        "samples: the loudest part of longer ones.",
+        _explain_sizes(dataset, "Sounds"),
+        "Convolutions look for patterns in the power of mel bands over time.",
+    )
+
+
+def _explain_labels(dataset: Dataset) -> str:
+    labels = dataset.labels() or []
+    return f"The folders are {len(labels)} classes: {list_names(labels)}."
+
+
+def _explain_sizes(dataset: Dataset, what: str) -> str:
+    training, testing = dataset.size("training"), dataset.size("testing")
+    return f"{what}: {training:,} for training, {testing:,} for testing."

@@ -66,7 +66,7 @@ def suggest_for_texts(
     options |= {"missing": "drop"} if gaps else {}
     options |= wanted
     dataset = LabeledTextDataset(table, **options)
-    reasons = _explain(dataset, options["text"])
+    reasons = explain_texts(dataset, options["text"])
     return Suggestion(
         write_source(reasons, suggest_text_model(dataset, name)),
         dataset,
@@ -76,7 +76,8 @@ def suggest_for_texts(
     )
 
 
-def _explain(dataset: LabeledTextDataset, text: str) -> tuple[str, ...]:
+def explain_texts(dataset: LabeledTextDataset, text: str) -> tuple[str, ...]:
+    """Return how texts are read; `text` is the column that holds them."""
     report, rows = dataset.report, dataset.size("training")
     reasons = [
         f"{dataset.label} is the target: {report.label}.",
