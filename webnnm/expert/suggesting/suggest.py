@@ -52,8 +52,8 @@ async def suggest(
       pictures, sounds or texts.
     - `target`: the name or number of the column to be predicted; by default the last one, unless
       the first one holds classes.
-    - `text`: the column of texts that are classified. By default a table whose only inputs are
-      remarks of several words is one of texts.
+    - `text`: the column of texts that are classified. By default a table without numbers, dates and
+      words that repeat is one of texts.
     - `horizon`: how many steps to forecast, for a table whose rows follow one another in time.
     - `name`: of the model; by default that of the file.
     - `options`: those of `read_table` and of the dataset that are to be as they are given.

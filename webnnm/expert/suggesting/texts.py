@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.data.tables.column_choice import MIN_WORDS, choose_columns, count_words
+from webnnm.data.tables.column_choice import choose_columns, count_words
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.description import describe_table
 from webnnm.data.texts.labeled import LabeledTextDataset
@@ -18,12 +18,15 @@ from webnnm.expert.suggesting.suggestion import (
     write_source,
 )
 
+MIN_ROWS = 20
+"""Of fewer texts nothing is learnt."""
+
 
 def find_text_column(table: Table, target: str | int | None) -> str | None:
-    """Return the column of texts of a table that has no other inputs, None for other tables.
+    """Return the column of most words of a table without inputs of other kinds, else None.
 
     >>> from webnnm.data.tables.columns import as_table
-    >>> rows = {"text": [f"this is remark {n}" for n in range(9)], "good": [0, 1, 1] * 3}
+    >>> rows = {"text": [f"this is remark {n}" for n in range(30)], "good": [0, 1, 1] * 10}
     >>> find_text_column(as_table(rows), "good")
     'text'
     """
@@ -37,7 +40,7 @@ def find_text_column(table: Table, target: str | int | None) -> str | None:
     texts = [
         column
         for column, use in zip(described, uses, strict=True)
-        if use.use != "target" and column.content == "text" and count_words(column) >= MIN_WORDS
+        if use.use != "target" and column.content == "text" and table.row_count >= MIN_ROWS
     ]
     longest = max(texts, key=count_words, default=None)
     return None if longest is None else longest.name
