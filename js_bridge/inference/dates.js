@@ -29,6 +29,9 @@ const PATTERNS = [
   `${NAME}[ .]+(?<day>\\d\\d?),? +(?<year>\\d{4})`,
   "(?<year>[12]\\d{3})(?<mark>-)(?<month>[01]\\d)",
   `${NAME}[ .-]+(?<year>[12]\\d{3})`,
+  "(?<year>[12]\\d{3})[-/ ]?W(?<week>\\d\\d)",
+  "(?<year>[12]\\d{3})[-/ ]?Q(?<quarter>[1-4])",
+  "Q(?<quarter>[1-4])[-/ ](?<year>[12]\\d{3})",
 ].map((pattern) => new RegExp(`^${pattern}${TIME}$`, "iu"));
 const EXAMPLES = { ymd: "2024-12-31", dmy: "31.12.2024", mdy: "12/31/2024" };
 
@@ -71,10 +74,12 @@ function partOf(part, day, origin) {
 function countDays(text, order) {
   const groups = PATTERNS.map((pattern) => pattern.exec(text)).find(Boolean)?.groups;
   if (!groups || (groups.first && order === "ymd")) return null;
+  if (groups.week) return findWeek(Number(groups.year), Number(groups.week));
   const [first, second] = [Number(groups.first), Number(groups.second)];
   const day = groups.first ? (order === "dmy" ? first : second) : Number(groups.day ?? 1);
-  const named = MONTHS[(groups.name ?? "").replace("\u017f", "s").toLowerCase()] ?? Number(groups.month);
-  const month = groups.first ? (order === "dmy" ? second : first) : named;
+  const named = MONTHS[(groups.name ?? "").replace("\u017f", "s").toLowerCase()];
+  const numbered = groups.quarter ? 3 * Number(groups.quarter) - 2 : Number(groups.month);
+  const month = groups.first ? (order === "dmy" ? second : first) : named ?? numbered;
   let year = Number(groups.year);
   if (groups.year?.length === 2) year += year >= FIRST_YEAR_OF_TWO_DIGITS ? 1900 : 2000;
   const date = new Date(0);
@@ -83,6 +88,14 @@ function countDays(text, order) {
   const share = readTime(groups);
   const days = date.getTime() / DAY_MS + Number(share);
   return share === null || days >= END ? null : days;
+}
+
+/** The days since 1970 of the Monday of a week, null if there is none. @param {number} year @param {number} week */
+function findWeek(year, week) {
+  const inFirst = Date.UTC(year, 0, 4) / DAY_MS;  // the fourth of January is in the first week
+  const monday = inFirst - ((((inFirst + 3) % 7) + 7) % 7) + 7 * (week - 1);
+  const thursday = new Date((monday + 3) * DAY_MS);
+  return week > 0 && thursday.getUTCFullYear() === year ? monday : null;
 }
 
 /** The time as a share of a day, 0 without one, null if there is no such time. @param {Record<string, string>} groups */

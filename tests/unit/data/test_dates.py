@@ -36,6 +36,7 @@ NO_DATES = [
     "5.3.2024x",
     "maybe 1",
 ]
+NO_DATES += ["2024-W00", "2021-W53", "2024Q5", "Q12024", "W05"]
 NO_DATES += ["decor 1999", "octopus 2000", "mayor 1 2000"]
 NO_DATES += [
     "9999-12-31 24:00",
@@ -48,6 +49,21 @@ NO_DATES += [
 ]
 SOURCE = """m:input shape=[{width}]; m:output shape=[1];
 m:layers matmul(w), add(b); m:loss meanSquaredError;"""
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2024-W05", date(2024, 1, 29)),
+        ("1991 W06", date(1991, 2, 4)),
+        ("2020w53", date(2020, 12, 28)),
+        ("2024Q3", date(2024, 7, 1)),
+        ("2024-q1", date(2024, 1, 1)),
+        ("Q4 1999", date(1999, 10, 1)),
+    ],
+)
+def test_weeks_and_quarters_are_the_days_on_which_they_begin(text: str, day: date) -> None:
+    assert DateFormat().parse(text) == day.toordinal() - EPOCH
 
 
 @pytest.mark.parametrize(

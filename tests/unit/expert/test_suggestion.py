@@ -213,3 +213,19 @@ async def test_texts_without_spaces_between_words_are_texts() -> None:
     }
     suggestion = await suggest(rows, target="good")
     assert isinstance(suggestion.dataset, LabeledTextDataset)
+
+
+async def test_a_series_leaves_out_what_tells_nothing() -> None:
+    rows = range(60)
+    table = {
+        "week": [f"{2020 + n // 52}-W{1 + n % 52:02}" for n in rows],
+        "sold": [20 + 5 * (n % 4) for n in rows],
+        "remark": [f"week {n} was fine" for n in rows],
+        "price": [2 + n % 3 for n in rows],
+    }
+    suggestion = await suggest(table, target="sold", horizon=1, missing="ignore")
+    assert suggestion.options["features"] == ["price"]
+    assert isinstance(suggestion.dataset, SeriesDataset)
+    assert suggestion.dataset.series.features[:2] == ("sold", "price")
+    assert "Left out, since a model learns nothing from it: remark." in suggestion.reasons
+    assert "remark" not in suggestion.source

@@ -53,6 +53,9 @@ _DATES = tuple(
         rf"{_NAME}[ .]+(?P<day>\d\d?),? +(?P<year>\d{{4}})",
         r"(?P<year>[12]\d{3})(?P<mark>-)(?P<month>[01]\d)",
         rf"{_NAME}[ .-]+(?P<year>[12]\d{{3}})",
+        r"(?P<year>[12]\d{3})[-/ ]?W(?P<week>\d\d)",
+        r"(?P<year>[12]\d{3})[-/ ]?Q(?P<quarter>[1-4])",
+        r"Q(?P<quarter>[1-4])[-/ ](?P<year>[12]\d{3})",
     )
 )
 
@@ -87,8 +90,8 @@ class DateFormat:
     def parse(self, cell: object) -> float | None:
         """Return the days since 1970 of the date in a cell, None for anything else.
 
-        A month without a day begins then. Times are those of the clock: an offset from UTC is not
-        added.
+        A month without a day begins then, as quarters and weeks of ISO 8601 (2024-W05) do. Times
+        are those of the clock: an offset from UTC is not added.
         """
         text = str(cell).strip()
         for pattern in _DATES:
@@ -98,7 +101,11 @@ class DateFormat:
 
     def _count_days(self, parts: dict[str, str | None]) -> float | None:
         year, mark = parts["year"] or "", parts.get("mark")
-        if parts.get("first"):
+        if week := parts.get("week"):
+            return _find_week(int(year), int(week))
+        if quarter := parts.get("quarter"):
+            day, month = 1, 3 * int(quarter) - 2
+        elif parts.get("first"):
             first, second = int(parts["first"] or 0), int(parts["second"] or 0)
             if self.order == "ymd":
                 return None
@@ -115,6 +122,14 @@ class DateFormat:
             return None
         share = _read_time(parts)
         return None if share is None or days + share >= END else days + share
+
+
+def _find_week(year: int, week: int) -> float | None:
+    """Return the days since 1970 of the Monday of a week, None if there is no such week."""
+    try:
+        return float(date.fromisocalendar(year, week, 1).toordinal() - EPOCH)
+    except ValueError:
+        return None
 
 
 def _read_time(parts: dict[str, str | None]) -> float | None:

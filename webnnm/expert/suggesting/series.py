@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.data.series.model_suggestion import suggest_series_model
 from webnnm.data.series.series_dataset import SeriesDataset
+from webnnm.data.tables.column_choice import find_reason_to_leave_out
+from webnnm.data.tables.columns import Table
+from webnnm.data.tables.description import ColumnDescription, describe_table
+from webnnm.data.tables.table_dataset import as_column_list
 from webnnm.expert.suggesting.suggestion import (
     Suggestion,
     TableSource,
@@ -34,8 +38,15 @@ def suggest_for_series(
     """
     options: dict[str, Any] = {"target": target} if target is not None else {}
     options |= {"horizon": horizon, **wanted}
+    described = describe_table(source.table)
+    unused: list[str] = []
+    if "features" not in options:
+        others = _list_others(source.table, described, options)
+        unused = [c.name for c in others if find_reason_to_leave_out(c, source.table.row_count)]
+        if unused:
+            options["features"] = [c.name for c in others if c.name not in unused]
     dataset, options = _make_dataset(source, options)
-    reasons = _explain(dataset)
+    reasons = _explain(dataset, unused)
     return Suggestion(
         write_source(reasons, suggest_series_model(dataset, name)),
         dataset,
@@ -59,7 +70,19 @@ def _make_dataset(
     return SeriesDataset(source.table, **options), options
 
 
-def _explain(dataset: SeriesDataset) -> tuple[str, ...]:
+def _list_others(
+    table: Table, described: Sequence[ColumnDescription], options: Mapping[str, Any]
+) -> list[ColumnDescription]:
+    """Return the columns besides the targets, the times and the names of series."""
+    roles = [options.get("target", -1), options.get("time"), options.get("id")]
+    used = {table.index(column) for role in roles for column in as_column_list("columns", role)}
+    if options.get("time") is None:
+        dates = [n for n, column in enumerate(described) if column.content == "date"]
+        used |= {*dates[:1]}
+    return [column for index, column in enumerate(described) if index not in used]
+
+
+def _explain(dataset: SeriesDataset, unused: Sequence[str]) -> tuple[str, ...]:
     series = dataset.series
     names = list_names([one.name for one in series.targets])
     ahead = "1 step" if series.horizon == 1 else f"{series.horizon} steps"
@@ -73,6 +96,8 @@ def _explain(dataset: SeriesDataset) -> tuple[str, ...]:
             f"{dataset.inserted} missing steps and {dataset.filled} missing numbers are "
             "interpolated."
         )
+    if unused:
+        reasons.append(f"Left out, since a model learns nothing from it: {list_names(unused)}.")
     others = [one.name for one in (*series.past, *series.ahead)]
     if others:
         reasons.append(f"Further inputs: {list_names(others)}.")
