@@ -14,6 +14,7 @@ from webnnm import (
     DataError,
     LabeledTextDataset,
     NNModel,
+    SeriesDataset,
     TableDataset,
     describe_table,
     suggest,
