@@ -229,4 +229,3 @@ async def test_a_series_leaves_out_what_tells_nothing() -> None:
     assert isinstance(suggestion.dataset, SeriesDataset)
     assert suggestion.dataset.series.features[:2] == ("sold", "price")
     assert "Left out, since a model learns nothing from it: remark." in suggestion.reasons
-    assert "remark" not in suggestion.source
