@@ -1,6 +1,5 @@
 """The page of forecasts: a series, a model that continues it, its test, a page that serves it."""
 
-import asyncio
 import json
 import math
 from random import Random
@@ -8,6 +7,7 @@ from random import Random
 import charting
 import page
 import saving
+from attempts import Delayed, attempt
 from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import when, window
@@ -18,19 +18,18 @@ from webnnm.page_modules import load_rest
 
 NAME = "forecast"
 """Of the model."""
-PAUSE = 0.2
-"""Seconds without a change after which the page answers it."""
 ORDER = ""
 """The choice of times that takes rows as they follow."""
 
 
-class ForecastPage:
+class ForecastPage(Delayed):
     """The page's series, its model and what that predicts."""
 
     def __init__(self):
+        super().__init__()
         self.table = self.dataset = self.model = self.training = None
         self.name, self.reported = NAME, 0
-        self.drawn, self.waiting = {}, {}
+        self.drawn = {}
         self.windows, self.answers, self.simple = [], [], {}
         self.curve = LossCurve()
 
@@ -56,19 +55,6 @@ class ForecastPage:
         element("about").textContent = f"{name}: {loaded.row_count:,} rows, {len(kinds)} columns."
         element("form").hidden = False
         await self.prepare()
-
-    def soon(self, function):
-        """Call a method once nobody has wanted it anew for a moment."""
-        name = function.__name__
-        if name in self.waiting:
-            self.waiting[name].cancel()
-        self.waiting[name] = asyncio.ensure_future(self.later(function))
-
-    async def later(self, function):
-        """Wait for the pause, and call a method."""
-        await asyncio.sleep(PAUSE)
-        del self.waiting[function.__name__]
-        await show_errors(function())
 
     async def prepare(self):
         """Make the dataset that the form wants, and suggest a model for it."""
@@ -345,20 +331,6 @@ def make_example():
 
 
 forecast_page = ForecastPage()
-
-
-async def attempt(doing):
-    """Wait for what somebody asked for, and show the error that it ends with, and no older one."""
-    page.clear_error()
-    await show_errors(doing)
-
-
-async def show_errors(doing):
-    """Wait for something, and show the error that it ends with."""
-    try:
-        await doing
-    except Exception as error:
-        page.show_error(error)
 
 
 async def read(files):

@@ -1,10 +1,11 @@
 """The page of texts: sentences with labels, a model of them, and which words decide."""
 
+from attempts import attempt
 from page import element, make, show_shares, table
 from pyscript import when
 from table_reading import Pauses, read_table
 from trainer import MAX_MISTAKES, class_of
-from training_page import TrainingPage, attempt
+from training_page import TrainingPage
 
 from webnnm import DataError
 

@@ -1,12 +1,13 @@
 """The page of tables: a CSV file, a model of its columns, its test, and a page that serves it."""
 
 import charting
+from attempts import attempt
 from columns import Columns
 from page import element, make, table
 from pyscript import when
 from table_reading import Pauses, read_table
 from trainer import MAX_MISTAKES, class_of
-from training_page import TrainingPage, attempt
+from training_page import TrainingPage
 from what_if import WhatIf
 
 from webnnm import DataError

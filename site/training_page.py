@@ -1,6 +1,5 @@
 """What pages share that train a model of a dataset, test it, and let it be taken away."""
 
-import asyncio
 import json
 
 import charting
@@ -8,6 +7,7 @@ import findings
 import insights
 import page
 import saving
+from attempts import Delayed, attempt
 from closer import Closer
 from confusion import Confusion
 from diagram import ModelDiagram
@@ -21,11 +21,8 @@ from watch import LayerWatch
 from webnnm import DataError, NNModel, WebNNMError
 from webnnm.page_modules import load_rest
 
-PAUSE = 0.2
-"""Seconds without a change after which the review looks at what is set."""
 
-
-class TrainingPage:
+class TrainingPage(Delayed):
     """The page's dataset, its model and its training.
 
     A kind of page has `fields`, a selector of what cannot be changed while it trains, `example`, a
@@ -38,11 +35,11 @@ class TrainingPage:
     fields = example = ""
 
     def __init__(self, name):
+        super().__init__()
         self.dataset = self.model = self.training = None
         self.name, self.suggested = name, ""
         self.history = self.result = None
         self.drawn = {}
-        self.waiting = {}
         self.reported = 0
         self.editor = ModelEditor(shared=False)
         self.diagram = ModelDiagram(self.editor)
@@ -120,19 +117,6 @@ class TrainingPage:
         await load_rest()
         page.ready()
         page.show_sentence(json.loads(await where("{}"))["sentence"])
-
-    def soon(self, function):
-        """Call a method once nobody has wanted it anew for a moment."""
-        name = function.__name__
-        if name in self.waiting:
-            self.waiting[name].cancel()
-        self.waiting[name] = asyncio.ensure_future(self.later(function))
-
-    async def later(self, function):
-        """Wait for the pause, and call a method."""
-        await asyncio.sleep(PAUSE)
-        del self.waiting[function.__name__]
-        await show_errors(function())
 
     async def take_over(self, make_dataset, suggest, describe):
         """Make a dataset and the text of a model for it, or say what is wrong with the form."""
@@ -367,17 +351,3 @@ def attempting(method):
         await attempt(method())
 
     return on_event
-
-
-async def attempt(doing):
-    """Wait for what somebody asked for, and show the error that it ends with, and no older one."""
-    page.clear_error()
-    await show_errors(doing)
-
-
-async def show_errors(doing):
-    """Wait for something, and show the error that it ends with."""
-    try:
-        await doing
-    except Exception as error:
-        page.show_error(error)
