@@ -1,4 +1,4 @@
-"""Does what a page is asked for, at once or after a pause, and shows the error that it ends with."""
+"""Does what a page is asked for, at once or after a pause, and shows the error it ends with."""
 
 import asyncio
 
