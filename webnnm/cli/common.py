@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import csv
 import io
 import json
 import sys
@@ -115,7 +116,7 @@ def add_table(
     if not alone:
         data.add_argument("--data", metavar="CSV", help="path or URL of a table")
     help = "the column to predict: name or number from 0; default: the last"
-    data.add_argument("--label", "--target", metavar="COLUMN", type=column, help=help)
+    data.add_argument("--label", "--target", metavar="COLUMN", help=help)
     help = "to predict it from, as a,b; default: all others"
     data.add_argument("--features", metavar="COLUMNS", type=columns, help=help)
     add_dialect(data)
@@ -132,9 +133,9 @@ def add_table(
     help = "training, validation, testing; default: 0.7,0,0.3"
     data.add_argument("--split", type=parts, metavar="PARTS", help=help)
     help = "the column of what must not be in two of these parts, such as a patient"
-    data.add_argument("--groups", metavar="COLUMN", type=column, help=help)
+    data.add_argument("--groups", metavar="COLUMN", help=help)
     help = "the column of dates or numbers by which the last rows are tested"
-    data.add_argument("--order-by", metavar="COLUMN", type=column, help=help)
+    data.add_argument("--order-by", metavar="COLUMN", help=help)
     help = "scale the columns of numbers to mean 0 and standard deviation 1"
     data.add_argument("--standardize", action="store_true", default=None, help=help)
     help = "the same for numbers to be predicted"
@@ -176,7 +177,7 @@ def add_dialect(parser: Any) -> None:
     help = f'beginning of lines that are no rows, "" for none; {detected}'
     parser.add_argument("--comment", default="auto", metavar="C", help=help)
     help = "of an Excel workbook, by name or number from 0; default: the first"
-    parser.add_argument("--sheet", metavar="SHEET", type=column, help=help)
+    parser.add_argument("--sheet", metavar="SHEET", help=help)
     help = "words for missing cells, as -,k.A."
     parser.add_argument("--missing-values", default="", metavar="WORDS", help=help)
 
@@ -200,14 +201,13 @@ def parts(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers") from None
 
 
-def column(text: str) -> str | int:
-    """Read the name of a column, or its position."""
-    return int(text) if text.lstrip("-").isdecimal() else text
+def columns(text: str) -> list[str]:
+    """Read names of columns, or their positions, as cells of a row of CSV.
 
-
-def columns(text: str) -> list[str | int]:
-    """Read names of columns, or their positions: "a,b"."""
-    return [column(name) for name in text.split(",") if name]
+    >>> columns('a,"b, c",2')
+    ['a', 'b, c', '2']
+    """
+    return [name for name in next(csv.reader([text]), []) if name]
 
 
 def table(arguments: argparse.Namespace) -> CSVDataset:

@@ -26,11 +26,12 @@ def check_places(arguments: argparse.Namespace) -> None:
     for name, path in paths:
         check_writable(path)
         for other in INPUT_OPTIONS:
-            source = getattr(arguments, other, None)
-            if isinstance(source, str) and _same(path, source) and not _is_snapshot(source):
-                raise CommandError(
-                    "NNM704", f"--{name} {path} would replace {source}", hint="give another name"
-                )
+            given: Any = getattr(arguments, other, None)
+            sources: list[Any] = given if isinstance(given, list) else [given]
+            for source in sources:
+                if isinstance(source, str) and _same(path, source) and not _is_snapshot(source):
+                    message = f"--{name} {path} would replace {source}"
+                    raise CommandError("NNM704", message, hint="give another name")
     for (name, path), (other, second) in combinations(paths, 2):
         if Path(path).resolve() == Path(second).resolve():
             raise CommandError("NNM704", f"--{name} and --{other} are both {path}")

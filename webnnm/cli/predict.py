@@ -8,10 +8,11 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from webnnm.cli.common import (
     OK,
+    CommandError,
     Parsers,
     add_backend,
     add_dialect,
@@ -26,6 +27,7 @@ from webnnm.cli.rows import csv_table, find_form, inputs_of, json_rows
 from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.evaluation.history import plain
+from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.inference.answers import Prediction
 from webnnm.runtime.inference.forecasting import Forecast
 from webnnm.runtime.restored import Restored
@@ -38,10 +40,10 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "rows",
         metavar="ROWS",
-        nargs="?",
-        default="-",
-        help="path or URL of a table or of JSON, of a picture or a sound; or - for the standard "
-        "input, the default",
+        nargs="*",
+        default=["-"],
+        help="path or URL of a table or of JSON, or those of pictures or sounds; or - for the "
+        "standard input, the default",
     )
     help = "continue the series of the training by N steps"
     one.add_argument("--steps", type=int, metavar="N", help=help)
@@ -53,8 +55,8 @@ def add(commands: Parsers) -> None:
 
 def _predict(arguments: argparse.Namespace) -> int:
     answers = asyncio.run(_predict_rows(arguments))
-    if "forecasts" in answers:
-        text = _write_forecasts(answers["forecasts"], as_json=arguments.json)
+    if isinstance(answers, Forecasts):
+        text = _write_forecasts(answers, as_json=arguments.json)
     elif arguments.json:
         text = json.dumps(plain(answers), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     else:
@@ -66,36 +68,51 @@ def _predict(arguments: argparse.Namespace) -> int:
     return OK
 
 
-async def _predict_rows(arguments: argparse.Namespace) -> dict[str, Any]:
+class Forecasts(NamedTuple):
+    """The forecasts of series by id, or that of the only one under any name."""
+
+    by_id: dict[str, Forecast]
+    several: bool
+
+
+async def _predict_rows(arguments: argparse.Namespace) -> dict[str, Any] | Forecasts:
     """Return output → its numbers, and the class of every row if there are classes."""
+    for path in arguments.rows:
+        check_table(path)
     async with await open_model(arguments.model, learnt=True, backend=arguments.backend) as model:
         form = find_form(model)
-        if form is not None and (form.fit or form.rate) and arguments.rows != "-":
-            return {model.outputs()[0]: _answer(await model.predict([arguments.rows]))}
-        if arguments.steps is not None:
+        series = form is not None and form.series is not None
+        if arguments.steps is not None and not series:
+            message = "--steps continues a series, and this model is of none"
+            raise CommandError("NNM704", message, hint="leave it out, and give rows")
+        if form is not None and (form.fit or form.rate) and arguments.rows != ["-"]:
+            return {model.outputs()[0]: _answer(await model.predict(arguments.rows))}
+        if len(arguments.rows) > 1:
+            raise CommandError("NNM704", f"{len(arguments.rows)} tables at once", hint="give one")
+        if arguments.steps is not None and arguments.rows == ["-"]:
             return _list_forecasts(await model.predict(arguments.steps))
-        check_table(arguments.rows)
-        facts = model.state.restored or Restored()
-        source = await _read(arguments.rows)
-        begin = source[:4096].lstrip()[:1]
-        if begin in ("[", "{", b"[", b"{"):
-            rows = json_rows(source)
-        else:
-            rows = csv_table(source, arguments, facts, model.inputs()[0])
-        if form is not None and form.series is not None:
-            return _list_forecasts(await model.predict(rows))
+        rows = await _read_rows(model, arguments)
+        if series:
+            return _list_forecasts(await model.predict(rows, steps=arguments.steps))
         inputs = inputs_of(model, rows)
         values = await model.predict(inputs, batch_size=arguments.batch_size)
         return {name: _answer(answer) for name, answer in values.items()}
 
 
-async def _read(path: str) -> Any:
-    return read_standard_bytes() if path == "-" else await read_bytes(path)
+async def _read_rows(model: NNModel, arguments: argparse.Namespace) -> Any:
+    """Return the rows of a table or of JSON."""
+    [path] = arguments.rows
+    source: Any = read_standard_bytes() if path == "-" else await read_bytes(path)
+    if source[:4096].lstrip()[:1] in ("[", "{", b"[", b"{"):
+        return json_rows(source)
+    return csv_table(source, arguments, model.state.restored or Restored(), model.inputs()[0])
 
 
-def _list_forecasts(result: Any) -> dict[str, Any]:
+def _list_forecasts(result: Any) -> Forecasts:
     """Return the forecasts of one or of several series."""
-    return {"forecasts": result if isinstance(result, dict) else {"": result}}
+    if isinstance(result, dict):
+        return Forecasts(cast("dict[str, Forecast]", result), several=True)
+    return Forecasts({"": result}, several=False)
 
 
 def _answer(output: Any) -> dict[str, Any]:
@@ -105,25 +122,24 @@ def _answer(output: Any) -> dict[str, Any]:
     return {"predicted": output.classes, "classes": list(output.labels), "values": values}
 
 
-def _write_forecasts(forecasts: dict[str, Forecast], *, as_json: bool) -> str:
-    """Return the steps of each series as rows, or as JSON; a single series has the name ""."""
+def _write_forecasts(forecasts: Forecasts, *, as_json: bool) -> str:
+    """Return the steps of each series as rows, or as JSON."""
     if as_json:
-        contents = {name: one.to_dict() for name, one in forecasts.items()}
-        content = contents.get("", contents)
+        contents = {name: one.to_dict() for name, one in forecasts.by_id.items()}
+        content = contents if forecasts.several else next(iter(contents.values()))
         return json.dumps(plain(content), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    several = "" not in forecasts
-    for number, (name, one) in enumerate(forecasts.items()):
-        if not number:
-            levels = [f"{level:g}" for level in one.quantiles]
-            writer.writerow([*(["series"] * several), "time", *one.targets, *levels])
+    first = next(iter(forecasts.by_id.values()))
+    levels = [f"{level:g}" for level in first.quantiles]
+    writer.writerow([*(["series"] * forecasts.several), "time", *first.targets, *levels])
+    for name, one in forecasts.by_id.items():
         values = one.tolist()
         for step, time in enumerate(one.times):
             row = values[step] if isinstance(values[step], list) else [values[step]]
             row = [*row, *(levels[step] for levels in one.quantiles.values())]
             cells = [time, *(f"{number:.7g}" for number in row)]
-            writer.writerow([*([name] * several), *cells])
+            writer.writerow([*([name] * forecasts.several), *cells])
     return text.getvalue()
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from webnnm.cli.common import as_command_error, column, dialect
+from webnnm.cli.common import as_command_error, dialect
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.json_text import parse_json
@@ -95,7 +95,7 @@ def build_dataset(
     reader = None if form is None else form.reader
     default = facts.label if facts.label in table.names else -1
     with as_command_error("NNM710"):
-        target = table.index(default if label is None else column(label))
+        target = table.index(default if label is None else label)
     others = [index for index in range(len(table.names)) if index != target]
     features = Table(
         tuple(table.names[index] for index in others),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.cli.common import (
@@ -34,7 +36,8 @@ def _suggest(arguments: argparse.Namespace) -> int:
     suggestion = suggest_for_command(arguments)
     how = suggestion.call
     if isinstance(suggestion.dataset, TableDataset):
-        how = write_command(arguments.out or "MODEL.nnm", arguments.model, suggestion.options)
+        options = {**suggestion.reading, **suggestion.options}
+        how = write_command(arguments.out or "MODEL.nnm", arguments.model, options)
     if arguments.out:
         write(arguments.out, suggestion.source)
     if arguments.json:
@@ -66,7 +69,14 @@ def write_command(model: str, data: str, options: Mapping[str, Any]) -> str:
     for name, value in options.items():
         words.append(f"--{name.replace('_', '-')}")
         if isinstance(value, (list, tuple)):
-            words.append(",".join(map(str, value)))
+            words.append(_join(value))
         elif value is not True:
             words.append(str(value))
     return shlex.join([*words, "--out", f"{model.removesuffix('.nnm')}.safetensors"])
+
+
+def _join(values: Sequence[Any]) -> str:
+    """Return values as a row of CSV, since names may hold commas."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(values)
+    return text.getvalue()

@@ -11,7 +11,6 @@ from webnnm.cli.common import (
     add_table,
     as_command_error,
     check_table,
-    column,
     is_table,
     table_options,
 )
@@ -29,13 +28,13 @@ def add_data(parser: argparse.ArgumentParser, *, alone: bool = False) -> None:
     add_table(parser, alone=alone, missing=[*dict.fromkeys((*get_args(Missing), *OF_SERIES))])
     kinds = parser.add_argument_group("data that are no rows of numbers and words")
     help = "the column of texts to classify"
-    kinds.add_argument("--text", metavar="COLUMN", type=column, help=help)
+    kinds.add_argument("--text", metavar="COLUMN", help=help)
     help = "forecast so many steps of a series, whose rows follow one another in time"
     kinds.add_argument("--horizon", metavar="STEPS", type=int, help=help)
     help = "the column of the times of a series; default: the first one of dates"
-    kinds.add_argument("--time", metavar="COLUMN", type=column, help=help)
+    kinds.add_argument("--time", metavar="COLUMN", help=help)
     help = "the column that tells several series apart"
-    kinds.add_argument("--id", metavar="COLUMN", type=column, help=help)
+    kinds.add_argument("--id", metavar="COLUMN", help=help)
 
 
 def is_data(path: str) -> bool:

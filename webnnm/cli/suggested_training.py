@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import shlex
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from webnnm.cli.common import (
@@ -32,10 +32,14 @@ from webnnm.model.nnmodel import NNModel
 def train_suggested(arguments: argparse.Namespace) -> int:
     """Carry out `train DATA`, and return the exit code."""
     suggestion = suggest_for_command(arguments)
-    stem = PurePath(arguments.model).name.partition(".")[0] or "model"
+    named = PurePath(arguments.out or arguments.model).name
+    stem = named.removesuffix(SNAPSHOT) if arguments.out else named.partition(".")[0] or "model"
     arguments.out = arguments.out or f"{stem}{SNAPSHOT}"
     arguments.report = arguments.report or f"{stem}-report.html"
     check_places(arguments)
+    for path in (arguments.out, arguments.report):
+        if Path(path).exists():
+            say(f"{path} will be replaced")
     if isinstance(suggestion.dataset, TableDataset):
         say_how_written(arguments.model, suggestion.dataset)
     for reason in suggestion.reasons:

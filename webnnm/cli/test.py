@@ -17,7 +17,6 @@ from webnnm.cli.common import (
     open_model,
     parts,
     print_json,
-    say,
 )
 from webnnm.cli.rows import build_dataset, csv_table
 from webnnm.data.field import SUBSETS
@@ -36,10 +35,13 @@ def add(commands: Parsers) -> None:
     )
     add_dialect(one)
     one.add_argument(
-        "--subset", choices=SUBSETS, default="testing", help="of the split; default: %(default)s"
+        "--subset", choices=SUBSETS, default="testing", help="of --split; default: %(default)s"
     )
     one.add_argument(
-        "--split", type=parts, metavar="PARTS", help="as in the training; default: test all rows"
+        "--split",
+        type=parts,
+        metavar="PARTS",
+        help="as in the training, to test rows that it held back; default: all rows are tested",
     )
     one.add_argument("--batch-size", type=int, metavar="N", help="rows computed at a time")
     add_backend(one)
@@ -57,8 +59,6 @@ def _test(arguments: argparse.Namespace) -> int:
 async def _run_test(arguments: argparse.Namespace) -> TestResult:
     settings: dict[str, Any] = {"backend": arguments.backend, "batch_size": arguments.batch_size}
     check_table(arguments.data)
-    if arguments.split is None:
-        say("all rows are tested; --split as in the training tests those that it held back")
     async with await open_model(arguments.model, learnt=True, **settings) as model:
         facts = model.state.restored or Restored()
         table = csv_table(await read_bytes(arguments.data), arguments, facts, model.inputs()[0])

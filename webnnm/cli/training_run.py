@@ -73,7 +73,8 @@ async def run_training(
     names = options_of(arguments.parser)
 
     def log(line: str) -> None:
-        say(_in_options(line, names))
+        where = "the report has them" if arguments.report else "webnnm review shows them"
+        say(_in_options(line.replace("see review()", where), names))
 
     async with await open_model(
         log=log,
@@ -177,6 +178,6 @@ def _write(history: History, path: str | None) -> None:
 
 
 def _in_options(line: str, names: Collection[str]) -> str:
-    """Return a line of a training with commands and options in place of Python."""
-    head, arrow, remedy = line.replace("see review()", "webnnm review shows them").partition("→ ")
+    """Return a line of a training with its remedies as command-line options."""
+    head, arrow, remedy = line.partition("→ ")
     return head + arrow + as_options(remedy, names)

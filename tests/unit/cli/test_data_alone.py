@@ -166,6 +166,9 @@ def test_a_series_is_forecast_and_continued(
     Path("recent.csv").write_text("\n".join(["day,sold", *rows[-60:]]))
     assert main(["predict", "sales.safetensors", "recent.csv", "--json"]) == 0
     assert strict(capsys.readouterr().out)["times"] == ["2024-10-29", "2024-10-30"]
+    Path("old.csv").write_text("\n".join(["day,sold", *rows[100:160]]))
+    assert main(["predict", "sales.safetensors", "old.csv", "--steps", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("2024-06-21,"), "of these rows"
 
 
 def test_texts_are_found_in_a_table_and_classified(
@@ -220,8 +223,10 @@ def test_pictures_in_folders_are_learnt(
     assert main(["train", "stripes", "--seeds", "0", "--epochs", "15"]) == 0
     printed = capsys.readouterr()
     assert "The folders are 2 classes: columns, rows." in printed.err
-    assert main(["predict", "stripes.safetensors", "stripes/rows/3.png"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("rows,")
+    files = ["stripes/rows/3.png", "stripes/columns/4.png"]
+    assert main(["predict", "stripes.safetensors", *files]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["predicted", "rows", "columns"]
     assert main(["test", "stripes.safetensors", "--data", "x.csv"]) == 2
 
 
@@ -266,3 +271,50 @@ def test_a_folder_of_other_files_is_refused(tmp_path: Path, capsys: Printed) -> 
     (tmp_path / "a" / "b.docx").write_bytes(b"")
     assert main(["train", str(tmp_path)]) == 2
     assert "has no pictures, sounds or texts, but 1 .docx" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["suggest", "mieten.csv", "--time", "Ort"], 'a table has no option "time"'),
+        (
+            ["suggest", "mieten.csv", "--horizon", "1", "--groups", "Ort"],
+            'a series has no option "groups"',
+        ),
+        (["suggest", "mieten.csv", "--text", "Ort", "--horizon", "1"], "text and horizon at once"),
+    ],
+)
+def test_options_of_other_kinds_of_data_are_named(
+    table: str, capsys: Printed, arguments: list[str], words: str
+) -> None:
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_columns_may_have_commas_and_digits_in_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{n},{n % 7},text {n},{3 * n}" for n in range(1, 60)]
+    Path("t.csv").write_text("\n".join(['"price, EUR",2019,remark,y', *rows[::-1], rows[3]]))
+    assert main(["suggest", "t.csv", "--target", "y", "--out", "m.nnm"]) == 0
+    command = capsys.readouterr().out.splitlines()[-1]
+    assert main([*shlex.split(command)[1:], *FAST]) == 0
+    capsys.readouterr()
+    assert main(["suggest", "t.csv", "--target", "2019", "--json"]) == 0
+    assert strict(capsys.readouterr().out)["options"]["label"] == "2019"
+    assert main(["suggest", "t.csv", "--target", "3", "--features", "0,2019", "--json"]) == 0
+    assert strict(capsys.readouterr().out)["options"]["features"] == ["0", "2019"]
+
+
+def test_files_that_are_replaced_are_named(table: str, capsys: Printed) -> None:
+    for expected in (False, True):
+        assert main(["train", table, "--target", "Ort", *FAST]) == 0
+        told = capsys.readouterr().err
+        assert ("mieten.safetensors will be replaced" in told) is expected
+    assert main(["train", table, "--target", "Ort", "--out", "a.b.safetensors", *FAST]) == 0
+    assert "wrote a.b-report.html" in capsys.readouterr().err
+    assert main(["predict", "mieten.safetensors", "--steps", "3"]) == 2
+    assert "this model is of none" in capsys.readouterr().err
+    assert main(["predict", "mieten.safetensors", table, table]) == 2
+    assert "2 tables at once" in capsys.readouterr().err

@@ -23,6 +23,8 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>", "?"}
 MAX_LISTED = 20
 """The maximum number of columns that a message lists."""
 
+POSITION = re.compile(r"-?[0-9]{1,9}")
+
 HALF = re.compile(r"[\ud800-\udfff]")
 """Halves of characters, which represent bytes that are not text."""
 
@@ -64,10 +66,12 @@ class Table:
     def index(self, column: str | int) -> int:
         """Return the index of a column, given by its name or by its position as in a list.
 
-        Raises `DataError` NNM710 if there is none.
+        Digits that are no name are a position. Raises `DataError` NNM710 if there is none.
         """
         if column in self.names:
             return self.names.index(str(column))
+        if isinstance(column, str) and POSITION.fullmatch(column):
+            column = int(column)
         if is_integer(column) and -len(self.names) <= column < len(self.names):
             return column % len(self.names)
         hint = (

@@ -16,6 +16,7 @@ from webnnm.data.sounds.model_suggestion import suggest_sound_model
 from webnnm.data.sounds.sound_dataset import SoundDataset
 from webnnm.data.texts.labeled import LabeledTextDataset
 from webnnm.data.texts.model_suggestion import suggest_text_model
+from webnnm.expert.suggesting.options import check_options
 from webnnm.expert.suggesting.suggestion import (
     Suggestion,
     list_names,
@@ -51,6 +52,12 @@ async def suggest_for_files(
         message = f'"{folder}" has no pictures, sounds or texts, but {others}'
         hint = "folders are named for the labels of the files in them: cats/1.jpg, dogs/2.jpg"
         raise DataError("NNM715", message, hint=hint)
+    makers = {
+        "pictures": (ImageDataset.from_files, ImageDataset.__init__),
+        "sounds": (SoundDataset.from_files, SoundDataset.__init__),
+        "texts": (LabeledTextDataset.from_folder, LabeledTextDataset.__init__),
+    }[kind]
+    check_options(f"a folder of {kind}", (*makers, Dataset.__init__), wanted)
     if kind == "pictures":
         dataset: Dataset = await ImageDataset.from_folder(folder, **wanted)
         text, reasons = suggest_image_model(dataset, name), _explain_pictures(dataset)

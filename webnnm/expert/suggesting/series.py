@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.data.dataset import Dataset
 from webnnm.data.series.model_suggestion import suggest_series_model
 from webnnm.data.series.series_dataset import SeriesDataset
 from webnnm.data.tables.column_choice import find_reason_to_leave_out
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.description import ColumnDescription, describe_table
 from webnnm.data.tables.table_dataset import as_column_list
+from webnnm.expert.suggesting.options import check_options
 from webnnm.expert.suggesting.suggestion import (
     Suggestion,
     TableSource,
@@ -36,6 +38,7 @@ def suggest_for_series(
     Missing steps and numbers are interpolated. `wanted` are options that are given. Raises the
     errors of `SeriesDataset`.
     """
+    check_options("a series", (SeriesDataset.__init__, Dataset.__init__), wanted)
     options: dict[str, Any] = {"target": target} if target is not None else {}
     options |= {"horizon": horizon, **wanted}
     described = describe_table(source.table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +69,21 @@ async def suggest(
         target = options.pop("label")
     path = str(data) if isinstance(data, (str, Path)) else ""
     name = name or name_model(path)
+    columns = {"target": target, "text": text, "horizon": horizon}
+    of_tables = [option for option, value in columns.items() if value is not None]
     if path and ("://" not in path) and Path(path).is_dir():
+        _refuse_options(of_tables, "a folder: the names of folders in it are the labels")
         return await suggest_for_files(path, await count_endings(path), options, name)
     reading = {key: options.pop(key) for key in READING if key in options}
     if path:
         data = await read_bytes(path)
         if data[:4] == b"PK\x03\x04" and not is_workbook(data):
+            _refuse_options(of_tables, "an archive: the names of folders in it are the labels")
             return await suggest_for_files(path, await count_endings(data), options, name)
     if path or isinstance(data, (bytes, bytearray, memoryview)) or hasattr(data, "read"):
         data = read_table(data, **reading)
+    else:
+        _refuse_options(list(reading), "data that are in memory already")
     source = TableSource(as_table(data), path, reading)
     if horizon is not None:
         return suggest_for_series(source, target, horizon, options, name)
@@ -85,3 +92,8 @@ async def suggest(
     if text is not None:
         return suggest_for_texts(source, target, text, options, name)
     return suggest_for_table(source, target, options, name)
+
+
+def _refuse_options(options: Sequence[str], what: str) -> None:
+    if options:
+        raise DataError("NNM704", f"{options[0]} is no option of {what}")

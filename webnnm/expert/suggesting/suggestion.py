@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from webnnm.data.dataset import Dataset
@@ -23,7 +23,8 @@ class Suggestion:
     Attributes: `source`, the text of the model, whose comments are the reasons; `dataset`;
     `options`, those with which the dataset was made; `call`, the Python that makes it; `reasons`,
     one sentence each; `new_data`, an example of what `webnnm predict` takes; `linear_source`, the
-    text of a linear model to compare with, or "".
+    text of a linear model to compare with, or ""; `reading`, the options with which a table was
+    read.
     """
 
     source: str
@@ -33,6 +34,7 @@ class Suggestion:
     reasons: tuple[str, ...]
     new_data: str = "ROWS.csv"
     linear_source: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __str__(self) -> str:
         return f"{self.call.rstrip()}\n\n{self.source.rstrip()}"
@@ -57,7 +59,8 @@ class TableSource:
         if not self.path:
             return "table"
         options = [f"{key}={write_literal(value)}" for key, value in self.reading.items()]
-        return f"read_table({', '.join([f'Path({self.literal})', *options])})"
+        opening = "urlopen" if "://" in self.path else "Path"
+        return f"read_table({', '.join([f'{opening}({self.literal})', *options])})"
 
 
 def write_source(reasons: Sequence[str], text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.data.dataset import Dataset
 from webnnm.data.tables.column_choice import MAX_CATEGORIES, ColumnUse, choose_columns
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
@@ -19,6 +20,7 @@ from webnnm.data.tables.suggestion import (
 from webnnm.data.tables.table_dataset import TableDataset
 from webnnm.expert.examination.columns import is_identifier
 from webnnm.expert.examination.rows import Column
+from webnnm.expert.suggesting.options import check_options
 from webnnm.expert.suggesting.suggestion import (
     Suggestion,
     TableSource,
@@ -45,6 +47,7 @@ def suggest_for_table(
     `wanted` are options that are given. Raises the errors of `TableDataset`, and `DataError` NNM710
     and NNM713 if no column can be predicted, or none is left to predict it from.
     """
+    check_options("a table", (TableDataset.__init__, Dataset.__init__), wanted)
     table = source.table
     check_table(table)
     described = describe_table(table)
@@ -61,7 +64,7 @@ def suggest_for_table(
         uses = _leave_out_identifiers(table, described, uses)
     options, dataset = _make_dataset(table, described, uses, wanted)
     reasons = (
-        *_explain_columns(dataset, uses),
+        *_explain_columns(dataset, uses, chosen=target is None),
         *_explain_options(options),
         *_explain_model(dataset),
     )
@@ -73,6 +76,7 @@ def suggest_for_table(
         write_call(start, {**source.reading, **options}),
         reasons,
         linear_source=suggest_model(dataset, name, hidden=()),
+        reading=source.reading,
     )
 
 
@@ -132,12 +136,16 @@ def _make_dataset(
     return options, dataset
 
 
-def _explain_columns(dataset: TableDataset, uses: Sequence[ColumnUse]) -> list[str]:
+def _explain_columns(
+    dataset: TableDataset, uses: Sequence[ColumnUse], *, chosen: bool
+) -> list[str]:
+    """Return what columns are used for; the target is `chosen` if nobody named it."""
     [target] = [use.name for use in uses if use.use == "target"]
     inputs = [use.name for use in uses if use.use == "input"]
     encoder = dataset.label_encoder
     kind = "a quantity" if encoder is None else f"{len(encoder.classes)} classes"
-    reasons = [f"{target} is the target: {kind}."]
+    named = ", since no other is named" if chosen else ""
+    reasons = [f"{target} is the target{named}: {kind}."]
     by_reason: dict[str, list[str]] = {}
     for use in uses:
         if use.use == "left out":

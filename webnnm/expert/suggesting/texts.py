@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.data.dataset import Dataset
 from webnnm.data.tables.column_choice import choose_columns, count_words
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.description import describe_table
 from webnnm.data.texts.labeled import LabeledTextDataset
 from webnnm.data.texts.model_suggestion import suggest_text_model
+from webnnm.expert.suggesting.options import check_options
 from webnnm.expert.suggesting.suggestion import (
     Suggestion,
     TableSource,
@@ -57,6 +59,7 @@ def suggest_for_texts(
 
     `wanted` are options that are given. Raises the errors of `LabeledTextDataset`.
     """
+    check_options("a dataset of texts", (LabeledTextDataset.__init__, Dataset.__init__), wanted)
     table = source.table
     if target is None:
         others = [index for index in range(len(table.names)) if index != table.index(text)]
