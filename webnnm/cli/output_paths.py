@@ -26,8 +26,8 @@ def check_places(arguments: argparse.Namespace) -> None:
     for name, path in paths:
         check_writable(path)
         for other in INPUT_OPTIONS:
-            given: Any = getattr(arguments, other, None)
-            sources: list[Any] = given if isinstance(given, list) else [given]
+            value: Any = getattr(arguments, other, None)
+            sources: list[Any] = value if isinstance(value, list) else [value]
             for source in sources:
                 if isinstance(source, str) and _same(path, source) and not _is_snapshot(source):
                     message = f"--{name} {path} would replace {source}"

@@ -20,7 +20,7 @@ def check_options(kind: str, makers: Iterable[Callable[..., Any]], wanted: Itera
     webnnm.core.errors.DataError: NNM704: a table has no option "seb"
     hint: did you mean "sep"?
     """
-    known = [
+    names = [
         name
         for maker in makers
         for name, parameter in inspect.signature(maker).parameters.items()
@@ -28,7 +28,7 @@ def check_options(kind: str, makers: Iterable[Callable[..., Any]], wanted: Itera
         and name != "self"
     ]
     for option in wanted:
-        if option not in known:
-            listed = ", ".join(known[:MAX_LISTED])
-            hint = suggestion(option, known) or f"it has {listed} …"
+        if option not in names:
+            listed = ", ".join(names[:MAX_LISTED])
+            hint = suggestion(option, names) or f"it has {listed} …"
             raise DataError("NNM704", f'{kind} has no option "{option}"', hint=hint)
