@@ -14,7 +14,7 @@ class WhatIf:
 
     def __init__(self):
         self.model = None
-        self.fields, self.usual = {}, {}
+        self.fields, self.usual, self.gaps = {}, {}, {}
         self.asking = self.stale = False
 
     def open(self, model, described, target):
@@ -24,27 +24,47 @@ class WhatIf:
         self.model, self.target = model, target
         (signature,) = json.loads(serving.signature(model)).values()
         bounds = {column.name: (column.low, column.high) for column in described}
-        self.fields, self.usual, boxes = {}, {}, []
+        self.fields, self.usual, self.gaps, boxes = {}, {}, {}, []
         for number, column in enumerate(signature["columns"]):
-            name = column["name"]
+            name, optional = column["name"], "optional" in column
             if "categories" in column:
                 field = make("select", id=f"what-if-{number}")
-                field.append(*(make("option", category) for category in column["categories"]))
+                words = [*column["categories"], *([column["other"]] if "other" in column else [])]
+                gap = [make("option", "missing", value="")] if optional else []
+                field.append(*gap, *(make("option", word) for word in words))
                 label = make("label", name, for_=field.id)
-                self.usual[name] = column["categories"][0]
+                self.usual[name] = "" if optional else words[0]
             elif "dates" in column:
                 field = make("input", type=column["dates"], id=f"what-if-{number}")
                 label = make("label", name, for_=field.id)
-                self.usual[name] = column["usual"]
+                field.required = not optional
+                self.usual[name] = "" if optional else column["usual"]
             else:
                 field, label = slider(number, name, *bounds[name])
                 self.usual[name] = column["usual"]
             boxes.append(make("div", class_="field"))
             boxes[-1].append(label, field)
             self.fields[name] = field
+            if optional and field.type == "range":
+                self.gaps[name] = make("input", type="checkbox")
+                gap = make("label", class_="check")
+                gap.append(self.gaps[name], f"{name} missing")
+                boxes[-1].append(gap)
         element("what-if").replaceChildren(*boxes)
-        for field in self.fields.values():
-            when("input", field)(self.on_move)
+        for name, field in self.fields.items():
+            when("input", field)(self.make_listener(name))
+        for gap in self.gaps.values():
+            when("input", gap)(self.on_move)
+
+    def make_listener(self, name):
+        """Return what a field does when it moves: its cell is no longer missing."""
+
+        async def on_input(event):
+            if name in self.gaps:
+                self.gaps[name].checked = False
+            await self.on_move(event)
+
+        return on_input
 
     async def on_move(self, event):
         """Say what the model predicts now."""
@@ -59,7 +79,13 @@ class WhatIf:
             cell = row.get(name)
             if field.type.startswith("date"):
                 cell = serving.show_date(self.model, name, cell)
-            field.value = self.usual[name] if cell in (None, "") else cell
+            is_empty = cell in (None, "")
+            field.value = self.usual[name] if is_empty else cell
+            if name in self.gaps:
+                self.gaps[name].checked = is_empty
+            if field.tagName == "SELECT" and field.selectedIndex < 0:  # a word that is no category
+                field.append(make("option", cell))
+                field.value = cell
         element("actual").textContent = f"The row of the table has {actual}."
         await self.show()
 
@@ -82,14 +108,17 @@ class WhatIf:
         """Ask the model about the row that the fields hold, and show what it says."""
         from webnnm.model import serving
 
-        if not all(field.value for field in self.fields.values()):
+        if not all(field.checkValidity() for field in self.fields.values()):
             return  # somebody is typing a date
         row = {}
         for name, field in self.fields.items():
             is_slider = field.type == "range"
             row[name] = float(field.value) if is_slider else field.value
+            if name in self.gaps and self.gaps[name].checked:
+                row[name] = None
             if is_slider:
-                field.previousElementSibling.lastChild.textContent = f"{row[name]:.4g}"
+                shown = "missing" if row[name] is None else f"{row[name]:.4g}"
+                field.previousElementSibling.lastChild.textContent = shown
         (said,) = json.loads(await serving.answer(self.model, row)).values()
         if "values" in said:
             element("answer").textContent = f"{said['values'][0]:.5g}"

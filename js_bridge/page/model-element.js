@@ -5,7 +5,8 @@
  */
 
 /**
- * @typedef {{ name: string, usual?: number | string | null, categories?: string[], dates?: string }} Column
+ * @typedef {{ name: string, usual?: number | string | null, categories?: string[], other?: string, dates?: string,
+ *   optional?: boolean }} Column
  * @typedef {{ kind: "columns", columns: Column[] } | { kind: "text" }
  *   | { kind: "picture", width: number, height: number, fit?: import("./fitting.js").Fit }
  *   | { kind: "series", columns: string[], window: number }
@@ -169,10 +170,11 @@ function fieldsOf(name, input) {
 
 /** @param {Column[]} columns */
 function columnFields(columns) {
-  const fields = columns.map(({ categories, dates, usual }) =>
-    categories
-      ? make("select", {}, ...categories.map((name) => make("option", {}, name)))
-      : make("input", { type: dates ?? "number", step: "any", required: true, value: usual ?? "" }));
+  const fields = columns.map(({ categories, other, dates, usual, optional = false }) => {
+    if (!categories) return make("input", { type: dates ?? "number", step: "any", required: !optional, value: usual ?? "" });
+    const options = [...categories, ...(other ? [other] : [])].map((name) => make("option", {}, name));
+    return make("select", {}, ...(optional ? [make("option", { value: "" }, "missing")] : []), ...options);
+  });
   const values = () =>
     fields.map((field) => (field instanceof HTMLInputElement && field.type === "number" ? field.valueAsNumber : field.value));
   return {

@@ -102,6 +102,11 @@ KEPT = """async () => {
   const cache = await caches.open("webnnm-page");
   return (await cache.keys()).map(({ url }) => url.split("/").at(-1));
 }"""
+LISTEN = """(element) => {
+  const { promise, resolve } = Promise.withResolvers();
+  globalThis.said = promise;
+  element.addEventListener("prediction", ({ detail }) => resolve(detail), { once: true });
+}"""
 CODE = re.compile(r"NNM\d{3}")
 
 
@@ -241,6 +246,27 @@ async def test_the_element_shows_a_form_and_predicts(folder: Path, page: Any) ->
         assert await page.evaluate("refused") == []
         names = await page.evaluate("performance.getEntriesByType('resource').map((it) => it.name)")
         assert not any("pyodide" in name or "model-worker" in name for name in names)
+
+
+@pytest.mark.projects("webnn", "no-webnn")
+async def test_fields_of_a_form_may_be_empty_where_cells_were(folder: Path, page: Any) -> None:
+    case = next(case for case in CASES if case.name.startswith("features for missing cells"))
+    rows = [
+        {"city": "", "area": None, "since": ""},
+        {"city": "Rome", "area": 40, "since": "2020-05-01"},
+    ]
+    expected = await find_answers(case._replace(rows=rows), folder)
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        city = page.get_by_label("city")
+        assert (await city.locator("option").all_inner_texts())[:1] == ["missing"]
+        for row, right, option in zip(rows, expected, ("missing", "other"), strict=True):
+            await city.select_option(label=option)
+            await page.get_by_label("area").fill(str(row["area"] or ""))
+            await page.get_by_label("since").fill(str(row["since"]))
+            await page.locator("webnnm-model").evaluate(LISTEN)
+            await page.get_by_role("button", name="Predict").click()
+            check_equal({"m": await page.evaluate("said")}, right, option)
 
 
 async def test_a_page_that_was_visited_works_without_a_network(

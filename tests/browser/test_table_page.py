@@ -136,6 +136,12 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
     await answer.filter(has_text="yes").wait_for()
     await income.fill("8.8")
     await answer.filter(has_text="no").wait_for()
+    await page.get_by_label("income missing").check()
+    stands = page.locator("#what-if output")
+    await stands.filter(has_text="missing").wait_for()
+    await income.fill("8.8")
+    await stands.filter(has_text="8.8").wait_for()
+    assert not await page.get_by_label("income missing").is_checked()
     assert await page.locator("#actual").inner_text() == ""
 
     await page.set_viewport_size({"width": 390, "height": 800})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.data.tables.date_encoding import DateEncoder
@@ -33,7 +33,8 @@ def signature(model: NNModel) -> str:
 
     Block → its `kind`, and for "columns" a list of columns with `name` and either their
     `categories` or a `usual` number, the middle of the training rows if known, else null, or for
-    dates the type of the field, as `dates`, and a `usual` date;
+    dates the type of the field, as `dates`, and a `usual` date; `optional` columns may be empty,
+    and `other` is a word that stands for all that are no category;
     for "picture" `width` and `height`, and how those of any size `fit`; for "series" the `columns`
     of its rows, and how many the `window` takes at least; for "text" nothing more; for "sound" the
     `rate`, samples per second, and their number as `fieldShape`; for "numbers" the `shape` of a
@@ -93,8 +94,24 @@ def _columns(form: Form, standardization: Standardization | None) -> list[dict[s
             )
         else:
             described.append({"name": encoder.name, "categories": encoder.categories})
+            if encoder.others:
+                described[-1]["other"] = _name_other(encoder.categories)
+        if encoder.fill not in (None, ()):
+            described[-1]["optional"] = True
         position += len(encoder.features)
     return described
+
+
+def _name_other(categories: Sequence[str]) -> str:
+    """Return a word that is none of the categories.
+
+    >>> _name_other(["other", "red"])
+    'other …'
+    """
+    word = "other"
+    while word in categories:
+        word += " …"
+    return word
 
 
 def _usual(standardization: Standardization | None, place: int, fill: float | None) -> float | None:

@@ -43,10 +43,30 @@ async def test_columns_have_their_words_and_usual_numbers(scale: str, area: floa
             "columns": [
                 {"name": "city", "categories": ["Bonn", "Ulm"]},
                 {"name": "area", "usual": area},
-                {"name": "rooms", "usual": 2.67},
+                {"name": "rooms", "usual": 2.67, "optional": True},
             ],
         }
     }
+
+
+async def test_columns_tell_which_may_be_empty_and_have_other_words() -> None:
+    words = ["", "other", "other", "red", "red", "green"]
+    rows = {
+        "colour": words,
+        "day": ["", *(f"2024-01-0{n}" for n in range(1, 6))],
+        "kind": [*"ababab"],
+    }
+    data = TableDataset(rows, label="kind", missing="mean", max_categories=2, **ALL)
+    width = data.inputs["model"].shape[0]
+    source = TABLE.replace("[4]", f"[{width}]")
+    described = json.loads(signature(await open_model(source, data, again=True)))["m"]["columns"]
+    assert described[0] == {
+        "name": "colour",
+        "categories": ["other", "red"],
+        "other": "other …",
+        "optional": True,
+    }
+    assert described[1]["optional"] is True
 
 
 async def test_rows_of_a_table_get_a_class_with_all_probabilities() -> None:
