@@ -96,9 +96,7 @@ def read_slices(
 
     A page draws itself in between.
     """
-    if isinstance(source, str) and source.endswith(SUFFIXES) and len(source.splitlines()) == 1:
-        message = f'"{source[-60:]}" is the name of a file, not the text of a table'
-        raise DataError("NNM713", message, hint=f"read_csv(Path({source!r}))")
+    refuse_file_name(source, SUFFIXES, "read_csv")
     if not isinstance(header, bool) and header != "auto":
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
     check_options(delimiter, quote, comment, decimal)
@@ -138,6 +136,13 @@ def read_slices(
         columns.add(rows, lines)
         yield len(columns.lines)
     return columns.table(records.comments)
+
+
+def refuse_file_name(source: Any, suffixes: tuple[str, ...], reader: str) -> None:
+    """Refuse the name of a file where its text belongs (NNM713)."""
+    if isinstance(source, str) and source.endswith(suffixes) and len(source.splitlines()) == 1:
+        message = f'"{source[-60:]}" is the name of a file, not the text of a table'
+        raise DataError("NNM713", message, hint=f"{reader}(Path({source!r}))")
 
 
 _FORMULA_TEXT = re.compile(r'(^|[,;\t|])="([^"\r\n]*)"(?=[,;\t|\r\n]|\Z)', re.MULTILINE)

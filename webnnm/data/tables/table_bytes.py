@@ -11,6 +11,8 @@ from webnnm.core.errors import DataError
 MAX_BYTES = 1 << 30
 """A text that gzip unpacks to more than this is none that a table is made from."""
 
+GZIP = b"\x1f\x8b"
+"""Bytes that gzip packed begin so."""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -75,7 +77,8 @@ _SIGNS = (
 )
 _MARKUP = re.compile(r"\s*<(!doctype html|html|table|head|body)\b", re.IGNORECASE)
 _XML = re.compile(r"\s*<\?xml\b", re.IGNORECASE)
-_JSON = re.compile(r"\s*(\[\s*[\[{]|\{\s*\"(?:[^\"\\\n]|\\.)*\"\s*:)")
+JSON = re.compile(r"\s*(\[\s*[\[{]|\{\s*\"(?:[^\"\\\n]|\\.)*\"\s*:)")
+"""Matches the beginning of JSON that may hold the rows of a table."""
 
 
 class Decoded(NamedTuple):
@@ -97,22 +100,26 @@ def decode_table(data: bytes, encoding: str = "auto") -> Decoded:
     other formats, by their name, and if the encoding is unknown, NNM704 for one that does not
     exist.
     """
-    compressed = data[:2] == b"\x1f\x8b"
+    compressed = data.startswith(GZIP)
     if compressed:
-        data = _decompress(data)
+        data = decompress(data)
     _check_format(data)
-    if encoding == "auto":
-        text, encoding = _detect_and_decode(data)
-    else:
-        try:
-            text = data.decode(encoding).removeprefix("\ufeff")
-        except (LookupError, TypeError) as error:
-            hint = '"utf-8", "cp1252", "utf-16" …'
-            raise DataError("NNM704", f"unknown encoding {encoding!r}", hint=hint) from error
-        except UnicodeDecodeError as error:
-            raise _undecodable_error(data, error, encoding) from error
+    text, encoding = decode_text(data, encoding)
     check_text(text)
     return Decoded(text, encoding, compressed)
+
+
+def decode_text(data: bytes, encoding: str = "auto") -> tuple[str, str]:
+    """Return the text of bytes and its encoding. Raises what `decode_table` raises for these."""
+    if encoding == "auto":
+        return _detect_and_decode(data)
+    try:
+        return data.decode(encoding).removeprefix("\ufeff"), encoding
+    except (LookupError, TypeError) as error:
+        hint = '"utf-8", "cp1252", "utf-16" …'
+        raise DataError("NNM704", f"unknown encoding {encoding!r}", hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise _undecodable_error(data, error, encoding) from error
 
 
 def check_text(text: str) -> None:
@@ -122,7 +129,7 @@ def check_text(text: str) -> None:
         kind = "an HTML page", "copy its table into a spreadsheet, and save that as CSV"
     elif _XML.match(text):
         kind = "an XML document", "write its records as CSV"
-    elif _JSON.match(text):
+    elif JSON.match(text):
         kind = "JSON", READ_TABLE
     if kind[0]:
         raise DataError("NNM713", f"the table is {kind[0]}, not CSV", hint=kind[1])
@@ -145,13 +152,14 @@ def _check_format(data: bytes) -> None:
             raise DataError("NNM713", f"the table is {name}, not CSV", hint=remedy)
 
 
-def _decompress(data: bytes) -> bytes:
+def decompress(data: bytes) -> bytes:
+    """Return what gzip packed. Raises `DataError` NNM713 if it is damaged or too large."""
     import zlib
 
     parts: list[bytes] = []
     rest, size = data, 0
     try:
-        while rest[:2] == b"\x1f\x8b":  # several parts may follow each other
+        while rest.startswith(GZIP):  # several parts may follow each other
             unpacker = zlib.decompressobj(wbits=31)
             parts.append(unpacker.decompress(rest, max(1, MAX_BYTES - size)))
             size += len(parts[-1])

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import codecs
 import importlib
 import io
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from webnnm.core.errors import BackendError, DataError, suggestion
 from webnnm.core.json_text import parse_json
+from webnnm.core.shapes import is_integer
 from webnnm.data.tables.columns import Table, as_table, find_duplicates
-from webnnm.data.tables.csv_table import read_csv, read_source
-from webnnm.data.tables.table_bytes import MAX_BYTES
+from webnnm.data.tables.csv_table import read_csv, read_source, refuse_file_name
+from webnnm.data.tables.table_bytes import GZIP, JSON, MAX_BYTES, decode_text, decompress
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".data", ".xlsx", ".parquet", ".feather", ".arrow", ".jsonl")
 """How names of files end that are tables."""
+
+READING_OPTIONS = (
+    *("header", "delimiter", "encoding", "quote", "comment", "decimal", "missing_values"),
+    "sheet",
+)
+"""The options of `read_table`."""
+
+MAX_CELLS = 50_000_000
+"""A sheet with more is one with a lost cell far from its table."""
+MAX_SHEET_ROWS = 1 << 20
+"""Excel's own limit."""
+EXCEL_ERRORS = frozenset(
+    {"#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!"}
+    | {"#GETTING_DATA", "#FIELD!", "#BLOCKED!", "#CONNECT!", "#BUSY!", "#UNKNOWN!"}
+)
+"""What cells hold whose formula has no value."""
 
 
 def read_table(source: Any, *, sheet: str | int | None = None, **options: Any) -> Table:
@@ -28,26 +43,41 @@ def read_table(source: Any, *, sheet: str | int | None = None, **options: Any) -
 
     - `source`: a `Path`, bytes, an open file, or the text of a table in CSV or JSON.
     - `sheet`: of a workbook, by name or by number from 0; by default the first one.
-    - `options`: those of `read_csv`, for CSV.
+    - `options`: those of `read_csv`, for CSV, and `encoding` for JSON.
 
     The content decides the format: CSV; Excel workbooks (xlsx), whose first row names the columns;
-    Parquet and Arrow (Feather) files; JSON, a list of objects or one object on each line. Workbooks
-    need the package openpyxl, Parquet and Arrow pyarrow: `pip install "webnnm[tables]"`.
+    Parquet and Arrow (Feather) files; JSON, a list of objects or one object on each line; each of
+    them may be packed by gzip. Cells of a workbook with an error, such as #N/A, are missing.
+    Workbooks need the package openpyxl, Parquet and Arrow pyarrow: `pip install "webnnm[tables]"`.
 
     Raises the errors of `read_csv`, `BackendError` NNM709 without such a package, and `DataError`
     NNM713 for a file that is damaged or has no such sheet.
     """
+    refuse_file_name(source, SUFFIXES, "read_table")
     source = read_source(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
+        if data.startswith(GZIP) and not _is_csv(_unpack_beginning(data)):
+            data = decompress(data)
         if is_workbook(data):
             return _read_workbook(data, sheet)
         if data.startswith(b"PAR1"):
-            return _read_by_pyarrow(data, "a Parquet file", _import_parquet)
+            # Its read_table does not read columns of the same name, which as_table refuses by name.
+            return _read_by_pyarrow(
+                data,
+                "a Parquet file",
+                _import_parquet,
+                lambda pq, file: pq.ParquetFile(file).read(),
+            )
         if data.startswith(b"ARROW1"):
-            return _read_by_pyarrow(data, "an Arrow file", _import_feather)
-        if _OBJECTS.match(data[:_BEGINNING].removeprefix(codecs.BOM_UTF8).decode("latin-1")):
-            source = _decode_json(data)
+            return _read_by_pyarrow(
+                data,
+                "an Arrow file",
+                _import_feather,
+                lambda feather, file: feather.read_table(file),
+            )
+        if _is_json(data):
+            source, _ = decode_text(data, options.get("encoding", "auto"))
     if sheet is not None:
         hint = "only workbooks have sheets: leave it out"
         raise DataError("NNM704", f"sheet={sheet!r} of a file that is no workbook", hint=hint)
@@ -55,10 +85,27 @@ def read_table(source: Any, *, sheet: str | int | None = None, **options: Any) -
     return read_csv(source, **options) if rows is None else as_table(rows)
 
 
-_OBJECTS = re.compile(r'\ufeff?\s*(\[\s*\{|\{\s*"(?:[^"\\\n]|\\.)*"\s*:)')
-"""The beginning of a JSON text that may be a table."""
 _BEGINNING = 4096
 """So many bytes show whether a file may be JSON."""
+
+
+def _is_json(data: bytes) -> bool:
+    """Return whether bytes may be JSON, in any encoding."""
+    text = data[:_BEGINNING].lstrip(b"\xef\xbb\xbf\xff\xfe\0").replace(b"\0", b"")
+    return JSON.match(text.decode("latin-1")) is not None
+
+
+def _is_csv(beginning: bytes) -> bool:
+    return not (beginning.startswith((b"PK", b"PAR1", b"ARROW1")) or _is_json(beginning))
+
+
+def _unpack_beginning(data: bytes) -> bytes:
+    import zlib
+
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, _BEGINNING)
+    except zlib.error:
+        return b""  # read_csv says what is wrong
 
 
 def is_workbook(data: bytes) -> bool:
@@ -94,13 +141,15 @@ def _read(kind: str, read: Callable[..., Any], *arguments: Any, **options: Any) 
     try:
         return read(*arguments, **options)
     except Exception as error:  # the packages have no common base class for their exceptions
-        message = f"{kind} cannot be read: {str(error)[:200]}"
-        raise DataError("NNM713", message, hint="is it complete? Save it again") from error
+        message = f"{kind} cannot be read: it is damaged or incomplete"
+        raise DataError("NNM713", message, hint="fetch it again, or save it again") from error
 
 
-def _read_by_pyarrow(data: bytes, kind: str, load: Callable[[], Any]) -> Table:
-    reader = _import(kind, "pyarrow", load)
-    return as_table(_read(kind, reader.read_table, io.BytesIO(data)))
+def _read_by_pyarrow(
+    data: bytes, kind: str, load: Callable[[], Any], read: Callable[[Any, io.BytesIO], Any]
+) -> Table:
+    module = _import(kind, "pyarrow", load)
+    return as_table(_read(kind, read, module, io.BytesIO(data)))
 
 
 def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
@@ -108,7 +157,9 @@ def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
     openpyxl = _import(kind, "openpyxl", _import_openpyxl)
     check_unpacked_size(kind, data)
     book = _read(kind, openpyxl.load_workbook, io.BytesIO(data), read_only=True, data_only=True)
-    names: list[str] = book.sheetnames
+    names: list[str] = [worksheet.title for worksheet in book.worksheets]  # charts are none
+    if not names:
+        raise DataError("NNM713", "the workbook has no worksheet")
     if sheet is None:
         sheet = 0
     elif isinstance(sheet, str):
@@ -116,9 +167,15 @@ def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
             hint = suggestion(sheet, names) or f"one of {', '.join(names)}"
             raise DataError("NNM713", f'the workbook has no sheet "{sheet}"', hint=hint)
         sheet = names.index(sheet)
+    elif not is_integer(sheet):
+        hint = "the name of a sheet, or its number from 0"
+        raise DataError("NNM704", f"sheet is {sheet!r}", hint=hint)
     elif not 0 <= sheet < len(names):
         raise DataError("NNM713", f"sheet {sheet} of 0 … {len(names) - 1}")
-    rows = _read(kind, lambda: [*book.worksheets[sheet].iter_rows(values_only=True)])
+    worksheet = book.worksheets[sheet]
+    worksheet.reset_dimensions()  # those that the file declares may be wrong
+    iterator = worksheet.iter_rows(values_only=True)
+    rows = iter(lambda: _read(kind, next, iterator, None), None)
     return _build_table(rows, names[sheet])
 
 
@@ -132,30 +189,36 @@ def check_unpacked_size(kind: str, data: bytes, limit: int = MAX_BYTES) -> None:
         raise DataError("NNM713", f"{kind} unpacks to {size:,} bytes, more than {limit:,}")
 
 
-def _build_table(rows: Sequence[Sequence[Any]], sheet: str) -> Table:
+def _build_table(rows: Iterable[Iterable[Any]], sheet: str) -> Table:
     """Return the rows of a sheet as a table; empty rows around it and columns beside it go."""
-    lines = [number for number, row in enumerate(rows, 1) if any(cell is not None for cell in row)]
+    lines, full = list[int](), list[list[Any]]()
+    width = 0
+    for number, row in enumerate(rows, 1):
+        if number > MAX_SHEET_ROWS:
+            raise DataError("NNM713", f'sheet "{sheet}" has more than {MAX_SHEET_ROWS:,} rows')
+        cells = [*row]
+        if cells.count(None) == len(cells):
+            continue
+        while cells[-1] is None:
+            cells.pop()
+        lines.append(number)
+        full.append([None if cell in EXCEL_ERRORS else cell for cell in cells])
+        width = max(width, len(cells))
+        if width * len(lines) > MAX_CELLS:
+            message = f'sheet "{sheet}" has {width:,} columns and at least {number:,} rows'
+            hint = "delete cells that lie far from the table, or save the table as CSV"
+            raise DataError("NNM713", message, hint=hint)
     if not lines:
         raise DataError("NNM713", f'sheet "{sheet}" is empty', hint="sheet= names another one")
-    header = rows[lines[0] - 1]
-    width = max(
-        i + 1 for number in lines for i, cell in enumerate(rows[number - 1]) if cell is not None
-    )
+    padded = [cells + [None] * (width - len(cells)) for cells in full]
     names = [
-        str(header[index]).strip() if header[index] is not None else f"column_{index + 1}"
-        for index in range(width)
+        f"column_{index}" if cell is None else str(cell).strip()
+        for index, cell in enumerate(padded[0], 1)
     ]
     if twice := find_duplicates(names):
         raise DataError("NNM713", f'two columns of sheet "{sheet}" are called "{twice[0]}"')
-    columns = tuple([rows[number - 1][index] for number in lines[1:]] for index in range(width))
+    columns = tuple([*column] for column in zip(*padded[1:], strict=True)) or ([],) * width
     return Table(tuple(names), columns, 1, tuple(lines[1:]))
-
-
-def _decode_json(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError("NNM713", f"the JSON is not UTF-8: {error}") from error
 
 
 def _read_objects(text: str) -> dict[str, list[Any]] | None:
@@ -163,12 +226,12 @@ def _read_objects(text: str) -> dict[str, list[Any]] | None:
 
     Names that an object lacks are missing cells.
     """
-    if not _OBJECTS.match(text):
+    text = text.removeprefix("\ufeff").strip()
+    if not JSON.match(text):
         return None
     hint = "a list of objects, or one object on each line"
-    text = text.removeprefix("\ufeff").strip()
     try:
-        lines = [text] if text.startswith("[") else filter(str.strip, text.splitlines())
+        lines = [text] if text.startswith("[") else filter(str.strip, text.split("\n"))
         values: list[Any] = [parse_json(line, math.inf) for line in lines]
     except ValueError as error:
         raise DataError("NNM713", f"the JSON is no table: {error}", hint=hint) from error

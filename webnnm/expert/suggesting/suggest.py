@@ -10,18 +10,12 @@ from webnnm.core.errors import DataError
 from webnnm.data.files.labelled_files import count_endings
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import as_table
-from webnnm.data.tables.table_files import is_workbook, read_table
+from webnnm.data.tables.table_files import READING_OPTIONS, is_workbook, read_table
 from webnnm.expert.suggesting.files import suggest_for_files
 from webnnm.expert.suggesting.series import suggest_for_series
 from webnnm.expert.suggesting.suggestion import Suggestion, TableSource, name_model
 from webnnm.expert.suggesting.tables import suggest_for_table
 from webnnm.expert.suggesting.texts import find_text_column, suggest_for_texts
-
-READING = (
-    *("header", "delimiter", "encoding", "quote", "comment", "decimal", "missing_values"),
-    "sheet",
-)
-"""Options of `read_table`."""
 
 
 async def suggest(
@@ -74,7 +68,7 @@ async def suggest(
     if path and ("://" not in path) and Path(path).is_dir():
         _refuse_options(of_tables, "a folder: the names of folders in it are the labels")
         return await suggest_for_files(path, await count_endings(path), options, name)
-    reading = {key: options.pop(key) for key in READING if key in options}
+    reading = {key: options.pop(key) for key in READING_OPTIONS if key in options}
     if path:
         data = await read_bytes(path)
         if data[:4] == b"PK\x03\x04" and not is_workbook(data):
