@@ -108,10 +108,10 @@ def _name_other(categories: Sequence[str]) -> str:
     >>> _name_other(["other", "red"])
     'other …'
     """
-    word = "other"
-    while word in categories:
-        word += " …"
-    return word
+    other = "other"
+    while other in categories:
+        other += " …"
+    return other
 
 
 def _usual(standardization: Standardization | None, place: int, fill: float | None) -> float | None:

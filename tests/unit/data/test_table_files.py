@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from webnnm import BackendError, CSVDataset, DataError, TableDataset, read_table
-from webnnm.data.tables import table_files
-from webnnm.data.tables.table_files import check_unpacked_size
+from webnnm.data.tables.table_files import build_table, check_unpacked_size
 
 COLUMNS: dict[str, list[Any]] = {
     "day": [datetime(2024, 1, 31), datetime(2024, 2, 29), datetime(2024, 5, 1)],
@@ -190,7 +189,7 @@ def test_sheets_are_a_name_or_a_number(sheet: Any) -> None:
 
 
 @desktop
-def test_a_lost_cell_far_away_is_named_or_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_cell_far_away_is_read() -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     for row in (["a"], [1], [2]):
@@ -200,13 +199,16 @@ def test_a_lost_cell_far_away_is_named_or_read(monkeypatch: pytest.MonkeyPatch) 
     book.save(file)
     table = read_table(file.getvalue())
     assert (table.row_count, len(table.names), table.lines[-1]) == (3, 16384, 60000)
-    monkeypatch.setattr(table_files, "MAX_CELLS", 16384)
-    with pytest.raises(DataError, match="16,384 columns and at least 60,000 rows") as caught:
-        read_table(file.getvalue())
+
+
+def test_a_sheet_with_too_many_cells_is_refused() -> None:
+    rows = [["a", "b"], [1], [], [2, 3]]
+    with pytest.raises(DataError, match="has 2 columns and at least 4 rows") as caught:
+        build_table(rows, "s", max_cells=5)
     assert "far from the table" in caught.value.hint
-    monkeypatch.setattr(table_files, "MAX_SHEET_ROWS", 59999)
-    with pytest.raises(DataError, match="more than 59,999 rows"):
-        read_table(file.getvalue())
+    with pytest.raises(DataError, match="has more than 3 rows"):
+        build_table(rows, "s", max_rows=3)
+    assert build_table(rows, "s", 6, 4).columns == ([1, 2], [None, 3])
 
 
 @desktop

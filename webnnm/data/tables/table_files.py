@@ -176,7 +176,7 @@ def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
     worksheet.reset_dimensions()  # those that the file declares may be wrong
     iterator = worksheet.iter_rows(values_only=True)
     rows = iter(lambda: _read(kind, next, iterator, None), None)
-    return _build_table(rows, names[sheet])
+    return build_table(rows, names[sheet])
 
 
 def check_unpacked_size(kind: str, data: bytes, limit: int = MAX_BYTES) -> None:
@@ -189,13 +189,24 @@ def check_unpacked_size(kind: str, data: bytes, limit: int = MAX_BYTES) -> None:
         raise DataError("NNM713", f"{kind} unpacks to {size:,} bytes, more than {limit:,}")
 
 
-def _build_table(rows: Iterable[Iterable[Any]], sheet: str) -> Table:
-    """Return the rows of a sheet as a table; empty rows around it and columns beside it go."""
+def build_table(
+    rows: Iterable[Iterable[Any]],
+    sheet: str,
+    max_cells: int = MAX_CELLS,
+    max_rows: int = MAX_SHEET_ROWS,
+) -> Table:
+    """Return the rows of a sheet as a table; empty rows around it and columns beside it go.
+
+    >>> build_table([[None], ["a", None, "b"], [1, "#N/A"]], "flats").columns
+    ([1], [None], [None])
+
+    Raises `DataError` NNM713 for an empty sheet, one that is too large, and doubled names.
+    """
     lines, full = list[int](), list[list[Any]]()
     width = 0
     for number, row in enumerate(rows, 1):
-        if number > MAX_SHEET_ROWS:
-            raise DataError("NNM713", f'sheet "{sheet}" has more than {MAX_SHEET_ROWS:,} rows')
+        if number > max_rows:
+            raise DataError("NNM713", f'sheet "{sheet}" has more than {max_rows:,} rows')
         cells = [*row]
         if cells.count(None) == len(cells):
             continue
@@ -204,7 +215,7 @@ def _build_table(rows: Iterable[Iterable[Any]], sheet: str) -> Table:
         lines.append(number)
         full.append([None if cell in EXCEL_ERRORS else cell for cell in cells])
         width = max(width, len(cells))
-        if width * len(lines) > MAX_CELLS:
+        if width * len(lines) > max_cells:
             message = f'sheet "{sheet}" has {width:,} columns and at least {number:,} rows'
             hint = "delete cells that lie far from the table, or save the table as CSV"
             raise DataError("NNM713", message, hint=hint)
