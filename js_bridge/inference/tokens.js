@@ -266,12 +266,14 @@ const MODELS = {
         if (vocabulary.has(piece)) {
           merged.push(piece);
           wasUnknown = false;
+          if (merged.length >= MAX_MERGED) flush();
           continue;
         }
         const bytes = model.byte_fallback ? Array.from(encoder.encode(piece), nameByte) : [];
         if (bytes.length > 0 && bytes.every((byte) => vocabulary.has(byte))) {
           merged.push(...bytes);
           wasUnknown = false;
+          if (merged.length >= MAX_MERGED) flush();
         } else if (unknown !== null && unknown !== undefined) {
           if (wasUnknown && model.fuse_unk) continue;
           flush();
@@ -318,6 +320,8 @@ const MODELS = {
 
 /** Words whose tokens are kept. */
 const MAX_KNOWN = 10_000;
+/** The most pieces of a word that are merged: what follows is another word. */
+const MAX_MERGED = 1024;
 const nameByte = (/** @type {number} */ byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
 
 /**

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -179,18 +181,39 @@ def test_numbers_are_taken_as_tokens() -> None:
     assert reader.encode("x", tokens) is tokens and reader.encode("x", [[1, 2]]) == [[1, 2]]
 
 
-def test_folders_are_the_labels(tmp_path: Path) -> None:
+async def test_folders_are_the_labels(tmp_path: Path) -> None:
     for name, text in (("bad/1.txt", "so bad"), ("good/2.txt", "so good"), ("good/3.md", "no")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    data = LabeledTextDataset.from_folder(tmp_path, split=(1, 0, 0))
+    (tmp_path / "good" / "d.txt").mkdir()
+    data = await LabeledTextDataset.from_folder(tmp_path, split=(1, 0, 0))
     assert data.size() == 2 and data.labels() == ["bad", "good"]
     (tmp_path / "bad" / "4.txt").write_bytes(b"\xff")
     with pytest.raises(DataError, match=r"NNM713: .*4\.txt is not utf-8"):
-        LabeledTextDataset.from_folder(tmp_path)
-    assert LabeledTextDataset.from_folder(tmp_path, encoding="cp1252").size() == 3
-    with pytest.raises(DataError, match=r"NNM705: .* has no files \*/\*\.txt"):
-        LabeledTextDataset.from_folder(tmp_path / "bad")
+        await LabeledTextDataset.from_folder(tmp_path)
+    assert (await LabeledTextDataset.from_folder(tmp_path, encoding="cp1252")).size() == 3
+    with pytest.raises(DataError, match="NNM704: encoding is 'nope'"):
+        await LabeledTextDataset.from_folder(tmp_path, encoding="nope")
+    with pytest.raises(DataError, match=r"NNM706: .*1\.txt.* in no folder"):
+        await LabeledTextDataset.from_folder(tmp_path / "bad")
+
+
+async def test_archives_have_texts_of_subsets() -> None:
+    names = ("train/pos/1", "train/pos/2", "train/neg/3", "test/pos/4", "test/neg/5")
+    content = io.BytesIO()
+    with ZipFile(content, "w") as archive:
+        for name in names:
+            archive.writestr(f"{name}.txt", f"text {name}")
+        archive.writestr("train/neg/0.txt", " ")
+    data = await LabeledTextDataset.from_folder(content.getvalue(), missing="drop")
+    assert [data.size(part) for part in ("training", "validation", "testing")] == [3, 0, 2]
+    assert data.labels() == ["neg", "pos"]
+    assert (data.report.rows, data.report.dropped) == (6, 1)
+    inputs, outputs = data.arrays("testing")
+    [first, second] = (values["model"].tolist() for values in (inputs, outputs))
+    expected = data.encode(["text test/neg/5", "text test/pos/4"])
+    assert [row[: len(expected[0])] for row in first] == expected
+    assert second == [0, 1]
 
 
 async def test_a_review_has_nothing_against_texts() -> None:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from webnnm import DataError
 from webnnm.data.texts.patterns import compile_pattern
-from webnnm.data.texts.token_models import merge
+from webnnm.data.texts.token_models import MAX_LETTERS, make_model, merge
 from webnnm.data.texts.tokenizer import TextTokenizer
 from webnnm.data.texts.tokenizer_parts import spell_bytes
-from webnnm.data.texts.vocabulary import UNITS, learn_byte_pairs, learn_vocabulary
+from webnnm.data.texts.vocabulary import MAX_PIECES, UNITS, learn_byte_pairs, learn_vocabulary
 
 
 def learn(texts: list[str], unit: Any = "words", **options: Any) -> TextTokenizer:
@@ -122,11 +122,79 @@ def test_the_file_is_a_tokenizer_json(unit: Any) -> None:
         ('{"model": {"type": "Unigram", "vocab": []}}', '"Unigram" is not supported'),
         ('{"model": {"vocab": {"[UNK]": 0}}, "normalizer": {"type": "Nmt"}}', '"Nmt"'),
         ('{"model": {"type": "BPE", "vocab": {}, "merges": ["a"]}}', "not enough values"),
+        ('{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}}', "merge to no token"),
+        ('{"model": ' * 100_000, "recursion"),
+        *(
+            (json.dumps({"model": {"type": "WordLevel", "vocab": {"<unk>": 0, "a": number}}}), why)
+            for number, why in (
+                ("1", "'1' is no number of a token"),
+                (1.5, "1.5 is no number"),
+                (-5, "-5 is no number"),
+                (10**12, "1000000000000 is no number"),
+            )
+        ),
+        *(
+            (json.dumps({"model": {"type": "WordLevel", "vocab": {"<unk>": 0}}} | part), why)
+            for part, why in (
+                ({"post_processor": {"type": "BertProcessing", "cls": ["a"]}}, "index out of"),
+                (
+                    {
+                        "post_processor": {
+                            "type": "TemplateProcessing",
+                            "single": [{"SpecialToken": {"id": "[CLS]"}}],
+                            "special_tokens": {},
+                        }
+                    },
+                    "[CLS]",
+                ),
+                (
+                    {
+                        "post_processor": {
+                            "type": "BertProcessing",
+                            "cls": ["a", 7],
+                            "sep": ["b", 0],
+                        }
+                    },
+                    "the token 7 at the ends",
+                ),
+                (
+                    {
+                        "pre_tokenizer": {
+                            "type": "Split",
+                            "pattern": {"String": "a"},
+                            "behavior": "x",
+                        }
+                    },
+                    "the behavior 'x'",
+                ),
+                ({"added_tokens": [{"content": "b"}]}, "'id'"),
+            )
+        ),
     ],
 )
 def test_what_is_no_tokenizer_is_refused(file: str, why: str) -> None:
     with pytest.raises(DataError, match=f"NNM718: .*{re.escape(why)}"):
         TextTokenizer(file)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"type": "WordLevel", "vocab": {"a": 0}},
+        {"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "?"},
+    ],
+)
+def test_a_text_without_tokens_for_it_is_refused(model: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="NNM718: the tokenizer cannot read 'b'"):
+        TextTokenizer(json.dumps({"model": model})).encode("b")
+
+
+def test_very_long_words_are_cut() -> None:
+    word = "a" * MAX_LETTERS + "b"
+    learnt = learn_byte_pairs(Counter({"a" * MAX_PIECES + "b": 1}), size=400, minimum_count=1)
+    assert "a a" in learnt["merges"] and not any("b" in pair for pair in learnt["merges"])
+    look = make_model(learn_byte_pairs(Counter(ab=1), size=258, minimum_count=1))
+    assert len(look("ab")) == 1 and look(word) == look("a") * MAX_LETTERS + look("b")
 
 
 def test_patterns_have_categories_of_unicode() -> None:

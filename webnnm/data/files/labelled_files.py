@@ -92,8 +92,8 @@ async def list_folder(folder: Any, endings: Collection[str]) -> LabelledFiles:
     """
     files = await _list_files(folder)
     visible = {name: files[name] for name in sorted(files) if not _is_hidden(name)}
-    chosen = [name for name in visible if PurePosixPath(name).suffix.lower() in endings]
-    ignored = tuple(name for name in visible if name not in {*chosen})
+    chosen = [name for name in visible if _has_ending(name, endings)]
+    ignored = tuple(name for name in visible if not _has_ending(name, endings))
     where = f'"{folder}"' if isinstance(folder, (str, Path)) else "the archive"
     if not chosen:
         raise DataError(
@@ -247,6 +247,10 @@ def _read_quantities(cells: Sequence[Any]) -> Sequence[Any]:
         return cells
     is_classes = all(number.is_integer() for number in numbers)
     return cells if is_classes and len({*numbers}) <= MAX_INTEGER_CLASSES else numbers
+
+
+def _has_ending(name: str, endings: Collection[str]) -> bool:
+    return PurePosixPath(name).suffix.lower() in endings
 
 
 def _is_hidden(name: str) -> bool:

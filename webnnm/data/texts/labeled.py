@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
+from webnnm.data.files.labelled_files import list_folder, load_file
 from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.split import Method, Split
 from webnnm.data.tables.columns import Table, as_table
@@ -23,6 +25,8 @@ from webnnm.data.texts.reading import TextReader
 from webnnm.data.texts.tokenizer import TextTokenizer
 from webnnm.data.texts.vocabulary import UNITS, Unit, learn_vocabulary
 
+ENDINGS = (".txt",)
+"""The endings of the names of files that are texts."""
 SIZES: dict[Unit, int] = {"words": 5000, "letters": 1000, "bytes": 5000}
 """The most tokens of a vocabulary that is learnt."""
 MANY_ROWS = 1000
@@ -63,6 +67,7 @@ class TextReport:
         )
 
 
+@require_await_of_methods("dataset")
 class LabeledTextDataset(Dataset):
     """A dataset of texts with a label each, for models that classify texts or judge them.
 
@@ -181,32 +186,55 @@ class LabeledTextDataset(Dataset):
         self.outputs = {b: replace(field, declared=False) for b, field in self.outputs.items()}
 
     @classmethod
-    def from_folder(
-        cls, path: Any, *, pattern: str = "*.txt", encoding: str = "utf-8", **options: Any
+    async def from_folder(
+        cls, folder: Any, *, encoding: str = "utf-8", **options: Any
     ) -> LabeledTextDataset:
-        """Return a dataset of the text files of a folder, whose folders are named as the labels.
+        """Read the texts `label/name.txt` of a folder or a zip archive.
 
-        `pattern` says which files are texts. Further options are those of the class. Raises
-        `DataError` NNM705 without such files, NNM713 for a file in another encoding.
+        >>> async def load():
+        ...     return await LabeledTextDataset.from_folder("reviews")
+
+        - `folder`: a path; of an archive also its address, its bytes or an open file. Folders named
+          train, validation and test, each with folders of labels, are the subsets. Hidden files
+          and those with other endings are ignored.
+        - `encoding`: how the files are written, such as "cp1252".
+
+        All other options are those of the class. Raises its errors, and `DataError` NNM704 for an
+        unknown encoding, NNM706 for a file that is in no folder, NNM713 for one in another
+        encoding, NNM715, NNM801 and NNM802 for files that cannot be read.
         """
-        files = sorted(Path(path).glob(f"*/{pattern}"))
-        if not files:
-            hint = "folders in it are named as the labels, and have the texts"
-            raise DataError("NNM705", f"{path} has no files */{pattern}", hint=hint)
-        texts: list[str] = []
-        for file in files:
-            try:
-                texts.append(file.read_text(encoding))
-            except UnicodeDecodeError as error:
-                hint = "encoding= names the encoding, such as cp1252"
-                raise DataError(
-                    "NNM713", f"{file} is not {encoding}: {error}", hint=hint
-                ) from error
-        return cls(texts, [file.parent.name for file in files], **options)
+        files = await list_folder(folder, ENDINGS)
+        texts = [
+            _decode(await load_file(source), name, encoding)
+            for source, name in zip(files.sources, files.names, strict=True)
+        ]
+        kept = [*range(len(texts))]
+        if options.get("missing") == "drop":
+            kept = [row for row in kept if texts[row].strip()]
+        rest = files.select(kept)
+        if rest.split is not None:
+            options.setdefault("split", rest.split)
+        dataset = cls([texts[row] for row in kept], rest.labels, **options)
+        dataset.kept = kept
+        dropped = len(texts) - len(kept)
+        dataset.report = replace(dataset.report, rows=len(texts), dropped=dropped)
+        return dataset
 
     def encode(self, texts: Any) -> list[list[int]]:
         """Return the numbers of the tokens of a text or of texts, as `model.predict` reads them."""
         return self.reader.encode("texts", texts)
+
+
+def _decode(content: bytes, name: str, encoding: str) -> str:
+    """Return the text of a file."""
+    try:
+        return content.decode(encoding).replace("\r\n", "\n")
+    except LookupError as error:
+        hint = "such as utf-8 or cp1252"
+        raise DataError("NNM704", f"encoding is {encoding!r:.60}", hint=hint) from error
+    except UnicodeError as error:
+        hint = "encoding= names the encoding, such as cp1252"
+        raise DataError("NNM713", f"{name} is not {encoding}: {error}", hint=hint) from error
 
 
 def _as_table(texts: Any, labels: Any) -> Table:
@@ -269,6 +297,9 @@ def _read_tokenizer(tokens: Any) -> TextTokenizer | None:
             return TextTokenizer(Path(tokens).read_text("utf-8"))
         except OSError as error:
             raise DataError("NNM715", f'"{tokens}" cannot be read: {error}') from error
+        except UnicodeDecodeError as error:
+            hint = "a tokenizer.json is written in UTF-8"
+            raise DataError("NNM718", f'"{tokens}" is not UTF-8: {error}', hint=hint) from error
     if isinstance(tokens, str) and tokens.lstrip().startswith("{"):
         return TextTokenizer(tokens)
     if tokens not in UNITS:

@@ -10,7 +10,7 @@ from webnnm.data.texts.tokenizer_parts import check_size
 
 Look = Callable[[str], list[int]]
 MAX_LETTERS = 1 << 10
-"""The longest word whose pieces are looked up one by one."""
+"""The longest word whose pieces are looked up one by one, and the most pieces that are merged."""
 MAX_CACHED = 10_000
 """Words whose tokens are kept."""
 
@@ -59,6 +59,9 @@ def _byte_pairs(model: Mapping[str, Any]) -> Look:
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model["merges"]]
     ranks = {(first, second): rank for rank, (first, second) in enumerate(pairs)}
     prefix = model.get("continuing_subword_prefix") or ""
+    for first, second in ranks:
+        if first + second[len(prefix) :] not in vocabulary:
+            raise ValueError(f'"{first:.40}" and "{second:.40}" merge to no token')
     suffix = model.get("end_of_word_suffix") or ""
     unknown = model.get("unk_token")
 
@@ -82,6 +85,9 @@ def _byte_pairs(model: Mapping[str, Any]) -> Look:
                 continue
             mergeable += names
             was_unknown = False
+            if len(mergeable) >= MAX_LETTERS:
+                tokens += [vocabulary[one] for one in merge(mergeable, ranks, len(prefix))]
+                mergeable = []
         return tokens + [vocabulary[one] for one in merge(mergeable, ranks, len(prefix))]
 
     return look
@@ -95,14 +101,15 @@ def merge(pieces: list[str], ranks: Mapping[tuple[str, str], int], skipped: int 
 
     `skipped` are the characters of the second one that are left out.
     """
-    pieces = [*pieces]
-    while len(pieces) > 1:
-        rank, index = min(
-            (ranks.get(pair, len(ranks)), index) for index, pair in enumerate(pairwise(pieces))
-        )
-        if rank == len(ranks):
-            break
+    pieces, none = [*pieces], len(ranks)
+    order = [ranks.get(pair, none) for pair in pairwise(pieces)]
+    while order and (rank := min(order)) < none:
+        index = order.index(rank)
         pieces[index : index + 2] = [pieces[index] + pieces[index + 1][skipped:]]
+        del order[index]
+        for near in (index - 1, index):
+            if 0 <= near < len(order):
+                order[near] = ranks.get((pieces[near], pieces[near + 1]), none)
     return pieces
 
 

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
 from webnnm.data.texts.token_models import Look, make_model
 from webnnm.data.texts.tokenizer_parts import (
     Finish,
@@ -23,6 +24,10 @@ from webnnm.data.texts.tokenizer_parts import (
 )
 
 WORD = r"\w"
+MAX_TOKENS = 1 << 24
+"""The most tokens of a vocabulary."""
+WRONG = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
+"""What is raised where a file does not have what a tokenizer reads."""
 Cut = Callable[[str], Iterator[str | int]]
 """Yields parts of a text, and the numbers of tokens whose words stand between them."""
 
@@ -54,7 +59,7 @@ class TextTokenizer:
             content = self._content
             normalize = make_normalizer(content.get("normalizer"))
             added = content.get("added_tokens") or []
-            return (
+            steps = (
                 _make_cutter([token for token in added if not token.get("normalized")], str),
                 _make_cutter([token for token in added if token.get("normalized")], normalize),
                 normalize,
@@ -62,12 +67,26 @@ class TextTokenizer:
                 make_model(content["model"]),
                 make_post_processor(content.get("post_processor")),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            self._check_numbers(steps[-1]([]))
+            return steps
+        except DataError:
+            raise
+        except WRONG as error:
             raise DataError(
                 "NNM718",
                 f"this is no tokenizer that texts can be read with: {error!s:.200}",
                 hint="WordLevel, WordPiece and BPE are read, as tokenizer.json of Hugging Face",
             ) from error
+
+    def _check_numbers(self, ends: Sequence[Any]) -> None:
+        """Raise `ValueError` for what is no number of a token, in the file or at `ends`."""
+        added = [token["id"] for token in self._content.get("added_tokens") or []]
+        for number in chain(self.vocabulary.values(), added, ends):
+            if not is_integer(number) or not 0 <= number < MAX_TOKENS:
+                raise ValueError(f"{number!r:.40} is no number of a token")
+        if max(ends, default=-1) >= max(self.size, 0):
+            raise ValueError(f"the token {max(ends)} at the ends of texts is not in the vocabulary")
+        self.unknown  # noqa: B018  its name may be no text
 
     @property
     def vocabulary(self) -> Mapping[str, int]:
@@ -78,7 +97,7 @@ class TextTokenizer:
     def size(self) -> int:
         """One more than the highest number of a token."""
         added = [token["id"] for token in self._content.get("added_tokens") or []]
-        return max([*self.vocabulary.values(), *added]) + 1
+        return max([*self.vocabulary.values(), *added], default=-1) + 1
 
     @cached_property
     def unknown(self) -> int | None:
@@ -87,7 +106,22 @@ class TextTokenizer:
         return self.vocabulary.get(model.get("unk_token") or "")
 
     def encode(self, text: str) -> list[int]:
-        """Return the numbers of the tokens of a text."""
+        """Return the numbers of the tokens of a text.
+
+        Raises `DataError` NNM718 for one that the tokenizer has no tokens for.
+        """
+        try:
+            return self._encode(text)
+        except DataError:
+            raise
+        except WRONG as error:
+            raise DataError(
+                "NNM718",
+                f"the tokenizer cannot read {text!r:.60}: {error!s:.200}",
+                hint="its file names no token of unknown words (unk_token), or one that it lacks",
+            ) from error
+
+    def _encode(self, text: str) -> list[int]:
         early, late, normalize, split, look, finish = self._steps
         ids: list[int] = []
         is_first = True

@@ -34,6 +34,8 @@ MAX_GROWTH = 1 << 12
 """How many times as long a file may make a text, and the longest text that it may put into one."""
 MAX_PIECES = 1 << 6
 """The most pieces of a template, and tokens of each."""
+BEHAVIORS = ("Contiguous", "Isolated", "MergedWithNext", "MergedWithPrevious", "Removed")
+"""What becomes of the places at which a text is cut."""
 
 
 class _Letters(dict[int, str]):
@@ -256,7 +258,7 @@ def _byte_splitter(part: Part) -> Split:
 
 
 def _metaspace(part: Part) -> Split:
-    mark, scheme = part["replacement"], part.get("prepend_scheme", "always")
+    mark, scheme = str(part["replacement"]), part.get("prepend_scheme", "always")
     is_old = bool(part.get("add_prefix_space", True))
     cutter = _cutter(f"\\{mark}", "MergedWithNext") if part.get("split", True) else None
 
@@ -273,7 +275,14 @@ def _metaspace(part: Part) -> Split:
 
 def _split(part: Part) -> Split:
     pattern, inverted = _read_pattern(part["pattern"]), bool(part.get("invert"))
-    return lambda text, is_first: _cut(pattern, part["behavior"], inverted, text)
+    behavior = _read_behavior(part["behavior"])
+    return lambda text, is_first: _cut(pattern, behavior, inverted, text)
+
+
+def _read_behavior(name: Any) -> str:
+    if name not in BEHAVIORS:
+        raise ValueError(f"the behavior {name!r:.40} is not among {', '.join(BEHAVIORS)}")
+    return name
 
 
 def _chain_splits(steps: Sequence[Split]) -> Split:
@@ -294,7 +303,9 @@ _SPLITTERS: dict[str, Callable[[Part], Split]] = {
         r"\p{N}", "Isolated" if part.get("individual_digits") else "Contiguous"
     ),
     "Metaspace": _metaspace,
-    "Punctuation": lambda part: _cutter(PUNCTUATION, part.get("behavior", "Isolated")),
+    "Punctuation": lambda part: _cutter(
+        PUNCTUATION, _read_behavior(part.get("behavior", "Isolated"))
+    ),
     "Sequence": lambda part: _chain_splits([make_splitter(step) for step in part["pretokenizers"]]),
     "Split": _split,
     "Whitespace": lambda part: _cutter(WORDS, "Removed", True),

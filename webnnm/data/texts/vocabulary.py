@@ -18,6 +18,8 @@ Pair = tuple[str, str]
 UNITS: tuple[Unit, ...] = ("words", "letters", "bytes")
 PADDING, UNKNOWN = "[PAD]", "[UNK]"
 """The first two tokens: what follows the end of a text, and what the training rows do not have."""
+MAX_PIECES = 1 << 6
+"""The longest word that byte pairs are learnt from as a whole, in bytes; longer ones are cut."""
 SPLITTERS: dict[str, dict[str, Any]] = {
     "words": {
         "type": "Sequence",
@@ -117,8 +119,11 @@ def learn_byte_pairs(counts: Counter[str], size: int, minimum_count: int) -> dic
             f"vocabulary={size} is less than the {len(tokens)} tokens of all bytes",
             hint='tokens="words" takes any size',
         )
-    words = [*map(list, counts)]
-    weights = [*counts.values()]
+    words, weights = list[list[str]](), list[int]()
+    for word, count in counts.items():
+        parts = [[*word[at : at + MAX_PIECES]] for at in range(0, len(word), MAX_PIECES)]
+        words += parts
+        weights += [count] * len(parts)
     totals: Counter[Pair] = Counter()
     users: defaultdict[Pair, set[int]] = defaultdict(set)
     for index, pieces in enumerate(words):
@@ -158,8 +163,13 @@ def learn_byte_pairs(counts: Counter[str], size: int, minimum_count: int) -> dic
 
 def _join(pieces: list[str], pair: Pair, joined: str) -> None:
     """Replace a pair in a list of pieces, from the left."""
-    position = 0
-    while position < len(pieces) - 1:
-        if (pieces[position], pieces[position + 1]) == pair:
-            pieces[position : position + 2] = [joined]
-        position += 1
+    first, second = pair
+    result: list[str] = []
+    is_open = False  # the last piece may be the first of a pair
+    for piece in pieces:
+        if is_open and piece == second:
+            result[-1], is_open = joined, False
+        else:
+            result.append(piece)
+            is_open = piece == first
+    pieces[:] = result

@@ -14,6 +14,7 @@ from webnnm.data.pictures.model_suggestion import suggest_image_model
 from webnnm.data.sounds import listening
 from webnnm.data.sounds.model_suggestion import suggest_sound_model
 from webnnm.data.sounds.sound_dataset import SoundDataset
+from webnnm.data.texts.labeled import ENDINGS as TEXTS
 from webnnm.data.texts.labeled import LabeledTextDataset
 from webnnm.data.texts.model_suggestion import suggest_text_model
 from webnnm.expert.suggesting.options import check_options
@@ -25,8 +26,6 @@ from webnnm.expert.suggesting.suggestion import (
     write_source,
 )
 from webnnm.expert.suggesting.texts import explain_texts
-
-TEXTS = (".txt",)
 
 
 async def suggest_for_files(
@@ -67,9 +66,9 @@ async def suggest_for_files(
         text, reasons = suggest_sound_model(dataset, name), _explain_sounds(dataset)
         call, example = f"await SoundDataset.from_folder({write_literal(folder)}", "SOUND.wav"
     else:
-        dataset = LabeledTextDataset.from_folder(folder, **wanted)
+        dataset = await LabeledTextDataset.from_folder(folder, **wanted)
         text, reasons = suggest_text_model(dataset, name), explain_texts(dataset, "Each file")
-        call, example = f"LabeledTextDataset.from_folder({write_literal(folder)}", "ROWS.csv"
+        call, example = f"await LabeledTextDataset.from_folder({write_literal(folder)}", "ROWS.csv"
     return Suggestion(
         write_source(reasons, text), dataset, wanted, write_call(call, wanted), reasons, example
     )
