@@ -6,6 +6,11 @@ import charting
 from page import element, make, table
 from pyscript import ffi, when
 
+MAX_CLASSES = 12
+"""Of more classes the most frequent confusions are listed: a matrix has no place on a page."""
+LISTED = 12
+"""Confusions that are listed."""
+
 
 class Confusion:
     """The confusion matrix in #confusion and #tables, and what was wrong in #mistakes.
@@ -23,6 +28,9 @@ class Confusion:
         """Show a matrix: actual classes in rows, predicted ones in columns. Return its table."""
         self.labels, self.counts = labels, counts
         element("mistakes").replaceChildren()
+        element("confusion").closest("figure").hidden = self.has_many()
+        if self.has_many():
+            return self.list_confusions()
         rows = [[label, *row] for label, row in zip(labels, counts, strict=True)]
         caption = f"Confusion matrix: {self.kind} in rows, what they were taken for in columns"
         matrix = table(caption, [self.kind.capitalize(), *labels], rows)
@@ -30,12 +38,32 @@ class Confusion:
         self.offer(matrix)
         return matrix
 
+    def has_many(self):
+        """Return whether there are too many classes for a matrix."""
+        return len(self.labels) > MAX_CLASSES
+
+    def list_confusions(self):
+        """Return a table of the most frequent confusions."""
+        size = range(len(self.labels))
+        wrong = [(i, j) for i in size for j in size if i != j and self.counts[i][j]]
+        wrong.sort(key=lambda pair: -self.counts[pair[0]][pair[1]])
+        shown = wrong[:LISTED]
+        caption = f"The most frequent of {len(wrong)} confusions" if wrong else "No confusions"
+        rows = [[self.labels[i], self.labels[j], str(self.counts[i][j])] for i, j in shown]
+        node = table(caption, [self.kind.capitalize(), "Taken for", "Rows"], rows)
+        for pair, cell in zip(shown, node.querySelectorAll("td:last-child"), strict=True):
+            self.make_button(cell, *pair)
+        return node
+
     async def draw(self):
         """Draw the heat map, once there is time."""
         from webnnm import charts
 
         if self.chart:
             self.chart.close()
+            self.chart = None
+        if self.has_many():
+            return
         chart = charts.confusion_matrix(self.counts, self.labels)
         self.chart = await charting.show(element("confusion"), chart)
         self.chart.onClick(ffi.create_proxy(self.on_click))
@@ -45,11 +73,16 @@ class Confusion:
         for i, line in enumerate(matrix.querySelectorAll("tbody tr")):
             for j, cell in enumerate(line.querySelectorAll("td")):
                 if i != j and self.counts[i][j]:
-                    words = f"{self.counts[i][j]} {self.labels[i]} taken for {self.labels[j]}: show"
-                    button = make("button", cell.textContent, type="button", aria_label=words)
-                    button.classList.add("place")
-                    when("click", button)(self.make_lead(i, j))
-                    cell.replaceChildren(button)
+                    self.make_button(cell, i, j)
+
+    def make_button(self, cell, actual, predicted):
+        """Make a button of a cell of a table, which shows the rows that it counts."""
+        count = self.counts[actual][predicted]
+        words = f"{count} {self.labels[actual]} taken for {self.labels[predicted]}: show"
+        button = make("button", cell.textContent, type="button", aria_label=words)
+        button.classList.add("place")
+        when("click", button)(self.make_lead(actual, predicted))
+        cell.replaceChildren(button)
 
     def make_lead(self, actual, predicted):
         """Return what shows the rows of a cell."""

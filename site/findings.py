@@ -19,6 +19,9 @@ AFTERWARDS = "Training"
 MAX_FINDINGS = 3
 """So many findings stand at the top of a list, beside all errors; the others are folded up."""
 
+UNINFORMED = "times that of a prediction that knows nothing of the inputs"
+"""What the search for a seed measures losses by."""
+
 EXPLANATIONS = {}
 """What rules.json says of each rule, once somebody has asked for it."""
 
@@ -157,12 +160,12 @@ def describe_scouting(start):
         return "No scouting: the training began at the parameters that were there."
     if start["starts"] == 1:
         return (
-            f"Before the training the loss was {start['loss']:.3f}, and at most "
+            f"Before the training the loss was {start['loss']:.3f} {UNINFORMED}, and at most "
             f"{start['dead']:.0%} of a layer's units were dead."
         )
     return (
-        f"The search tried {start['starts']} seeds and chose number {start['number']}: loss "
-        f"{start['loss']:.3f}, after three trial steps {start['delta']:.3f}; "
+        f"The search tried {start['starts']} seeds and chose number {start['number']}: its loss "
+        f"was {start['loss']:.3f} {UNINFORMED}, after three trial steps {start['delta']:.3f}; "
         f"at most {start['dead']:.0%} of a layer's units are dead."
     )
 

@@ -46,6 +46,7 @@ class ForecastPage(Delayed):
         loaded = read_csv(content)
         kinds = {each.name: each.content for each in describe_table(loaded)}
         await self.discard()
+        self.curve.clear()
         self.table, self.name = loaded, name.rpartition(".")[0] or name
         numbers = [column for column, kind in kinds.items() if kind == "number"]
         dates = [column for column, kind in kinds.items() if kind == "date"]
@@ -282,7 +283,7 @@ class ForecastPage(Delayed):
             self.model = None
         for name in ("result", "ahead", "take"):
             element(name).hidden = True
-        element("saved").textContent = ""
+        element("saved").textContent = element("status").textContent = ""
         element("result").removeAttribute("data-done")
         element("progress").value = 0
         element("progress-text").textContent = "Not trained yet"

@@ -99,6 +99,12 @@ class LossCurve:
         self.words = "Training loss, no epochs yet"
         self.opening = asyncio.ensure_future(charting.attempt(self.draw()))
 
+    def clear(self):
+        """Forget all trainings: what they learnt from is gone."""
+        if self.records or self.earlier:
+            self.records = []
+            self.reset()
+
     def add(self, records):
         """Add epochs; those already there are left out."""
         last = self.records[-1][0] if self.records else 0

@@ -43,7 +43,7 @@ class SentencesPage(TrainingPage):
         except BaseException:
             about.textContent = before
             raise
-        await self.discard()
+        await self.start_over()
         self.table = loaded
         self.name = name.rpartition(".")[0] or name
         about.textContent = f"{name}: {loaded.row_count:,} rows."

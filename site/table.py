@@ -41,7 +41,7 @@ class TablePage(TrainingPage):
         except BaseException:
             about.textContent = before
             raise
-        await self.discard()
+        await self.start_over()
         self.table = loaded
         self.name = name.rpartition(".")[0] or name
         rows, columns = self.table.row_count, len(described)

@@ -257,9 +257,15 @@ class TrainingPage(Delayed):
         for name in ("result", "ask", "take", "review"):
             element(name).hidden = True
         self.tell_saved("")
+        element("status").textContent = ""
         element("result").removeAttribute("data-done")
         element("progress").value = 0
         element("progress-text").textContent = "Not trained yet"
+
+    async def start_over(self):
+        """Forget the model and all trainings, for rows of another file."""
+        await self.discard()
+        self.curve.clear()
 
     def buttons(self, *, running):
         """Say what can be done while it trains, or does not."""

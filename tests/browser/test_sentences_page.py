@@ -89,6 +89,41 @@ async def test_sentences_are_learnt_explained_and_taken_away(
     assert archive.stat().st_size < MAX_PAGE_BYTES
 
 
+@in_one_browser
+async def test_confusions_of_many_classes_are_listed_and_another_file_begins_anew(
+    page: Any, site_url: str
+) -> None:
+    page.set_default_timeout(30_000)
+    await open_site_page(page, site_url, "sentences.html")
+    await page.get_by_text("Paste rows").click()
+    names = [f"a rather long subject {chr(97 + number)}" for number in range(14)]
+    lines = [f"word{k % 5} of {k}\t{name}" for k in range(12) for name in names]
+    rows = "\n".join(["text\tsubject", *lines])
+    await page.get_by_label("Rows: a text and its label").fill(rows)
+    await page.get_by_role("button", name="Read the rows").click()
+    await page.locator("#sources").filter(has_text="14 classes").wait_for()
+    await page.get_by_label("Epochs").fill("3")
+    await page.locator("#train").click()
+    await result_of(page)
+    assert not await page.locator("#confusion").is_visible()
+    assert await page.locator("#tables th[scope=col]").all_inner_texts() == [
+        *("Class", "Taken for", "Rows"),
+        *("subject", "Precision", "Recall", "F1", "Rows"),
+    ]
+    await page.get_by_role("button", name="taken for").first.click()
+    await page.locator("#mistakes blockquote").first.wait_for()
+    for width in (1280, 390):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    assert "Training has ended" in str(await page.locator("#status").text_content())
+    curve = page.locator("#chart")
+    assert str(await curve.get_attribute("aria-label")).startswith("Training loss from")
+    await page.locator("#example").click()
+    await page.locator("#sources").filter(has_text="3 classes").wait_for()
+    assert await page.locator("#status").text_content() == ""
+    await page.locator("#chart[aria-label='Training loss, no epochs yet']").wait_for()
+
+
 @in_both_browsers
 async def test_rows_are_pasted_and_wrong_ones_are_named(page: Any, site_url: str) -> None:
     await open_site_page(page, site_url, "sentences.html")

@@ -123,7 +123,7 @@ def test_the_file_is_a_tokenizer_json(unit: Any) -> None:
         ('{"model": {"vocab": {"[UNK]": 0}}, "normalizer": {"type": "Nmt"}}', '"Nmt"'),
         ('{"model": {"type": "BPE", "vocab": {}, "merges": ["a"]}}', "not enough values"),
         ('{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}}', "merge to no token"),
-        ('{"model": ' * 100_000, "recursion"),
+        ('{"model": ' * 100_000, "nested more than 100 deep"),
         *(
             (json.dumps({"model": {"type": "WordLevel", "vocab": {"<unk>": 0, "a": number}}}), why)
             for number, why in (

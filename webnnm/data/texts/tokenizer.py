@@ -26,7 +26,11 @@ from webnnm.data.texts.tokenizer_parts import (
 WORD = r"\w"
 MAX_TOKENS = 1 << 24
 """The most tokens of a vocabulary."""
-WRONG = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
+MAX_DEPTH = 100
+"""How deeply the parts of a file are nested at most: reading deeper ones ends the program in pages."""
+BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+"""Brackets, and strings, in which they mean nothing."""
+WRONG = (LookupError, ValueError, TypeError, AttributeError)
 """What is raised where a file does not have what a tokenizer reads."""
 Cut = Callable[[str], Iterator[str | int]]
 """Yields parts of a text, and the numbers of tokens whose words stand between them."""
@@ -51,6 +55,7 @@ class TextTokenizer:
 
     @cached_property
     def _content(self) -> dict[str, Any]:
+        _check_depth(self.file)
         return json.loads(self.file)
 
     @cached_property
@@ -152,6 +157,17 @@ class TextTokenizer:
         words |= {token["id"]: token["content"] for token in added}
         names = [words.get(token, "") for token in tokens]
         return [decode_bytes(name) for name in names] if spelled else names
+
+
+def _check_depth(file: str) -> None:
+    """Raise `ValueError` for a JSON that is nested too deeply to be read."""
+    if file.count("[") + file.count("{") <= MAX_DEPTH:
+        return
+    depth = 0
+    for match in BRACKETS.finditer(file):
+        depth += bool(match[1]) - bool(match[2])
+        if depth > MAX_DEPTH:
+            raise ValueError(f"its parts are nested more than {MAX_DEPTH} deep")
 
 
 def _make_cutter(added: Sequence[Mapping[str, Any]], normalize: Normalize) -> Cut:
