@@ -213,7 +213,10 @@ async def test_findings_settings_and_validation_are_shown(
     selected = "area => area.value.slice(area.selectionStart).split('\\n')[0]"
     source = page.locator("#source")
     assert await source.evaluate(selected) == "input shape=[4];"
-    assert "times that of a prediction that knows nothing" in await page.locator("#scouting").text_content()
+    assert (
+        "times that of a prediction that knows nothing"
+        in await page.locator("#scouting").text_content()
+    )
     await page.locator("#review > details > summary").click()
     rows = await page.locator("#settings tbody tr").all_inner_texts()
     settings = {name: (value, origin) for name, value, origin in (r.split("\t") for r in rows)}

@@ -97,12 +97,16 @@ async def test_confusions_of_many_classes_are_listed_and_another_file_begins_ane
     await open_site_page(page, site_url, "sentences.html")
     await page.get_by_text("Paste rows").click()
     names = [f"a rather long subject {chr(97 + number)}" for number in range(14)]
-    lines = [f"word{k % 5} of {k}\t{name}" for k in range(12) for name in names]
+    lines = [
+        f"a remark of some length about word{k % 5}, number {k}\t{name}"
+        for k in range(12)
+        for name in names
+    ]
     rows = "\n".join(["text\tsubject", *lines])
     await page.get_by_label("Rows: a text and its label").fill(rows)
     await page.get_by_role("button", name="Read the rows").click()
     await page.locator("#sources").filter(has_text="14 classes").wait_for()
-    await page.get_by_label("Epochs").fill("3")
+    await page.locator("#epochs").fill("3")
     await page.locator("#train").click()
     await result_of(page)
     assert not await page.locator("#confusion").is_visible()

@@ -27,7 +27,7 @@ WORD = r"\w"
 MAX_TOKENS = 1 << 24
 """The most tokens of a vocabulary."""
 MAX_DEPTH = 100
-"""How deeply the parts of a file are nested at most: reading deeper ones ends the program in pages."""
+"""How deeply the parts of a file are nested at most: deeper ones would end the program in pages."""
 BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 """Brackets, and strings, in which they mean nothing."""
 WRONG = (LookupError, ValueError, TypeError, AttributeError)
