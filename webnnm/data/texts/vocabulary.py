@@ -120,8 +120,8 @@ def learn_byte_pairs(counts: Counter[str], size: int, minimum_count: int) -> dic
             hint='tokens="words" takes any size',
         )
     words, weights = list[list[str]](), list[int]()
-    for word, count in counts.items():
-        parts = [[*word[at : at + MAX_PIECES]] for at in range(0, len(word), MAX_PIECES)]
+    for spelling, count in counts.items():
+        parts = [[*spelling[at : at + MAX_PIECES]] for at in range(0, len(spelling), MAX_PIECES)]
         words += parts
         weights += [count] * len(parts)
     totals: Counter[Pair] = Counter()
