@@ -102,7 +102,9 @@ class ForecastPage(Delayed):
         step = f"steps of {series.step}" if series.time and series.step else "rows as they follow"
         season = f"a season of {data.season}" if data.season else "no season"
         filled = data.inserted + data.filled
-        gaps = f" {filled} missing steps and cells are interpolated." if filled else ""
+        gaps = (
+            f" {filled} missing steps and cells are filled with the value before." if filled else ""
+        )
         sizes = [data.size(part) for part in ("training", "validation", "testing")]
         return (
             f"Windows of {series.window} {step}, with {season}, of {', '.join(series.features)}. "

@@ -10,7 +10,12 @@ import { DAY_MS, encodeDay, readDate } from "./dates.js";
 import { isRecord, refuse } from "./rows.js";
 
 /** How far from a whole number of steps a time may be, as a share of the step. */
-const TOLERANCE = 1e-3;
+const TOLERANCE = 1e-2;
+const LAST_YEAR = 9999;
+/** The most steps that a series is continued by. */
+const MAX_STEPS = 100_000;
+/** How many steps may be missing for each row. */
+const MAX_GAPS = 10;
 /** The id of the only series. */
 const ONLY = "";
 /** @type {NonNullable<SeriesFormat["step"]>} */
@@ -49,6 +54,7 @@ async function continueSeries(format, series, count, predict) {
   const step = format.step ?? EACH;
   const middle = findMiddle(quantiles);
   const known = length(series);
+  if (count > MAX_STEPS) throw refuse("NNM704", `steps is ${count}\nhint: at most ${MAX_STEPS} steps`);
   /** @type {number[][]} */
   const predicted = [];
   let [steps, output] = [series, ""];
@@ -58,13 +64,14 @@ async function continueSeries(format, series, count, predict) {
     const rows = values.map((/** @type {any} */ value) => [value].flat());
     output = name;
     predicted.push(...rows);
-    steps = extend(steps, rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [r[middle]] : r)), step);
+    const fresh = rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [r[middle]] : r));
+    steps = keepLast(extend(steps, fresh, step), format.window);
   }
   const shown = predicted.slice(0, count);
-  const times = continueTimes(steps.times, step, known + count).slice(known, known + count);
+  const times = continueTimes(series.times, step, known + count).slice(known, known + count);
   const flat = quantiles.length > 0 ? shown.map((r) => r[middle]) : shown.map(([value]) => value);
   return [output, {
-    times: times.map((time, index) => (format.time ? showTime(time, format.dates !== null) : index + 1)),
+    times: times.map((time, index) => (format.time && format.step ? showTime(time, format.dates !== null) : index + 1)),
     values: targets.length > 1 ? shown : flat,
     ...(quantiles.length > 0 && {
       quantiles: Object.fromEntries(quantiles.map((level, index) => [String(level), shown.map((r) => r[index])])),
@@ -88,6 +95,13 @@ function extend(steps, targets, step) {
   ]);
   const times = continueTimes(steps.times, step, Number(past[0]?.length));
   return { times, past, ahead: steps.ahead };
+}
+
+/** Return the last known steps, and what is known in advance. @param {Steps} steps @param {number} count @returns {Steps} */
+function keepLast(steps, count) {
+  const first = Math.max(0, length(steps) - count);
+  const cut = (/** @type {number[]} */ column) => column.slice(first);
+  return { times: cut(steps.times), past: steps.past.map(cut), ahead: steps.ahead.map(cut) };
 }
 
 /** Return the window that ends with the last known step. @param {SeriesFormat} format @param {Steps} steps */
@@ -176,10 +190,7 @@ function readTime(name, cell, dates) {
  * @returns {Steps}
  */
 function makeSteps({ targets, past, ahead, dates, calendar, missing, step, window }, where, times, rows) {
-  const isLinear = [...targets, ...past, ...ahead].flatMap((one) => {
-    const width = encodeWidth(one);
-    return Array.from({ length: width }, () => !("categories" in one) && !("dates" in one));
-  });
+  const width = [...targets, ...past, ...ahead].reduce((sum, one) => sum + encodeWidth(one), 0);
   const pastWidth = [...targets, ...past].reduce((sum, one) => sum + encodeWidth(one), 0);
   const isKnown = (/** @type {number[]} */ row) => row.slice(0, targets.length).every((value) => !Number.isNaN(value));
   const show = (/** @type {number | undefined} */ time) => showTime(Number(time), dates !== null);
@@ -190,19 +201,19 @@ function makeSteps({ targets, past, ahead, dates, calendar, missing, step, windo
   if (first < 0) throw refuse("NNM705", `${where} has no step with a target`);
   [times, rows] = [times.slice(first), rows.slice(first)];
   if (step && missing !== "ignore") {
-    const [full, all] = insertGaps(times, rows, step, isLinear.length);
+    const [full, all] = insertGaps(where, times, rows, step, width);
     if (full.length > times.length && missing === "error") {
       throw refuse("NNM713", `${where} lacks ${full.length - times.length} steps`);
     }
     [times, rows] = [full, all];
   }
   const end = rows.findLastIndex(isKnown) + 1;
-  if (pastWidth === isLinear.length) times = times.slice(0, end);
+  if (pastWidth === width) times = times.slice(0, end);
   const columns = transpose(rows).map((column, index) => (index < pastWidth ? column.slice(0, end) : column));
-  for (const [index, column] of columns.entries()) {
+  for (const column of columns) {
     const hole = column.findIndex(Number.isNaN);
     if (hole >= 0 && missing === "error") throw refuse("NNM713", `${where} has an empty cell at ${show(times[hole])}`);
-    fillHoles(column, isLinear[index] ?? true);
+    fillHoles(column);
   }
   if (end < window) {
     throw refuse("NNM705", `${where} has ${end} steps, the model looks back ${window}\nhint: give at least the ${window} most recent rows`);
@@ -220,21 +231,26 @@ const transpose = (rows) => (rows[0] ?? []).map((_, index) => rows.map((row) => 
 /**
  * Return times and rows with a row of NaN for each missing step.
  *
- * @param {number[]} times @param {number[][]} rows @param {NonNullable<SeriesFormat["step"]>} step
- * @param {number} width @returns {[number[], number[][]]}
+ * @param {string} where @param {number[]} times @param {number[][]} rows
+ * @param {NonNullable<SeriesFormat["step"]>} step @param {number} width @returns {[number[], number[][]]}
  */
-function insertGaps(times, rows, step, width) {
+function insertGaps(where, times, rows, step, width) {
   /** @type {number[]} */
   const allTimes = [];
   /** @type {number[][]} */
   const allRows = [];
+  const most = MAX_GAPS * times.length;
   times.forEach((time, index) => {
     allTimes.push(time);
     allRows.push(rows[index] ?? []);
     const next = times[index + 1] ?? time;
     const limit = next - TOLERANCE * (advance(step, time, 1) - time);
     const between = [];
-    for (let count = 1; advance(step, time, count) < limit; count += 1) between.push(advance(step, time, count));
+    for (let count = 1; advance(step, time, count) < limit; count += 1) {
+      between.push(advance(step, time, count));
+      if (between.length <= most) continue;
+      throw refuse("NNM713", `${where} lacks more than ${most} steps\nhint: correct the times`);
+    }
     const reached = advance(step, time, between.length + 1);
     if (Math.abs(reached - next) > TOLERANCE * (advance(step, time, 1) - time)) return;
     allTimes.push(...between);
@@ -243,16 +259,12 @@ function insertGaps(times, rows, step, width) {
   return [allTimes, allRows];
 }
 
-/** Replace missing numbers by those between their neighbours, others by the one before. @param {number[]} column @param {boolean} linear */
-function fillHoles(column, linear) {
-  const known = [...column.keys()].filter((step) => !Number.isNaN(column[step]));
+/** Replace missing numbers by the last one before, those at the beginning by the first one. @param {number[]} column */
+function fillHoles(column) {
+  let last = column.find((number) => !Number.isNaN(number)) ?? 0;
   for (const [step, number] of column.entries()) {
-    if (!Number.isNaN(number)) continue;
-    const after = known.findIndex((other) => other > step);
-    const [first, last] = [known[after < 0 ? known.length - 1 : after - 1], known[after]];
-    const [before, next] = [column[first ?? -1], column[last ?? -1]];
-    if (before === undefined || next === undefined || !linear) column[step] = before ?? next ?? 0;
-    else column[step] = before + ((step - Number(first)) / (Number(last) - Number(first))) * (next - before);
+    if (!Number.isNaN(number)) last = number;
+    column[step] = last;
   }
 }
 
@@ -266,7 +278,8 @@ function continueTimes(times, step, count) {
 /** Return the time that is some steps later. @param {NonNullable<SeriesFormat["step"]>} step @param {number} time @param {number} count */
 function advance([unit, size], time, count) {
   if (unit === "month") return addMonths(time, count * size);
-  if (unit !== "weekday") return time + count * size;
+  if (unit === "day") return (Math.round(time * DAY_MS) + count * Math.round(size * DAY_MS)) / DAY_MS;
+  if (unit === "number") return time + count * size;
   const day = Math.floor(time) + 3;  // 1970 began on a Thursday
   const week = Math.floor(day / 7);
   const position = week * 5 + Math.min(day - week * 7, 5) + count;
@@ -286,6 +299,8 @@ function addMonths(time, months) {
 /** Return a time as people write it. @param {number} time @param {boolean} isDate */
 function showTime(time, isDate) {
   if (!isDate) return time;
-  const text = new Date(Math.round(time * 86_400) * 1000).toISOString().slice(0, 19).replace("T", " ");
+  const moment = new Date(Math.round(time * DAY_MS));
+  if (!(moment.getUTCFullYear() <= LAST_YEAR)) throw refuse("NNM704", `dates end with the year ${LAST_YEAR}\nhint: fewer steps ahead`);
+  const text = moment.toISOString().slice(0, 23).replace("T", " ").replace(/\.000$/, "");
   return text.replace(/ 00:00:00$/, "").replace(/:00$/, "");
 }

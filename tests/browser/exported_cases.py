@@ -260,6 +260,39 @@ CASES = (
         ],
     ),
     Case(
+        "a series of seconds with gaps, filled in",
+        "m:input shape=[4, 1]; m:output shape=[2];"
+        "m:layers reshape([4]), matmul(w, shape=[2]), add(b);",
+        lambda: SeriesDataset(
+            {
+                "when": [f"2024-01-01 00:00:{n:02}" for n in range(40)],
+                "v": [n % 7 for n in range(40)],
+            },
+            window=4,
+            horizon=2,
+            missing="fill",
+            calendar=False,
+            **ALL,
+        ),
+        [
+            [[f"2024-01-01 23:58:{n:02}", n] for n in (1, 2, 5, 6)],
+            [["2024-01-01 23:58:01.5", 1], ["2024-01-01 23:58:02.5", 2], ["2025-01-01", 3]],
+            [[f"2024-01-01 23:59:5{n}.25", n] for n in range(5)],
+            [[f"9999-12-31 23:59:5{n}", n] for n in range(6, 10)],
+            400,
+            100_001,
+        ],
+    ),
+    Case(
+        "a series without a step",
+        "m:input shape=[2, 1]; m:output shape=[1];"
+        "m:layers reshape([2]), matmul(w, shape=[1]), add(b);",
+        lambda: SeriesDataset(
+            {"t": [n * n for n in range(20)], "v": [*range(20)]}, time="t", window=2, **ALL
+        ),
+        [[[1, 2], [5, 7]], 3],
+    ),
+    Case(
         "quantiles of a series",
         "m:input shape=[4, 1]; m:output shape=[2, 3]; m:loss QUL;"
         "m:layers reshape([4]), matmul(w, shape=[6]), add(b), reshape([2, 3]);",

@@ -76,7 +76,11 @@ def test_missing_steps_are_told_filled_or_ignored() -> None:
         SeriesDataset(table, window=3)
     data = SeriesDataset(table, window=3, missing="fill", standardize=False, split=(1, 0, 0))
     assert (data.inserted, data.filled) == (2, 1)
-    assert [*data.steps[""].past[0]] == [float(n) for n in range(24)]
+    known = [4 if n == 5 else 9 if n in (10, 11) else n for n in range(24)]
+    assert [*data.steps[""].past[0]] == known
+    assert {row[0] for row in data.arrays("training")[1]["model"].tolist()} == (
+        {*range(3, 24)} - {5, 10, 11}
+    )
     data = SeriesDataset(table, window=3, missing="ignore")
     assert (data.inserted, data.steps[""].known) == (0, 22)
     with pytest.raises(DataError, match='"sold" is missing in 1 of 10 steps, first at 2000-06-01'):
@@ -158,6 +162,12 @@ def test_encoders_survive_json(options: dict[str, Any]) -> None:
         ({"target": "price", "features": ["price"]}, '"price" is used twice'),
         ({"target": "cost"}, 'no column "cost"'),
         ({"split": (0.1, 0, 0.9), "window": 10}, "lies in training"),
+        ({"split": 5}, "split is 5"),
+        ({"quantiles": 0.5}, "quantiles are 0.5"),
+        ({"quantiles": ["a"]}, "quantiles are ['a']"),
+        ({"target_scale": "log1p"}, "no option target_scale="),
+        ({"standardize_targets": False}, "no option standardize_targets="),
+        ({"batchsize": 5}, 'did you mean "batch_size"'),
     ],
 )
 def test_what_cannot_be_is_told(options: dict[str, Any], words: str) -> None:
@@ -165,3 +175,87 @@ def test_what_cannot_be_is_told(options: dict[str, Any], words: str) -> None:
     with pytest.raises(DataError) as caught:
         SeriesDataset(table, **options)
     assert words in str(caught.value)
+
+
+def test_a_target_that_is_filled_in_is_not_scored_nor_told_to_the_window_before() -> None:
+    values: list[Any] = [float(n) for n in range(40)]
+    values[31] = None
+    data = SeriesDataset(
+        {"t": [*range(40)], "v": values},
+        time="t",
+        window=2,
+        horizon=2,
+        missing="fill",
+        standardize=False,
+        split=(0.5, 0, 0.5),
+    )
+    inputs, outputs = data.arrays("testing")
+    assert 31 not in {n for row in outputs["model"].tolist() for n in row}
+    assert [[30], [30]] in inputs["model"].tolist()
+
+
+def test_an_almost_constant_series_does_not_outweigh_the_others() -> None:
+    rows = [
+        {"id": name, "t": t, "v": scale * (t % 5)}
+        for name, scale in (("a", 1.0), ("b", 2.0), ("c", 1.5), ("still", 1e-6))
+        for t in range(40)
+    ]
+    data = SeriesDataset(rows, time="t", id="id", window=4)
+    assert data.sample_weight is not None
+    weights = data.sample_weight.values()
+    assert max(weights) / min(weights) < 500
+
+
+def test_rows_without_an_id_are_refused() -> None:
+    rows = [{"shop": shop, "v": n} for n in range(20) for shop in ("a", "b")]
+    rows[7]["shop"] = " "
+    with pytest.raises(DataError, match=r"row 7.*has no id"):
+        SeriesDataset(rows, id="shop", window=2)
+
+
+def test_a_time_far_from_the_others_is_refused_not_filled() -> None:
+    times = [0, *range(1_700_000_000, 1_700_000_050)]
+    with pytest.raises(DataError, match="lacks 1699999999 steps"):
+        SeriesDataset({"t": times, "v": times}, time="t", window=2, missing="fill")
+
+
+def test_series_of_one_step_at_different_times_lack_nothing() -> None:
+    rows = [
+        {"id": name, "when": f"2024-01-01 {hour:02}:{minute}", "v": hour}
+        for name, minute in (("a", "00"), ("b", "30"))
+        for hour in range(24)
+    ]
+    data = SeriesDataset(rows, "v", time="when", id="id", window=3)
+    assert data.series.step == Step("day", 1 / 24)
+
+
+@pytest.mark.parametrize(
+    "absurd",
+    [
+        {"step": []},
+        {"step": ["month", 1e6]},
+        {"step": ["month", 1.5]},
+        {"step": ["day", 1e308]},
+        {"step": ["day", 1e-12]},
+        {"step": ["number", math.nan]},
+        {"step": ["day", "1"]},
+        {"horizon": 10**9},
+        {"window": "4"},
+        {"window": True},
+        {"window": 5},
+        {"quantiles": [math.nan]},
+        {"quantiles": [0.9, 0.1]},
+    ],
+)
+def test_absurd_records_are_refused(absurd: dict[str, Any]) -> None:
+    table = {"day": [f"2024-01-{d:02}" for d in range(1, 31)], "v": [*range(30)]}
+    record = encoder_to_dict(SeriesDataset(table, window=4, calendar=False).series)
+    assert encoder_from_dict(record).window == 4
+    with pytest.raises(ValueError, match="step|window|quantiles"):
+        encoder_from_dict(record | absurd)
+
+
+def test_series_shorter_than_a_window_are_not_continued() -> None:
+    rows = [{"id": name, "v": n} for name, count in (("a", 20), ("b", 2)) for n in range(count)]
+    series = SeriesDataset(rows, id="id", window=4).series
+    assert [*encoder_from_dict(encoder_to_dict(series)).recent] == ["a"]

@@ -146,3 +146,34 @@ async def test_large_numbers_keep_their_digits() -> None:
     async with await create(LAST, data) as model:
         rows = [1e9 + 7, 1e9 + 9, 1e9 + 8, 1e9 + 203]
         assert (await model.predict(rows)).tolist() == pytest.approx([1e9 + 203] * 2, abs=0.5)
+
+
+async def test_thousands_of_minutes_ahead_have_exact_times() -> None:
+    when = [f"2024-01-01 {n // 60:02}:{n % 60:02}" for n in range(60)]
+    data = SeriesDataset(
+        {"when": when, "sold": [*range(60)]}, window=4, horizon=2, calendar=False, split=(1, 0, 0)
+    )
+    async with await create(LAST, data) as model:
+        ahead = await model.predict(2000)
+        assert ahead.times[60] == "2024-01-01 02:00"
+        assert ahead.times[-1] == "2024-01-02 10:19"
+        assert ahead.tolist() == pytest.approx([59] * 2000, rel=1e-4)
+        assert ahead.id is None
+
+
+async def test_steps_without_a_common_distance_are_counted() -> None:
+    days = ["2024-01-01", "2024-01-02", "2024-01-09", "2024-02-20", "2024-02-21", "2024-05-05"]
+    rows = [{"id": name, "day": day, "v": n} for name in "ab" for n, day in enumerate(days)]
+    data = SeriesDataset(
+        rows, time="day", id="id", window=4, horizon=2, calendar=False, split=(1, 0, 0)
+    )
+    async with await create(LAST, data) as model:
+        ahead = (await model.predict(3))["b"]
+        assert (ahead.times, ahead.id) == ([1, 2, 3], "b")
+
+
+async def test_too_many_steps_are_refused() -> None:
+    data = SeriesDataset([*range(20)], window=4, horizon=2, split=(1, 0, 0))
+    async with await create(LAST, data) as model:
+        with pytest.raises(DataError, match="at most 100000 steps"):
+            await model.predict(3_000_000)

@@ -14,8 +14,14 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.series.baselines import LinearForecast, fit_linear, repeat_last, repeat_season
 from webnnm.data.series.season import average_change, find_season
-from webnnm.data.series.series_encoder import SeriesEncoder, stack_targets, stack_windows
-from webnnm.data.series.steps import MISSING, Missing, as_series_table, read_steps
+from webnnm.data.series.series_encoder import (
+    MAX_STEPS,
+    SeriesEncoder,
+    are_levels,
+    stack_targets,
+    stack_windows,
+)
+from webnnm.data.series.steps import MISSING, Missing, as_series_table, group_rows, read_steps
 from webnnm.data.series.timeline import Step, find_step, show_time
 from webnnm.data.split import Rows, split_rows
 from webnnm.data.tables.column_reading import read_column
@@ -33,6 +39,12 @@ MIN_WINDOW = 16
 
 WINDOW_SHARE = 5
 """By default the training part is at least so many windows long."""
+
+MIN_VARIANCE = 0.01
+"""Series of smaller variance, as a share of the median of all, weigh no more than with it."""
+
+OPTIONS = ("batch_size", "sample_weight", "scale", "seed")
+"""The options of every dataset that those of series have: others follow from the series."""
 
 
 class SeriesDataset(Dataset):
@@ -56,8 +68,9 @@ class SeriesDataset(Dataset):
       among zeros.
     - `future`: those of them that are known in advance, such as prices or holidays.
     - `season`: steps of a season; by default found in the training part, None if there is none.
-    - `missing`: what to do about missing steps and empty cells: "error", "fill" (interpolate), or
-      "ignore" (take rows as they follow; empty cells are interpolated).
+    - `missing`: what to do about missing steps and empty cells: "error", "fill" (carry the last
+      value forward), or "ignore" (take rows as they follow, and fill empty cells). What is filled
+      in is never a target: windows with such a target are left out.
     - `quantiles`: levels to predict in place of the mean, such as `[0.1, 0.5, 0.9]`, of a single
       target; the loss of the model is then QUL.
     - `dates`: the order of day and month, "dmy" or "mdy", where no date tells it.
@@ -66,9 +79,9 @@ class SeriesDataset(Dataset):
       target is in two of them. Or lists of row numbers.
     - `standardize`: whether each channel is scaled by its mean and standard deviation in training.
 
-    Further options are those of `Dataset`. The input is `[window, channels]`: targets, features,
-    then what is known in advance, each as of `horizon` steps later. The output is `[horizon]`, or
-    `[horizon, targets]`, or `[horizon, quantiles]`.
+    Further options are `batch_size`, `seed`, `scale` and `sample_weight` of `Dataset`. The input is
+    `[window, channels]`: targets, features, then what is known in advance, each as of `horizon`
+    steps later. The output is `[horizon]`, or `[horizon, targets]`, or `[horizon, quantiles]`.
 
     Raises `DataError` NNM704 for invalid options, NNM705 for too few steps, NNM710 for unknown
     columns, NNM713 for missing or doubled times, missing steps and numbers, and cells that are not
@@ -103,12 +116,17 @@ class SeriesDataset(Dataset):
             hint = suggestion(str(missing), MISSING) or f"one of {', '.join(MISSING)}"
             raise DataError("NNM704", f'missing="{missing}"', hint=hint)
         for option, size in (("window", window), ("horizon", horizon), ("season", season)):
-            if size is not None and (not is_integer(size) or size < 1):
-                raise DataError("NNM704", f"{option} is {size!r}", hint="an integer from 1")
-        levels = tuple(map(float, quantiles))
-        if [*levels] != sorted({*levels}) or not all(0 < level < 1 for level in levels):
-            hint = "levels in ascending order, such as [0.1, 0.5, 0.9]"
-            raise DataError("NNM704", f"quantiles are {[*levels]}", hint=hint)
+            if size is not None and (not is_integer(size) or not 1 <= size <= MAX_STEPS):
+                hint = f"an integer from 1 to {MAX_STEPS}"
+                raise DataError("NNM704", f"{option} is {size!r}", hint=hint)
+        levels = _read_levels(quantiles)
+        if not isinstance(split, (list, tuple)):
+            hint = "three shares or counts of steps, such as (0.7, 0.1, 0.2)"
+            raise DataError("NNM704", f"split is {split!r:.60}", hint=hint)
+        for option in options:
+            if option not in OPTIONS:
+                hint = suggestion(option, OPTIONS) or "scaled alike are inputs and targets"
+                raise DataError("NNM704", f"a series has no option {option}=", hint=hint)
         table = as_series_table(table)
         roles = _Roles.of(table, target, time, id, features, future)
         series = _make_encoder(table, roles, horizon, missing, dates, calendar=calendar)
@@ -139,6 +157,7 @@ class SeriesDataset(Dataset):
             (key, end)
             for key, steps in by_id.items()
             for end in range(window - 1, steps.known - horizon)
+            if steps.holes.isdisjoint(range(end + 1, end + 1 + horizon))
         ]
         if not self._ends:
             raise DataError(
@@ -374,7 +393,12 @@ class SeriesDataset(Dataset):
             mean = math.fsum(values) / max(1, len(values))
             total = math.fsum([(value - mean) ** 2 for value in values])
             variances[key] = total / max(1, len(values))
-        weights = [1 / variances[key] if variances[key] else 0.0 for key, _ in self._ends]
+        # A series that is all but constant must not outweigh all others.
+        ordered = sorted(filter(None, variances.values())) or [0.0]
+        middle = math.sqrt(ordered[(len(ordered) - 1) // 2] * ordered[len(ordered) // 2])
+        least = MIN_VARIANCE * middle
+        floored = {key: variance and max(variance, least) for key, variance in variances.items()}
+        weights = [1 / floored[key] if floored[key] else 0.0 for key, _ in self._ends]
         mean = math.fsum(weights) / len(weights) or 1.0
         return [weight / mean or 1.0 for weight in weights]
 
@@ -392,6 +416,17 @@ class SeriesDataset(Dataset):
                 segments.append((self.steps[key].past[target][end + 1 - window :], 1))
             previous = key, end
         return fit_linear(segments, window, horizon)
+
+
+def _read_levels(quantiles: Any) -> tuple[float, ...]:
+    try:
+        levels = tuple(map(float, quantiles))
+    except (TypeError, ValueError):
+        levels = (math.nan,)
+    if not are_levels(levels):
+        hint = "levels in ascending order, such as [0.1, 0.5, 0.9]"
+        raise DataError("NNM704", f"quantiles are {quantiles!r:.60}", hint=hint)
+    return levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,8 +519,11 @@ def _make_encoder(
             hint="time= names the column of the times; without it rows are in order",
         )
     series = replace(series, time=column.name, date_format=column.date_format)
-    times = sorted({time for time in column.numbers if time == time})
-    step = find_step(times, dates=series.dates)
+    numbers = column.numbers
+    times = sorted({time for time in numbers if time == time})
+    by_id = group_rows(table, series.id).values()
+    own = [sorted({numbers[row] for row in rows} & {*times}) for rows in by_id]
+    step = find_step(*own, dates=series.dates)
     series = replace(series, step=step)
     if column.date_format is not None and calendar:
         parts = DateEncoder.fit(column.name, times, column.date_format)

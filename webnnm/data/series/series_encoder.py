@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
 from webnnm.data.series.steps import (
     MISSING,
     Missing,
@@ -18,11 +21,14 @@ from webnnm.data.series.steps import (
     continue_times,
     read_steps,
 )
-from webnnm.data.series.timeline import UNITS, Step, show_time
+from webnnm.data.series.timeline import MAX_DAYS, UNITS, Step, show_time
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import ORDERS, DateFormat
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, from_dict, to_dict
+
+MAX_STEPS = 100_000
+"""The most steps of a window, and of what is predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +136,12 @@ class SeriesEncoder(SeriesColumns):
         return stack_windows(self, Steps(times, steps.past, ahead), range(end - 1, end))
 
     def keep_recent(self, by_id: Mapping[str, Steps]) -> SeriesEncoder:
-        """Return the encoder with the end of each series, from which `predict` continues them."""
-        recent: dict[str, Steps] = {}
-        for name, steps in by_id.items():
-            first = max(0, steps.known - self.window)
-            ahead = [column[first:] for column in steps.ahead]
-            past = [column[first:] for column in steps.past]
-            recent[name] = Steps(steps.times[first:], past, ahead)
+        """Return the encoder with the end of each series, from which `predict` continues them.
+
+        Series shorter than a window cannot be continued and are left out.
+        """
+        long = {name: steps for name, steps in by_id.items() if steps.known >= self.window}
+        recent = {name: steps.keep_last(self.window) for name, steps in long.items()}
         return replace(self, recent=recent)
 
 
@@ -199,13 +204,15 @@ def encoder_to_dict(encoder: SeriesEncoder) -> dict[str, Any]:
 
 def encoder_from_dict(record: Mapping[str, Any]) -> SeriesEncoder:
     """Return the encoder that `encoder_to_dict` described. Raises `ValueError` for another one."""
-    window, horizon = int(record["window"]), int(record["horizon"])
+    window, horizon = record["window"], record["horizon"]
     order, calendar, step = record["dates"], record["calendar"], record["step"]
     missing = record["missing"]
-    if min(window, horizon) < 1 or missing not in MISSING or order not in (None, *ORDERS):
+    sizes = all(is_integer(size) and 1 <= size <= MAX_STEPS for size in (window, horizon))
+    if not sizes or missing not in MISSING or order not in (None, *ORDERS):
         raise ValueError(f"windows of {window} and {horizon} steps, missing {missing!r}")
-    if step is not None and (step[0] not in UNITS or not float(step[1]) > 0):
-        raise ValueError(f"steps of {step!r}")
+    levels = tuple(map(float, record["quantiles"]))
+    if not are_levels(levels):
+        raise ValueError(f"quantiles of {levels}")
     parts = calendar and from_dict(calendar)
     encoder = SeriesEncoder(
         tuple(map(_read_number_encoder, record["targets"])),
@@ -214,12 +221,12 @@ def encoder_from_dict(record: Mapping[str, Any]) -> SeriesEncoder:
         str(record["time"]),
         None if order is None else DateFormat(order),
         parts if isinstance(parts, DateEncoder) else None,
-        None if step is None else Step(step[0], float(step[1])),
+        None if step is None else _read_step(step),
         str(record["id"]),
         window,
         horizon,
         missing,
-        tuple(map(float, record["quantiles"])),
+        levels,
         {name: _read_recent(one) for name, one in record["recent"].items()},
     )
     width = len(encoder.features)
@@ -227,7 +234,32 @@ def encoder_from_dict(record: Mapping[str, Any]) -> SeriesEncoder:
         columns = [*steps.past, *steps.ahead]
         if len(columns) != width or not steps.past or len(steps.times) < steps.known:
             raise ValueError(f"the end of a series has {len(columns)} columns of {width}")
+        lengths = {len(column) for column in steps.past}
+        if lengths != {window} or any(len(column) < window for column in steps.ahead):
+            raise ValueError(f"the end of a series has {lengths} steps, not {window}")
+        if not all(map(math.isfinite, chain(steps.times, *columns))):
+            raise ValueError("the end of a series has numbers that are not finite")
+        if encoder.dates and max(map(abs, steps.times)) > MAX_DAYS:
+            raise ValueError("the end of a series has times that are no dates")
     return encoder
+
+
+def are_levels(levels: Sequence[float]) -> bool:
+    """Return whether numbers are levels of quantiles: from 0 to 1, in ascending order.
+
+    >>> are_levels([0.1, 0.5]), are_levels([0.5, 0.1]), are_levels([])
+    (True, False, True)
+    """
+    return [*levels] == sorted({*levels}) and all(0 < level < 1 for level in levels)
+
+
+def _read_step(record: Any) -> Step:
+    step = Step(*record) if isinstance(record, list) and len(record) == 2 else None
+    if step is None or step.unit not in UNITS or type(step.size) not in (int, float):
+        raise ValueError(f"steps of {record!r}")
+    if not step.is_sound:
+        raise ValueError(f"steps of {record!r}")
+    return replace(step, size=float(step.size))
 
 
 def _read_recent(record: Mapping[str, Any]) -> Steps:

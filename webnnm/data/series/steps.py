@@ -31,6 +31,11 @@ ONLY = ""
 EACH = Step()
 """The step of rows without times."""
 
+MAX_GAPS = 10
+"""How many steps may be missing for each row; more are a mistake in a time."""
+
+CARRIED = 'missing="fill" carries the last value forward'
+
 
 @dataclass(frozen=True, slots=True)
 class SeriesColumns:
@@ -68,13 +73,14 @@ class Steps:
     """The steps of a series in order of time, as numbers.
 
     Attributes: `times`, days since 1970 for dates; `past`, the columns known until now, the targets
-    first; `ahead`, those known in advance, which may go on after the end of `past`; `inserted` and
-    `filled`, how many steps and numbers were missing.
+    first; `ahead`, those known in advance, which may go on after the end of `past`; `holes`, the
+    steps whose targets were missing; `inserted` and `filled`, how many steps and numbers were.
     """
 
     times: Sequence[float]
     past: Sequence[array[float]]
     ahead: Sequence[array[float]] = ()
+    holes: frozenset[int] = field(default=frozenset(), compare=False)
     inserted: int = field(default=0, compare=False)
     filled: int = field(default=0, compare=False)
 
@@ -95,6 +101,12 @@ class Steps:
         fresh += [array("d", [column[-1]] * count) for column in self.past[width:]]
         past = [old + new for old, new in zip(self.past, fresh, strict=True)]
         return Steps(continue_times(self.times, step, self.known + count), past, self.ahead)
+
+    def keep_last(self, count: int) -> Steps:
+        """Return the last known steps, and what is known in advance of them and after them."""
+        first = max(0, self.known - count)
+        past, ahead = ([column[first:] for column in side] for side in (self.past, self.ahead))
+        return Steps(self.times[first:], past, ahead)
 
 
 def continue_times(times: Sequence[float], step: Step, length: int) -> Sequence[float]:
@@ -142,17 +154,9 @@ def read_steps(table: Table, series: SeriesColumns, missing: Missing) -> dict[st
     matrix = encode_rows(gaps, table)
     flat, width = matrix.values(), matrix.shape[1]
     features = [name for one in columns for name in one.features]
-    is_number = [isinstance(one, NumberEncoder) for one in columns for _ in one.features]
     past_width = width - sum(len(one.features) for one in series.ahead)
-    rows_by_id: dict[str, list[int]] = {}
-    if series.id:
-        ids = read_column(table, table.index(series.id), False)
-        for row, name in enumerate(ids.words):
-            rows_by_id.setdefault(name or "", []).append(row)
-    else:
-        rows_by_id[ONLY] = [*range(table.row_count)]
     result: dict[str, Steps] = {}
-    for name, rows in rows_by_id.items():
+    for name, rows in group_rows(table, series.id).items():
         rows.sort(key=times.__getitem__)
         where = f'series "{name}"' if series.id else "the series"
         own = [times[row] for row in rows]
@@ -170,6 +174,7 @@ def read_steps(table: Table, series: SeriesColumns, missing: Missing) -> dict[st
         if past_width == width:
             own = own[:end]
         filled = 0
+        target_holes: set[int] = set()
         for index, column in enumerate(by_column):
             holes = [step for step, number in enumerate(column) if number != number]
             if holes and missing == "error":
@@ -178,13 +183,39 @@ def read_steps(table: Table, series: SeriesColumns, missing: Missing) -> dict[st
                     "NNM713",
                     f'{where}: "{features[index]}" is missing in {len(holes)} of {len(column)} '
                     f"steps, first at {at}",
-                    hint='missing="fill" interpolates',
+                    hint=CARRIED,
                 )
             filled += len(holes)
-            _fill(column, holes, linear=is_number[index])
+            if index < len(series.targets):
+                target_holes |= {*holes}
+            _fill(column, holes)
         calendar = series.encode_calendar(own)
         past, ahead = by_column[:past_width], by_column[past_width:]
-        result[name] = Steps(own, past, [*ahead, *calendar], inserted, filled - inserted * width)
+        result[name] = Steps(
+            own,
+            past,
+            [*ahead, *calendar],
+            frozenset(target_holes),
+            inserted,
+            filled - inserted * width,
+        )
+    return result
+
+
+def group_rows(table: Table, id: str) -> dict[str, list[int]]:
+    """Return the rows of each series by the cell in the column of ids.
+
+    Raises `DataError` NNM713 for a row without an id.
+    """
+    if not id:
+        return {ONLY: [*range(table.row_count)]}
+    index = table.index(id)
+    result: dict[str, list[int]] = {}
+    for row, name in enumerate(read_column(table, index, False).words):
+        if not name:
+            hint = "give each row the id of its series, or drop the row"
+            raise DataError("NNM713", f"{table.place(row, index)} has no id", hint=hint)
+        result.setdefault(name, []).append(row)
     return result
 
 
@@ -236,7 +267,15 @@ def _insert_gaps(
             "NNM713",
             f"{where} lacks {sum(gaps.values())} steps of {step}, the first {count} after "
             f"{show_time(times[index], dates=series.dates)}",
-            hint='missing="fill" interpolates, missing="ignore" takes rows as they follow',
+            hint=f'{CARRIED}, missing="ignore" takes rows as they follow',
+        )
+    if sum(gaps.values()) > MAX_GAPS * len(times):
+        index = max(gaps, key=gaps.__getitem__)
+        raise DataError(
+            "NNM713",
+            f"{where} lacks {sum(gaps.values())} steps of {step} between {len(times)} rows, most "
+            f"after {show_time(times[index], dates=series.dates)}",
+            hint='correct the times, or missing="ignore" takes rows as they follow',
         )
     all_times: list[float] = []
     result = [array("d") for _ in columns]
@@ -251,26 +290,16 @@ def _insert_gaps(
     return all_times, result, sum(gaps.values())
 
 
-def _fill(column: array[float], holes: Sequence[int], *, linear: bool) -> None:
-    """Replace missing numbers by those between their neighbours, other cells by the one before.
+def _fill(column: array[float], holes: Sequence[int]) -> None:
+    """Replace missing numbers by the last one before, those at the beginning by the first one.
 
     >>> column = array("d", [1.0, math.nan, 3.0, math.nan])
-    >>> _fill(column, [1, 3], linear=True); column
-    array('d', [1.0, 2.0, 3.0, 3.0])
+    >>> _fill(column, [1, 3]); column
+    array('d', [1.0, 1.0, 3.0, 3.0])
     """
     if not holes:
         return
-    missing = {*holes}
-    known = [step for step in range(len(column)) if step not in missing]
-    after = 0
-    for step in holes:
-        while after < len(known) and known[after] < step:
-            after += 1
-        if not known:
-            column[step] = 0.0
-        elif after in (0, len(known)) or not linear:
-            column[step] = column[known[max(0, after - 1)]]
-        else:
-            first, last = known[after - 1], known[after]
-            share = (step - first) / (last - first)
-            column[step] = column[first] + share * (column[last] - column[first])
+    last = next((number for number in column if number == number), 0.0)
+    for step, number in enumerate(column):
+        last = number if number == number else last
+        column[step] = last

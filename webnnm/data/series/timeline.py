@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, date, datetime, timedelta
 from itertools import pairwise
 from typing import Literal, get_args
+
+from webnnm.core.errors import DataError
 
 Unit = Literal["number", "day", "weekday", "month"]
 
@@ -17,8 +18,14 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 MOSTLY = 0.7
 """A series has a step if it is the distance of more neighbours than this share, apart from gaps."""
 
-TOLERANCE = 1e-3
+TOLERANCE = 1e-2
 """How far from a whole number of steps a time may be, as a share of the step."""
+
+DAY_MS = 86_400_000
+"""Milliseconds of a day: distances of dates are whole milliseconds, which add up without error."""
+
+MAX_DAYS = 366 * MAXYEAR
+"""Dates are no further apart."""
 
 MONTH_UNITS = (1, 3, 6, 12)
 """Months from one date to the next that are looked for."""
@@ -42,6 +49,17 @@ class Step:
     unit: Unit = "number"
     size: float = 1.0
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether there can be such a step: a step of dates is a millisecond to some millennia."""
+        if self.unit in ("month", "weekday"):
+            return float(self.size).is_integer() and 1 <= self.size <= MAX_DAYS / 28
+        return (
+            (1 / DAY_MS <= self.size <= MAX_DAYS)
+            if self.unit == "day"
+            else 0 < self.size < math.inf
+        )
+
     def advance(self, time: float, count: int) -> float:
         """Return the time that is this many steps later; dates are days since 1970."""
         if self.unit == "month":
@@ -50,6 +68,8 @@ class Step:
             position = _count_weekdays(math.floor(time)) + count
             weeks, day = divmod(position, 5)
             return float(weeks * 7 + day - 3 + time % 1)  # 1970 began on a Thursday
+        if self.unit == "day":
+            return (_count_ms(time) + count * _count_ms(self.size)) / DAY_MS
         return time + count * self.size
 
     def count(self, first: float, last: float) -> float:
@@ -61,6 +81,8 @@ class Step:
             return whole if _add_months(first, whole * int(self.size)) == last else months + 0.5
         if self.unit == "weekday":
             return _count_weekdays(math.floor(last)) - _count_weekdays(math.floor(first))
+        if self.unit == "day":
+            return (_count_ms(last) - _count_ms(first)) / _count_ms(self.size)
         return (last - first) / self.size
 
     def __str__(self) -> str:
@@ -70,25 +92,31 @@ class Step:
         return f"{self.size:g}{unit}"
 
 
-def find_step(times: Sequence[float], *, dates: bool) -> Step | None:
-    """Return the step of times in ascending order, None if their distances differ.
+def find_step(*series: Sequence[float], dates: bool) -> Step | None:
+    """Return the step that series share, each with times in ascending order; None without one.
 
     >>> find_step([0.0, 31.0, 59.0, 90.0], dates=True)
     Step(unit='month', size=1)
-    >>> find_step([1.0, 2.0, 4.0, 5.0, 6.0], dates=False)
+    >>> find_step([1.0, 2.0, 4.0, 5.0, 6.0], [1.5, 2.5], dates=False)
     Step(unit='number', size=1.0)
     """
-    distances = [round(b - a, 6) for a, b in pairwise(times)]
+    unit: Unit = "day" if dates else "number"
+    measure = _count_ms if dates else float
+    distances = sorted(measure(b) - measure(a) for times in series for a, b in pairwise(times))
     if not distances:
-        return Step("day" if dates else "number")
-    candidates = [Step("day" if dates else "number", Counter(distances).most_common(1)[0][0])]
-    if dates:
-        candidates = [*(Step("month", months) for months in MONTH_UNITS[::-1]), *candidates]
-        weekend = any(_find_weekday(time) > 4 for time in times)
-        if len(times) >= MIN_WEEKDAYS and not weekend and candidates[-1].size == 1:
-            candidates.append(Step("weekday", 1))
-    fits = [(_count_fitting(times, step), step) for step in candidates]
-    best, step = max(fits, key=lambda pair: pair[0])
+        return Step(unit)
+    middle = distances[len(distances) // 2]
+    candidates = [Step("month", months) for months in MONTH_UNITS[::-1]] if dates else []
+    if dates and middle:
+        candidates.append(Step(unit, middle / DAY_MS))
+    elif middle:
+        near = [distance for distance in distances if abs(distance / middle - 1) < 2 * TOLERANCE]
+        candidates.append(Step(unit, float(f"{math.fsum(near) / len(near):.12g}")))
+    weekend = any(_find_weekday(time) > 4 for times in series for time in times)
+    if len(distances) >= MIN_WEEKDAYS - 1 and not weekend and middle == DAY_MS and dates:
+        candidates.append(Step("weekday", 1))
+    fits = [(sum(_count_fitting(times, step) for times in series), step) for step in candidates]
+    best, step = max(fits, key=lambda pair: pair[0], default=(0, None))
     return step if best >= MOSTLY * len(distances) else None
 
 
@@ -117,7 +145,9 @@ def show_time(time: float, *, dates: bool) -> str | float | int:
     moment = _to_date(time)
     if moment.time() == datetime.min.time():
         return moment.date().isoformat()
-    return moment.isoformat(sep=" ", timespec="minutes" if moment.second == 0 else "seconds")
+    precision = "seconds" if moment.second else "minutes"
+    precision = "milliseconds" if moment.microsecond else precision
+    return moment.isoformat(sep=" ", timespec=precision)
 
 
 def _count_fitting(times: Sequence[float], step: Step) -> int:
@@ -126,13 +156,26 @@ def _count_fitting(times: Sequence[float], step: Step) -> int:
 
 
 def _to_date(time: float) -> datetime:
-    return EPOCH + timedelta(seconds=round(time * 86_400))
+    try:
+        return EPOCH + timedelta(milliseconds=_count_ms(time))
+    except OverflowError as error:
+        raise _refuse_years() from error
+
+
+def _refuse_years() -> DataError:
+    return DataError("NNM704", "dates end with the year 9999", hint="fewer steps ahead")
+
+
+def _count_ms(days: float) -> int:
+    return round(days * DAY_MS)
 
 
 def _add_months(time: float, months: int) -> float:
     """Return the same day some months later; the last day of a month stays the last one."""
     start = _to_date(time)
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    if not 1 <= year <= MAXYEAR - 1:
+        raise _refuse_years()
     last = _days_in_month(year, month + 1)
     is_last = start.day == _days_in_month(start.year, start.month)
     day = last if is_last else min(start.day, last)

@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
-from webnnm.data.series.series_encoder import SeriesEncoder
+from webnnm.data.series.series_encoder import MAX_STEPS, SeriesEncoder
 from webnnm.data.series.steps import ONLY, Steps, continue_times
 from webnnm.data.series.timeline import Step, show_time
 
@@ -33,8 +33,9 @@ class Forecast:
     It behaves like the array of its values: indexing, `len`, `tolist()` and `np.asarray` work.
 
     Attributes: `times` of the steps, dates as ISO texts, numbers, or steps from 1 if the series has
-    no times; `targets`, the names of the columns; `values`, `[steps]`, or `[steps, targets]` for
-    several; `quantiles`, level → values, for a model of quantiles, else empty.
+    no times, or they differ in distance; `targets`, the names of the columns; `values`, `[steps]`,
+    or `[steps, targets]` for several; `quantiles`, level → values, for a model of quantiles, else
+    empty; `id`, of the series, None if it is the only one.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Forecast:
         targets: Sequence[str],
         levels: Sequence[float] = (),
         middle: int = 0,
+        id: str | None = None,
     ) -> None:
+        self.id = id
         self.times = [*times]
         self.targets = tuple(targets)
         columns = [[row[k] for row in rows] for k in range(len(rows[0]))]
@@ -124,6 +127,8 @@ async def forecast(
     steps = encoder.horizon if steps is None else steps
     if not is_integer(steps) or steps < 1:
         raise DataError("NNM704", f"steps is {steps!r}", hint="how many steps to predict, from 1")
+    if steps > MAX_STEPS:
+        raise DataError("NNM704", f"steps is {steps}", hint=f"at most {MAX_STEPS} steps")
     results = await _continue(encoder, rows, steps, predict)
     return results if encoder.id else results[ONLY]
 
@@ -131,30 +136,31 @@ async def forecast(
 async def _continue(
     encoder: SeriesEncoder, by_id: Mapping[str, Steps], count: int, predict: Predict
 ) -> dict[str, Forecast]:
-    by_id = dict(by_id)
+    current = dict(by_id)
     predicted: dict[str, list[list[float]]] = {key: [] for key in by_id}
     levels, width = encoder.quantiles, len(encoder.targets)
     middle = encoder.middle
-    ends = {key: steps.known for key, steps in by_id.items()}
     for _ in range(0, count, encoder.horizon):
-        windows = [encoder.make_window(steps) for steps in by_id.values()]
+        windows = [encoder.make_window(steps) for steps in current.values()]
         flat = array("d", b"".join([bytes(window.data) for window in windows]))
         stacked = HostArray("float64", (len(windows), *windows[0].shape[1:]), flat)
         values = [*map(float, HostArray.of(await predict(stacked), "float64").values())]
         size, columns = len(values) // len(windows), max(len(levels), width)
-        for number, (key, steps) in enumerate(by_id.items()):
+        for number, (key, steps) in enumerate(current.items()):
             own = values[number * size : (number + 1) * size]
             fresh = [own[k : k + columns] for k in range(0, size, columns)]
             predicted[key] += fresh
             targets = [row[middle : middle + 1] for row in fresh] if levels else fresh
-            by_id[key] = steps.extend(targets, encoder.step or Step())
+            longer = steps.extend(targets, encoder.step or Step())
+            current[key] = longer.keep_last(encoder.window)
     names = [one.name for one in encoder.targets]
     results: dict[str, Forecast] = {}
     for key, steps in by_id.items():
-        first = ends[key]
-        times = continue_times(steps.times, encoder.step or Step(), first + count)
+        first, last = steps.known, steps.known + count
         shown: list[Any] = [*range(1, count + 1)]
-        if encoder.time:
-            shown = [show_time(time, dates=encoder.dates) for time in times[first : first + count]]
-        results[key] = Forecast(shown, predicted[key][:count], names, levels, middle)
+        if encoder.time and encoder.step:
+            times = continue_times(steps.times, encoder.step, last)[first:last]
+            shown = [show_time(time, dates=encoder.dates) for time in times]
+        own_id = key if encoder.id else None
+        results[key] = Forecast(shown, predicted[key][:count], names, levels, middle, own_id)
     return results
