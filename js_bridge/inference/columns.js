@@ -68,8 +68,8 @@ function encodeWord({ name, categories, unknown, fill, others }, cell) {
   return others ? [...numbers, Number(!known)] : numbers;
 }
 
-/** @param {any} cell */
-function toWord(cell) {
+/** The word in a cell, null for a missing one. @param {any} cell */
+export function toWord(cell) {
   if (typeof cell === "boolean") return cell ? "True" : "False";
   if (typeof cell !== "string" && (cell === null || cell === undefined || Number.isNaN(cell))) return null;
   return String(cell).trim() || null;
@@ -95,7 +95,7 @@ function missing(name) {
 }
 
 /** The number in a cell, NaN for a missing one, null for a word. @param {any} cell @param {NumberFormat} format */
-function toNumber(cell, format) {
+export function toNumber(cell, format) {
   if (typeof cell === "number" || typeof cell === "boolean") return Number(cell);
   if (cell === null || cell === undefined) return Number.NaN;
   if (typeof cell !== "string") return null;

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { encodeRow } from "./columns.js";
+import { encodeRow, toNumber, toWord } from "./columns.js";
 import { DAY_MS, encodeDay, readDate } from "./dates.js";
 import { isRecord, refuse } from "./rows.js";
 
@@ -133,9 +133,8 @@ function makeWindow(format, steps) {
  * @param {SeriesFormat} format @param {any} rows @returns {Record<string, Steps>}
  */
 function readSeries(format, rows) {
-  const { targets, past, ahead, time, dates, id, window } = format;
+  const { targets, past, ahead, time, dates, id, window, columns } = format;
   const encoders = [...targets, ...past, ...ahead];
-  const columns = [...[id, time].filter(Boolean), ...encoders.map(({ name }) => name)];
   if (!Array.isArray(rows) || rows.length === 0) {
     throw refuse("NNM702", `rows are ${JSON.stringify(rows)}\nhint: give the ${window} most recent rows, with ${columns.join(", ")}`);
   }
@@ -143,14 +142,15 @@ function readSeries(format, rows) {
   const byId = Object.create(null);
   rows.forEach((cells, number) => {
     const row = isRecord(cells) ? cells : nameCells(columns, cells, number);
-    const name = id ? String(requireCell(row, id)) : ONLY;
+    const name = id ? toWord(requireCell(row, id)) : ONLY;
+    if (name === null) throw refuse("NNM713", `row ${number}, column ${id} has no id\nhint: give each row the id of its series`);
     (byId[name] ??= []).push({ row, time: time ? readTime(time, requireCell(row, time), dates) : number });
   });
   const gaps = encoders.map((encoder) => fillWith(encoder, Number.NaN));
   return Object.fromEntries(Object.entries(byId).map(([name, steps]) => {
     const where = id ? `series "${name}"` : "the series";
     steps.sort((one, other) => one.time - other.time);
-    return [name, makeSteps(format, where, steps.map((step) => step.time), steps.map(({ row }) => encodeRow(gaps, row)))];
+    return [name, makeSteps(format, where, steps.map((step, at) => (time ? step.time : at)), steps.map(({ row }) => encodeRow(gaps, row)))];
   }));
 }
 
@@ -179,7 +179,8 @@ function readTime(name, cell, dates) {
   const text = String(cell ?? "").trim();
   if (!text) throw refuse("NNM713", `column ${name}: a row has no time`);
   if (dates) return readDate(name, text, dates);
-  if (Number.isFinite(Number(text))) return Number(text);
+  const number = toNumber(cell, {});
+  if (Number.isFinite(number)) return Number(number);
   throw refuse("NNM713", `column ${name} is "${text}", not a number`);
 }
 
@@ -239,24 +240,34 @@ function insertGaps(where, times, rows, step, width) {
   const allTimes = [];
   /** @type {number[][]} */
   const allRows = [];
-  const most = MAX_GAPS * times.length;
+  const gaps = times.map((time, index) => countMissing(step, time, times[index + 1] ?? time));
+  const missing = gaps.reduce((sum, count) => sum + count, 0);
+  if (missing > MAX_GAPS * times.length) {
+    throw refuse("NNM713", `${where} lacks ${missing} steps between ${times.length} rows\nhint: correct the times`);
+  }
   times.forEach((time, index) => {
     allTimes.push(time);
     allRows.push(rows[index] ?? []);
-    const next = times[index + 1] ?? time;
-    const limit = next - TOLERANCE * (advance(step, time, 1) - time);
-    const between = [];
-    for (let count = 1; advance(step, time, count) < limit; count += 1) {
-      between.push(advance(step, time, count));
-      if (between.length <= most) continue;
-      throw refuse("NNM713", `${where} lacks more than ${most} steps\nhint: correct the times`);
+    for (let count = 1; count <= Number(gaps[index]); count += 1) {
+      allTimes.push(advance(step, time, count));
+      allRows.push(Array.from({ length: width }, () => Number.NaN));
     }
-    const reached = advance(step, time, between.length + 1);
-    if (Math.abs(reached - next) > TOLERANCE * (advance(step, time, 1) - time)) return;
-    allTimes.push(...between);
-    allRows.push(...between.map(() => Array.from({ length: width }, () => Number.NaN)));
   });
   return [allTimes, allRows];
+}
+
+/** How many steps are missing between two times, 0 if they are not on one grid. @param {NonNullable<SeriesFormat["step"]>} step @param {number} first @param {number} last */
+function countMissing(step, first, last) {
+  const [unit, size] = step;
+  let count = 0;
+  if (unit === "number") count = (last - first) / size;
+  else if (unit === "day") count = Math.round((last - first) * DAY_MS) / Math.round(size * DAY_MS);
+  else {
+    while (advance(step, first, count + 1) <= last) count += 1;
+    if (advance(step, first, count) !== last) return 0;
+  }
+  const whole = Math.round(count);
+  return Math.abs(count - whole) < TOLERANCE ? Math.max(0, whole - 1) : 0;
 }
 
 /** Replace missing numbers by the last one before, those at the beginning by the first one. @param {number[]} column */

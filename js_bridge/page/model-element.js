@@ -191,7 +191,11 @@ function seriesField({ columns, window }) {
     const lines = field.value.trim();
     if (/^[[{\d.]+$|^[[{]/.test(lines)) return JSON.parse(lines);
     const rows = lines.split("\n").map((line) => line.split(/[\t;,]/).map((cell) => cell.trim()));
-    return String(rows[0]) === String(columns) ? rows.slice(1) : rows;
+    const [header = [], ...cells] = rows;
+    const isHeader = columns.every((name) => header.includes(name))
+      || (header.some((cell) => columns.includes(cell)) && header.every((cell) => Number.isNaN(Number(cell))));
+    if (!isHeader) return rows;
+    return cells.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at]])));
   };
   return { fields: [make("label", { className: "whole" }, text, field)], read };
 }

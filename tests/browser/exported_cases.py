@@ -253,6 +253,24 @@ CASES = (
                 for hour in range(60, 70, 2)
                 for shop in ("north", "west")
             ],
+            *(
+                [
+                    {"shop": shop, "hour": hour, "in": 3, "out": n}
+                    for n, hour in enumerate([60, 62, 64, last])
+                ]
+                for shop, last in (
+                    (" north ", 66),
+                    (True, 66),
+                    (1.0, " 66 "),
+                    ("1.0", 66),
+                    ("", 66),
+                    (None, 66),
+                    ("north", "0x42"),
+                    ("north", ""),
+                    ("north", None),
+                    ("north", 6e9),
+                )
+            ),
             1,
             2,
             5,

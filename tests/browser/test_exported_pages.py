@@ -423,3 +423,32 @@ async def test_a_lost_device_is_replaced(folder: Path, webnn_context: Any, page_
     assert result["both"] == [result["before"]] * 2
     assert result["opened"] == 2
     await page.close()
+
+
+@pytest.mark.webnn
+async def test_the_header_of_pasted_rows_names_their_columns(
+    folder: Path, webnn_context: Any, page_log: Any
+) -> None:
+    case = next(case for case in CASES if case.name.startswith("a series of months"))
+    await find_answers(case, folder)
+    table = case.rows[0]
+    names = [*table[0]]
+    page = await webnn_context.new_page()
+    page_log.watch(page)
+    shown: list[str] = []
+    with SiteServer(folder) as server:
+        await page.goto(server.url)
+        field, button = page.locator("textarea"), page.get_by_role("button", name="Predict")
+        label = await page.locator("label.whole").inner_text()
+        assert ", ".join(["month", "weather", "price", "sold"]) in label
+        for order, header in ((names, True), (names[::-1], True), (names, False)):
+            cells = [["" if row[name] is None else row[name] for name in order] for row in table]
+            lines = [order, *cells] if header else cells
+            await page.goto(server.url)
+            await field.fill("\n".join(",".join(map(str, line)) for line in lines))
+            await button.click()
+            answer = page.locator("form .whole[role=status] :is(p, li)").first
+            await answer.wait_for()
+            shown.append(await page.locator("form .whole[role=status]").inner_text())
+    assert len(set(shown)) == 1
+    await page.close()

@@ -251,7 +251,7 @@ def test_absurd_records_are_refused(absurd: dict[str, Any]) -> None:
     table = {"day": [f"2024-01-{d:02}" for d in range(1, 31)], "v": [*range(30)]}
     record = encoder_to_dict(SeriesDataset(table, window=4, calendar=False).series)
     assert encoder_from_dict(record).window == 4
-    with pytest.raises(ValueError, match="step|window|quantiles"):
+    with pytest.raises(ValueError, match=r"step|window|quantiles"):
         encoder_from_dict(record | absurd)
 
 
@@ -259,3 +259,16 @@ def test_series_shorter_than_a_window_are_not_continued() -> None:
     rows = [{"id": name, "v": n} for name, count in (("a", 20), ("b", 2)) for n in range(count)]
     series = SeriesDataset(rows, id="id", window=4).series
     assert [*encoder_from_dict(encoder_to_dict(series)).recent] == ["a"]
+
+
+def test_lists_of_cells_have_the_order_of_the_table() -> None:
+    table = {"v": [*range(9)], "day": [f"2024-01-0{d}" for d in range(1, 10)], "w": [*range(9)]}
+    series = SeriesDataset(table, "v", window=2, calendar=False, split=(1, 0, 0)).series
+    again = encoder_from_dict(encoder_to_dict(series))
+    rows = list(zip(*table.values(), strict=True))
+    assert (again.columns, again.read(rows)) == (["v", "day", "w"], series.read(table))
+
+
+def test_ids_that_are_whole_floats_are_whole_numbers() -> None:
+    rows = [{"id": id, "v": n} for n in range(20) for id in (1.0, 2.5, True)]
+    assert {*SeriesDataset(rows, id="id", window=2).steps} == {"1", "2.5", "True"}

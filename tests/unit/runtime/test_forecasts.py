@@ -90,7 +90,7 @@ async def test_what_is_known_ahead_has_to_be_told() -> None:
         with pytest.raises(DataError, match="known in advance"):
             await model.predict(rows, steps=3)
         inputs = json.loads(signature(model))["m"]
-        assert inputs == {"kind": "series", "columns": ["sold", "price"], "window": 4}
+        assert inputs == {"kind": "series", "columns": ["price", "sold"], "window": 4}
 
 
 async def test_backtests_are_cross_validations() -> None:

@@ -439,6 +439,11 @@ class _Roles:
     time: int | None
     id: int | None
 
+    def in_order(self) -> list[int]:
+        """Return the columns that are used, in the order of the table."""
+        others = [index for index in (self.time, self.id) if index is not None]
+        return sorted([*self.targets, *self.past, *self.ahead, *others])
+
     @classmethod
     def of(
         cls, table: Table, target: Any, time: Any, id: Any, features: Any, future: Any
@@ -507,6 +512,7 @@ def _make_encoder(
         horizon=horizon,
         id="" if roles.id is None else table.names[roles.id],
         missing=missing,
+        order=tuple(table.names[index] for index in roles.in_order()),
     )
     if roles.time is None:
         return series

@@ -41,7 +41,7 @@ class SeriesEncoder(SeriesColumns):
 
     Attributes: those of `SeriesColumns`; `window` and `horizon`, steps back and ahead; `missing`,
     what becomes of missing steps; `quantiles`, the levels that are predicted, none for the mean;
-    `recent`, the last window of each series.
+    `recent`, the last window of each series; `order`, the columns as the training's table had them.
 
     Channels are targets, past, ahead, calendar. What is known in advance is that of `horizon` steps
     later: the last `horizon` positions of a window hold that of the steps to predict.
@@ -52,6 +52,7 @@ class SeriesEncoder(SeriesColumns):
     missing: Missing = "error"
     quantiles: tuple[float, ...] = ()
     recent: Mapping[str, Steps] = field(default_factory=dict[str, Steps])
+    order: tuple[str, ...] = ()
 
     @property
     def middle(self) -> int:
@@ -68,9 +69,10 @@ class SeriesEncoder(SeriesColumns):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns that rows must have."""
+        """The names of the columns that rows must have, in the order of lists of cells."""
         names = [one.name for one in (*self.targets, *self.past, *self.ahead)]
-        return [*filter(None, (self.id, self.time)), *names]
+        every = [*filter(None, (self.id, self.time)), *names]
+        return [*self.order] if sorted(self.order) == sorted(every) else every
 
     def is_history(self, rows: Any) -> bool:
         """Return whether something is the rows of a series, not an array of windows.
@@ -191,6 +193,7 @@ def encoder_to_dict(encoder: SeriesEncoder) -> dict[str, Any]:
         "id": encoder.id,
         "missing": encoder.missing,
         "quantiles": [*encoder.quantiles],
+        "columns": encoder.columns,
         "recent": {
             name: {
                 "times": [*steps.times],
@@ -228,6 +231,7 @@ def encoder_from_dict(record: Mapping[str, Any]) -> SeriesEncoder:
         missing,
         levels,
         {name: _read_recent(one) for name, one in record["recent"].items()},
+        tuple(map(str, record.get("columns", ()))),
     )
     width = len(encoder.features)
     for steps in encoder.recent.values():

@@ -159,7 +159,7 @@ def read_steps(table: Table, series: SeriesColumns, missing: Missing) -> dict[st
     for name, rows in group_rows(table, series.id).items():
         rows.sort(key=times.__getitem__)
         where = f'series "{name}"' if series.id else "the series"
-        own = [times[row] for row in rows]
+        own = [times[row] if series.time else float(n) for n, row in enumerate(rows)]
         _check_distinct(where, own, series)
         by_column = [array("d", [flat[row * width + c] for row in rows]) for c in range(width)]
         known = _find_known(by_column[: len(series.targets)])
@@ -211,7 +211,11 @@ def group_rows(table: Table, id: str) -> dict[str, list[int]]:
         return {ONLY: [*range(table.row_count)]}
     index = table.index(id)
     result: dict[str, list[int]] = {}
+    cells = table.columns[index]
     for row, name in enumerate(read_column(table, index, False).words):
+        cell = cells[row]
+        if isinstance(cell, float) and cell.is_integer():  # in pages, 1.0 is the number 1
+            name = str(int(cell))
         if not name:
             hint = "give each row the id of its series, or drop the row"
             raise DataError("NNM713", f"{table.place(row, index)} has no id", hint=hint)
