@@ -272,3 +272,31 @@ def test_lists_of_cells_have_the_order_of_the_table() -> None:
 def test_ids_that_are_whole_floats_are_whole_numbers() -> None:
     rows = [{"id": id, "v": n} for n in range(20) for id in (1.0, 2.5, True)]
     assert {*SeriesDataset(rows, id="id", window=2).steps} == {"1", "2.5", "True"}
+
+
+@pytest.mark.parametrize(
+    ("table", "time"),
+    [
+        ({"when": [round(1920 + n / 12, 3) for n in range(30)], "v": [*range(30)]}, "when"),
+        ({"v": [*range(30)], "Year": [*range(1930, 1900, -1)], "w": [*range(30)]}, "Year"),
+        ({"when": [n**3 for n in range(30)], "v": [*range(30)]}, ""),
+        ({"month": [n % 12 for n in range(30)], "v": [*range(30)]}, ""),
+        ({"v": [*range(30)]}, ""),
+        ([[n, 2 * n] for n in range(30)], ""),
+    ],
+)
+def test_numbers_are_times_by_their_name_or_even_steps(table: Any, time: str) -> None:
+    assert SeriesDataset(table, window=3).series.time == time
+
+
+def test_months_as_shares_of_years_have_a_step() -> None:
+    years = [round(1920 + n / 12, 3) for n in range(30)]
+    step = SeriesDataset({"time": years, "v": years}, window=3).series.step
+    assert step
+    assert step.advance(years[-1], 12) == pytest.approx(years[-1] + 1, abs=0.01)
+
+
+def test_series_without_times_may_alternate() -> None:
+    rows = [{"id": name, "v": n} for n in range(20) for name in "ab"]
+    data = SeriesDataset(rows, id="id", window=2)
+    assert [*data.steps["b"].times] == [*range(20)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray, concatenate
@@ -40,6 +41,9 @@ MIN_WINDOW = 16
 WINDOW_SHARE = 5
 """By default the training part is at least so many windows long."""
 
+TIMES = ("time", "date", "year", "month", "day", "week", "t")
+"""Names of columns of numbers that are times, if no time occurs twice."""
+
 MIN_VARIANCE = 0.01
 """Series of smaller variance, as a share of the median of all, weigh no more than with it."""
 
@@ -60,7 +64,8 @@ class SeriesDataset(Dataset):
       frame; or the numbers of one series, or `[steps, columns]`.
     - `target`: the column to predict, or several; by default the last one.
     - `time`: the column of the times, dates or numbers; by default the first column of dates, else
-      the rows are in order. Rows are sorted by it.
+      of numbers with a name such as year, or the first column if its numbers grow by even steps;
+      without one the rows are in order. Rows are sorted by it.
     - `id`: the column that tells several series apart, of which one model is trained.
     - `window`: how many steps the model looks back; by default the seasons that make 16 or more.
     - `horizon`: how many steps it predicts at once.
@@ -452,6 +457,10 @@ class _Roles:
             raise DataError("NNM705", "the table has no rows")
         at = _find_dates(table) if time is None else table.index(time)
         name = None if id is None else table.index(id)
+        if at is None:
+            asked = [*as_column_list("target", target), *as_column_list("future", future)]
+            asked += [] if features is None else as_column_list("features", features)
+            at = _find_growing(table, [name, *map(table.index, asked)])
         left = [index for index in range(len(table.names)) if index not in (at, name)]
         targets = [table.index(column) for column in as_column_list("target", target)] or left[-1:]
         ahead = [table.index(column) for column in as_column_list("future", future)]
@@ -475,6 +484,29 @@ def _find_dates(table: Table) -> int | None:
     for index, cells in enumerate(table.columns):
         first = next((cell for cell in cells if cell not in (None, "")), None)
         if first is not None and as_date(first):
+            return index
+    return None
+
+
+def _find_growing(table: Table, used: Sequence[int | None]) -> int | None:
+    """Return the column of numbers that are times, by its name or as the first one."""
+    free = [index for index in range(len(table.names)) if index not in used]
+    if len(free) < 2 and len(used) < 2:  # a target is left
+        return None
+    id = next((table.names[index] for index in used[:1] if index is not None), "")
+    named = {index: table.names[index].strip().lower() for index in free}
+    for index in sorted(free, key=lambda index: named[index] not in TIMES):
+        name = named[index]
+        if name not in TIMES and (index or name.isdigit()):
+            continue
+        column = read_column(table, index)
+        if column.numbers is None or column.date_format is not None or column.missing:
+            continue
+        numbers = column.numbers
+        own = [[numbers[row] for row in rows] for rows in group_rows(table, id).values()]
+        if name in TIMES and all(len({*times}) == len(times) for times in own):
+            return index
+        if all(a < b for times in own for a, b in pairwise(times)) and find_step(*own, dates=False):
             return index
     return None
 
