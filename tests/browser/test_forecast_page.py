@@ -77,7 +77,7 @@ async def test_columns_and_times_are_chosen_and_mistakes_told(page: Any, site_ur
     await page.get_by_label("CSV file").set_input_files(file)
     sources = page.locator("#sources")
     await page.get_by_label("Times").select_option("week")
-    await sources.filter(has_text="1 missing steps and cells are interpolated").wait_for()
+    await sources.filter(has_text="1 missing steps and cells are filled").wait_for()
     assert await page.get_by_label("Column").input_value() == "sold"
     await fill(page, window="200")
     await page.get_by_label("Steps back").press("Tab")
