@@ -179,7 +179,7 @@ async def test_categories_are_those_of_training_rows() -> None:
     assert data.arrays("testing")[0]["model"].tolist() == [[0, 0]]
     assert data.report.columns[0].unknown == 1
     assert "1 unknown in training" in str(data.report)
-    with pytest.raises(DataError, match='row 2, column c is "green"') as caught:
+    with pytest.raises(DataError, match='row 4, column c is "green"') as caught:
         await CSVDataset.create(text=text, split=([0, 1], [], [2]), unknown="error")
     assert caught.value.code == "NNM706"
 

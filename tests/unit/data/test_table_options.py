@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, NNModel, TableDataset
+from webnnm import DataError, NNModel, TableDataset, read_csv
+from webnnm.data.split import PARTS
 from webnnm.data.tables.encoding import OneHotEncoder, from_dict, to_dict
 
 ALL: dict[str, Any] = {"split": (1, 0, 0)}
@@ -114,6 +115,52 @@ def test_the_last_rows_by_date_are_tested() -> None:
     )
     assert (data.rows("training"), data.rows("testing")) == ([1, 2], [0, 3])
     assert data.inputs["model"].features == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("split", "sizes"), [((0.5, 0, 0.5), [6, 0, 4]), ((0.1, 0.4, 0.5), [3, 3, 4])]
+)
+def test_rows_of_one_day_are_not_divided(split: Any, sizes: list[int]) -> None:
+    days = [3, 1, 2, 1, 2, 3, 1, 2, 3, 4]
+    data = TableDataset({"day": days, "x": days, "y": [0, 1] * 5}, order_by="day", split=split)
+    parts = [{days[row] for row in data.rows(part)} for part in PARTS]
+    assert [len(data.rows(part)) for part in PARTS] == sizes
+    assert sum(map(len, parts)) == 4
+
+
+def test_a_division_by_too_few_days_is_refused() -> None:
+    table = {"day": [1, 1, 1, 1], "x": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
+    with pytest.raises(DataError, match="none is left for testing") as caught:
+        TableDataset(table, order_by="day")
+    assert caught.value.code == "NNM705"
+
+
+@pytest.mark.parametrize("limit", ["a", 1.5, 0, -1, True])
+def test_the_number_of_categories_is_an_integer_from_1(limit: Any) -> None:
+    with pytest.raises(DataError, match="max_categories is") as caught:
+        TableDataset({"w": ["a", "b"] * 3, "y": [0, 1] * 3}, max_categories=limit, **ALL)
+    assert caught.value.code == "NNM704"
+
+
+def test_features_of_the_same_name_are_refused() -> None:
+    table = {"age": [1, "", 3, 4], "age missing": [0, 1, 0, 0], "y": [0, 1, 0, 1]}
+    with pytest.raises(DataError, match='two features would be called "age missing"'):
+        TableDataset(table, missing="indicator", **ALL)
+    TableDataset(table, missing="mean", **ALL)
+
+
+def test_cells_of_new_rows_are_numbered_as_in_their_file() -> None:
+    data = TableDataset({"a": [1, 2], "w": ["x", "z"], "y": [0, 1]}, unknown="error", **ALL)
+    for text, words in (
+        ("a,w\n1,x\n# two\n,z\n", r"row 3 \(line 4\), column a is empty"),
+        ("a,w\n1,x\n1,\n", "row 3, column w is empty"),
+        ("a,w\n1,x\n1,b\n", 'row 3, column w is "b"'),
+    ):
+        with pytest.raises(DataError, match=words):
+            data.encode(read_csv(text))
+    table = {"a": ["", 2, 3, 4], "w": [*"xxxz"], "y": [0, 1, 0, 1]}
+    with pytest.raises(DataError, match='row 3, column w is "z"'):
+        TableDataset(table, missing="drop", unknown="error", split=([0, 1], [], [2]))
 
 
 def test_dropped_rows_do_not_shift_the_division() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -263,11 +263,20 @@ def read_dates(table: Table, index: int, date_format: DateFormat) -> Column:
     return Column(table.names[index], days, (), missing, date_format=date_format)
 
 
-def missing_cell_error(prefix: str, column: Column) -> DataError:
+Locate = Callable[[int], str]
+"""Returns the position in words of the cell of a column in a row."""
+
+
+def locate_cell(locate: Locate | None, row: int, name: str) -> str:
+    """Return the position of a cell in words; without a table, rows count from 0."""
+    return f"row {row}, column {name}" if locate is None else locate(row)
+
+
+def missing_cell_error(locate: Locate | None, column: Column) -> DataError:
     """Return the error for a cell that is empty where none was when an encoder was fitted."""
     return DataError(
         "NNM713",
-        f"{prefix} {column.missing[0]}, column {column.name} is empty",
+        f"{locate_cell(locate, column.missing[0], column.name)} is empty",
         hint="give a value: no cell was empty when the encoder was fitted",
     )
 

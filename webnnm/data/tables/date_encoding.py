@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
-from webnnm.data.tables.column_reading import Column, missing_cell_error
+from webnnm.data.tables.column_reading import Column, Locate, missing_cell_error
 from webnnm.data.tables.date_format import ORDERS, YEAR_FIRST, DateFormat
 from webnnm.data.tables.missing_indicator import encode_indicator, name_indicator
 
@@ -82,13 +82,13 @@ class DateEncoder:
         parts = [name for part in self.parts for name in names[part]]
         return *parts, *name_indicator(self.name, self.indicator)
 
-    def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
+    def encode(self, column: Column, locate: Locate | None = None) -> list[array[float]]:
         """Return the numbers of the parts, each for all rows.
 
         Raises `DataError` NNM713 if a date is missing without `fill`.
         """
         if column.missing and not self.fill:
-            raise missing_cell_error(prefix, column)
+            raise missing_cell_error(locate, column)
         missing = {*column.missing}
         rows = [
             self.fill if row in missing else self._encode_day(day)

@@ -7,12 +7,15 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.data.tables.column_reading import (
     Column,
+    Locate,
+    locate_cell,
     missing_cell_error,
     read_column,
     read_dates,
@@ -56,11 +59,11 @@ class NumberEncoder:
         """The names of the resulting features."""
         return self.name, *name_indicator(self.name, self.indicator)
 
-    def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
+    def encode(self, column: Column, locate: Locate | None = None) -> list[array[float]]:
         """Return one number per row. Raises `DataError` NNM713 if one is missing without `fill`."""
         numbers = array("d", column.numbers or ())
         if column.missing and self.fill is None:
-            raise missing_cell_error(prefix, column)
+            raise missing_cell_error(locate, column)
         for row in column.missing:
             numbers[row] = self.fill or 0.0
         return [numbers, *encode_indicator(column, self.indicator)]
@@ -131,14 +134,14 @@ class OneHotEncoder:
         names += [f"{self.name} other"] * self.others
         return *names, *name_indicator(self.name, self.indicator)
 
-    def encode(self, column: Column, prefix: str = "row") -> list[array[float]]:
+    def encode(self, column: Column, locate: Locate | None = None) -> list[array[float]]:
         """Return for each category 0 or 1 per row.
 
         Raises `DataError` NNM706 for an unknown word if that is an error, NNM713 for a missing
         word.
         """
         if column.missing and not self.fill:
-            raise missing_cell_error(prefix, column)
+            raise missing_cell_error(locate, column)
         numbers = {category: number for number, category in enumerate(self.categories)}
         width = len(self.categories) + self.others
         result = [array("f", bytes(4 * len(column.words))) for _ in range(width)]
@@ -149,7 +152,7 @@ class OneHotEncoder:
                 result[-1][row] = 1.0
             elif category is not None and self.unknown == "error":
                 raise _unknown_category_error(
-                    f"{prefix} {row}, column {self.name}", category, self.categories
+                    locate_cell(locate, row, self.name), category, self.categories
                 )
         for row in column.missing:
             for values, share in zip(result, self.fill, strict=True):
@@ -199,14 +202,14 @@ class LabelEncoder:
             )
         return cls(name, classes)
 
-    def encode(self, labels: Iterable[str], prefix: str = "row") -> list[int]:
+    def encode(self, labels: Iterable[str], locate: Locate | None = None) -> list[int]:
         """Return the number of each class. Raises `DataError` NNM706 for an unknown word."""
         numbers = {label: number for number, label in enumerate(self.classes)}
         result: list[int] = []
         for row, label in enumerate(labels):
             if label not in numbers:
                 raise _unknown_category_error(
-                    f"{prefix} {row}, column {self.name}", label, self.classes
+                    locate_cell(locate, row, self.name), label, self.classes
                 )
             result.append(numbers[label])
         return result
@@ -254,7 +257,7 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
             column = read_dates(table, index, encoder.date_format)
         else:
             column = read_column(table, index, False)
-        values += encoder.encode(column)
+        values += encoder.encode(column, partial(table.place, column=index))
     return stack_columns(values, table.row_count)
 
 

@@ -52,8 +52,21 @@ def _divide_in_order(table: Table, rows: Sequence[int], split: Sequence[Any], in
     numbers = column.numbers
     _require_cells(table, index, [row for row in rows if numbers[row] != numbers[row]])
     ordered = sorted(range(len(rows)), key=lambda position: numbers[rows[position]])
-    parts = split_rows(len(rows), split, method="sequential")
-    training, validation, testing = (sorted(ordered[place] for place in part) for part in parts)
+    sizes = [len(part) for part in split_rows(len(rows), split, method="sequential")]
+    values = [numbers[rows[position]] for position in ordered]
+    parts: list[list[int]] = []
+    start = 0
+    for number, (name, size) in enumerate(zip(PARTS, sizes, strict=True)):
+        end = max(start, sum(sizes[: number + 1]))
+        # Rows of one value are not divided.
+        while size and any(sizes[number + 1 :]) and values[end - 1 : end] == values[end : end + 1]:
+            end += 1
+        if size and start == end:
+            message = f"column {column.name} has too few different values: none is left for {name}"
+            raise DataError("NNM705", message, hint="leave the subset out, or divide otherwise")
+        parts.append(sorted(ordered[start:end]))
+        start = end
+    training, validation, testing = parts
     return training, validation, testing
 
 

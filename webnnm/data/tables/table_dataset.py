@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 from webnnm.core.arrays import HostArray
@@ -15,8 +16,8 @@ from webnnm.data.classes import one_hot
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
 from webnnm.data.split import Method, Rows, Split
-from webnnm.data.tables.column_reading import Column, read_column
-from webnnm.data.tables.columns import Table, as_number, as_table
+from webnnm.data.tables.column_reading import Column, Locate, read_column
+from webnnm.data.tables.columns import Table, as_number, as_table, find_duplicates
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import ORDERS, Order, describe_range
 from webnnm.data.tables.encoding import (
@@ -121,7 +122,7 @@ class TableDataset(Dataset):
       categories, and all others share one feature.
     - `groups`: the column of what must not be in two subsets, such as a patient with several rows:
       all its rows are drawn together. `order_by`: a column of dates or numbers by which the first
-      rows are for training and the last ones for testing. Neither is a feature, unless `features`
+      rows are for training and the last ones for testing; rows of one value stay together. Neither is a feature, unless `features`
       lists it.
     - `dates`: the order of day and month, "dmy" or "mdy", where no date of a column tells it.
     - `standardize`: True scales the columns of numbers, neither the zeros and ones of categories
@@ -133,7 +134,8 @@ class TableDataset(Dataset):
     `inputs["model"].shape` is the shape that the text of the model has to declare.
 
     Raises the errors of `Dataset`, and `DataError` NNM706 for labels that are not classes, NNM710
-    for unknown columns, NNM713 with row and column for cells that are empty or not numbers.
+    for unknown columns, NNM713 with row and column for cells that are empty or not numbers, and for
+    two features of the same name.
 
     Attributes: those of `Dataset`; `encoders` of the features; `label_encoder`, None for
     regression; `report`, what was detected in the columns; `kept`, the numbers of the remaining
@@ -167,6 +169,9 @@ class TableDataset(Dataset):
         _check_choice("missing", missing, get_args(Missing))
         if dates is not None:
             _check_choice("dates", dates, ORDERS)
+        if max_categories is not None and not (is_integer(max_categories) and max_categories > 0):
+            hint = "an integer from 1, or None for all words"
+            raise DataError("NNM704", f"max_categories is {max_categories!r}", hint=hint)
         for option in DETERMINED_OPTIONS & options.keys():
             hint = "Dataset takes arrays together with what they are"
             raise DataError("NNM704", f"a TableDataset determines {option} itself", hint=hint)
@@ -195,9 +200,14 @@ class TableDataset(Dataset):
 
             split = divide_rows(table, rows, split, groups=groups, order_by=order_by, seed=seed)
         training = Split(split, seed, method).rows(len(rows), numbers)[0]
-        fitting = _Fitting(training, unknown, max_categories, missing == "indicator")
+        locators = [partial(_locate, table, rows, index) for index in chosen]
+        fitting = _Fitting(training, unknown, max_categories, missing == "indicator", locators)
         self.encoders: tuple[Encoder, ...]
         self.encoders, self._holes, values = _fit_and_encode(columns, fitting)
+        feature_names = [name for encoder in self.encoders for name in encoder.features]
+        if twice := find_duplicates(feature_names):
+            message = f'two features would be called "{twice[0]}"'
+            raise DataError("NNM713", message, hint="give one of the columns another name")
         reports = _make_reports(read, kept, [*self.encoders, self.label_encoder])
         self.kept: Sequence[int] = rows
         self.dialect = table.dialect
@@ -223,7 +233,7 @@ class TableDataset(Dataset):
             method=method,
             labels=self.label_encoder and self.label_encoder.classes,
             kinds={"model": kind},
-            features=[name for encoder in self.encoders for name in encoder.features],
+            features=feature_names,
             sample_weight=weights,
             **options,
         )
@@ -403,6 +413,12 @@ class _Fitting:
     unknown: Literal["error", "zeros"]
     max_categories: int | None
     indicator: bool
+    locators: Sequence[Locate]
+
+
+def _locate(table: Table, rows: Sequence[int], column: int, row: int) -> str:
+    """Return the position in words of a cell in one of the rows that are left."""
+    return table.place(rows[row], column)
 
 
 def _fit_encoder(column: Column, fitting: _Fitting) -> Encoder:
@@ -436,7 +452,7 @@ def _fit_and_encode(
             encoder = encoder.with_fill([0.0] * width)
             if fitting.indicator and not training.isdisjoint(column.missing):
                 encoder = replace(encoder, indicator=True)
-        values += encoder.encode(column)
+        values += encoder.encode(column, fitting.locators[index])
         encoders.append(encoder)
     return tuple(encoders), holes, values
 
