@@ -122,8 +122,8 @@ class TableDataset(Dataset):
       categories, and all others share one feature.
     - `groups`: the column of what must not be in two subsets, such as a patient with several rows:
       all its rows are drawn together. `order_by`: a column of dates or numbers by which the first
-      rows are for training and the last ones for testing; rows of one value stay together. Neither is a feature, unless `features`
-      lists it.
+      rows are for training and the last ones for testing; rows of one value stay together. Neither
+      is a feature, unless `features` lists it.
     - `dates`: the order of day and month, "dmy" or "mdy", where no date of a column tells it.
     - `standardize`: True scales the columns of numbers, neither the zeros and ones of categories
       nor columns that hold only 0 and 1; or names of columns.
