@@ -22,7 +22,7 @@ from webnnm.data.preparation.standardize import SCALES
 from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.data.tables.date_format import ORDERS
 from webnnm.data.tables.table_dataset import Missing, TableDataset, Task
-from webnnm.data.tables.table_files import SUFFIXES
+from webnnm.data.tables.table_files import READING_OPTIONS, SUFFIXES
 from webnnm.evaluation.history import plain
 from webnnm.formats.onnx.text_files import with_files
 from webnnm.notation import parse
@@ -184,7 +184,7 @@ def add_dialect(parser: Any) -> None:
 
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `add_dialect` as those of `read_table`."""
-    names = ("delimiter", "header", "encoding", "decimal", "comment", "sheet")
+    names = [name for name in READING_OPTIONS if hasattr(arguments, name)]
     values = [value for value in arguments.missing_values.split(",") if value]
     return {name: getattr(arguments, name) for name in names} | {"missing_values": values}
 

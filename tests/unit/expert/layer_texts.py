@@ -80,6 +80,7 @@ MORE: Mapping[str, Sequence[str]] = {
     "dequantizeLinear": ("cast(int8), dequantizeLinear(scale=s, zeroPoint=z)",),
     "gruCell": ("gruCell(t, u, r, hiddenSize=8)", "gruCell(t, u, r, bias=c, hiddenSize=8)"),
     "lstmCell": ("lstmCell(t, u, r, r, hiddenSize=8)", "lstmCell(t, u, r, r, bias=c)"),
+    "logMel": ("logMel(bands=2, window=4, hop=2, rate=40)",),
     "residual": ("residual(to=r)", "matmul(t, shape=[4]), residual(to=r, project=true)"),
     "attend": ("attend(t, u, v, o=o)", "attend(t, u, v, o=o, heads=2, causal=true)"),
 }
