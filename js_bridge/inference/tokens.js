@@ -321,7 +321,7 @@ const MODELS = {
 /** Words whose tokens are kept. */
 const MAX_KNOWN = 10_000;
 /** The most pieces of a word that are merged: what follows is another word. */
-const MAX_MERGED = 1024;
+const MAX_MERGED = 16_384;
 const nameByte = (/** @type {number} */ byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
 
 /**

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from webnnm import DataError
 from webnnm.data.texts.patterns import compile_pattern
-from webnnm.data.texts.token_models import MAX_LETTERS, make_model, merge
+from webnnm.data.texts.token_models import MAX_MERGED, make_model, merge
 from webnnm.data.texts.tokenizer import TextTokenizer
 from webnnm.data.texts.tokenizer_parts import spell_bytes
 from webnnm.data.texts.vocabulary import MAX_PIECES, UNITS, learn_byte_pairs, learn_vocabulary
@@ -190,11 +190,11 @@ def test_a_text_without_tokens_for_it_is_refused(model: dict[str, Any]) -> None:
 
 
 def test_very_long_words_are_cut() -> None:
-    word = "a" * MAX_LETTERS + "b"
+    word = "a" * MAX_MERGED + "b"
     learnt = learn_byte_pairs(Counter({"a" * MAX_PIECES + "b": 1}), size=400, minimum_count=1)
     assert "a a" in learnt["merges"] and not any("b" in pair for pair in learnt["merges"])
     look = make_model(learn_byte_pairs(Counter(ab=1), size=258, minimum_count=1))
-    assert len(look("ab")) == 1 and look(word) == look("a") * MAX_LETTERS + look("b")
+    assert len(look("ab")) == 1 and look(word) == look("a") * MAX_MERGED + look("b")
 
 
 def test_patterns_have_categories_of_unicode() -> None:

@@ -10,7 +10,9 @@ from webnnm.data.texts.tokenizer_parts import check_size
 
 Look = Callable[[str], list[int]]
 MAX_LETTERS = 1 << 10
-"""The longest word whose pieces are looked up one by one, and the most pieces that are merged."""
+"""The longest word whose pieces are looked up one by one."""
+MAX_MERGED = 1 << 14
+"""The most pieces of a word that are merged: what follows is another word."""
 MAX_CACHED = 10_000
 """Words whose tokens are kept."""
 
@@ -85,7 +87,7 @@ def _byte_pairs(model: Mapping[str, Any]) -> Look:
                 continue
             mergeable += names
             was_unknown = False
-            if len(mergeable) >= MAX_LETTERS:
+            if len(mergeable) >= MAX_MERGED:
                 tokens += [vocabulary[one] for one in merge(mergeable, ranks, len(prefix))]
                 mergeable = []
         return tokens + [vocabulary[one] for one in merge(mergeable, ranks, len(prefix))]
