@@ -35,7 +35,7 @@ def suggest_for_series(
 ) -> Suggestion:
     """Return a `SeriesDataset` and a model that forecasts `horizon` steps of one column.
 
-    Missing steps and numbers are interpolated. `wanted` are options that are given. Raises the
+    Missing steps and numbers keep the last value. `wanted` are options that are given. Raises the
     errors of `SeriesDataset`.
     """
     check_options("a series", (SeriesDataset.__init__, Dataset.__init__), wanted)
@@ -63,7 +63,7 @@ def suggest_for_series(
 def _make_dataset(
     source: TableSource, options: dict[str, Any]
 ) -> tuple[SeriesDataset, dict[str, Any]]:
-    """Return the dataset with its options, with interpolation where it is needed."""
+    """Return the dataset with its options, with gaps filled where there are some."""
     try:
         return SeriesDataset(source.table, **options), options
     except DataError as error:
@@ -96,8 +96,8 @@ def _explain(dataset: SeriesDataset, unused: Sequence[str]) -> tuple[str, ...]:
         reasons.append(f"A season has {dataset.season} steps.")
     if dataset.inserted or dataset.filled:
         reasons.append(
-            f"{dataset.inserted} missing steps and {dataset.filled} missing numbers are "
-            "interpolated."
+            f"{dataset.inserted} missing steps and {dataset.filled} missing numbers keep the last "
+            "value, and are no targets."
         )
     if unused:
         reasons.append(f"Left out, since a model learns nothing from it: {list_names(unused)}.")
