@@ -146,6 +146,13 @@ async def test_the_call_makes_the_same_dataset(tmp_path: Any) -> None:
             }
 
 
+async def test_columns_that_divide_the_rows_are_no_inputs() -> None:
+    who = [f"p{number // 4}" for number in range(ROWS)]
+    suggestion = await suggest(flats(who=who), target="price", groups="who")
+    assert suggestion.options["features"] == ["area", "city"]
+    assert "who is left out: it divides or weights the rows." in suggestion.reasons
+
+
 async def test_many_words_are_categories_where_they_repeat() -> None:
     names = [f"tail{number % 80}" for number in range(800)]
     table = {"tail": names, "x": [n * 7 % 31 for n in range(800)], "late": ["no", "yes"] * 400}

@@ -29,6 +29,8 @@ from webnnm.expert.suggesting.suggestion import (
     write_source,
 )
 
+DIVIDING = ("groups", "order_by", "sample_weight")
+"""Options that name columns which are no inputs."""
 IDENTIFIES = "numbers or identifiers of rows: new rows have others"
 FEW_ROWS = (200, 3000)
 VALIDATED = (0.6, 0.1, 0.3)
@@ -60,8 +62,16 @@ def suggest_for_table(
             else ColumnUse(use.name, "input" if index in listed else "left out")
             for index, use in enumerate(uses)
         ]
-    if wanted.get("features") is None:
+    else:
         uses = _leave_out_identifiers(table, described, uses)
+        dividing = [wanted.get(option) for option in DIVIDING]
+        names = {table.names[table.index(c)] for c in dividing if isinstance(c, (str, int))}
+        uses = [
+            ColumnUse(use.name, "left out", "it divides or weights the rows")
+            if use.name in names and use.use == "input"
+            else use
+            for use in uses
+        ]
     options, dataset = _make_dataset(table, described, uses, wanted)
     reasons = (
         *_explain_columns(dataset, uses, chosen=target is None),
