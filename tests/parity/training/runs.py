@@ -150,6 +150,7 @@ LOSSES = _losses(
     ("MSE of positions", "", "MSE", "values", {}, POSITIONS),
     ("MAE", "", "MAE", "values"),
     ("HUL", "", "HUL", "values", {"delta": 0.6}),
+    ("QUL", "", "QUL", "values", {"alpha": 0.3}),
     ("BCE", "sigmoid", "BCE", "decisions"),
     ("BCE of softmax", "softmax", "BCE", "distribution"),
     ("BCE smoothed", "sigmoid", "BCE", "decisions", {}, LINEAR, {"label_smoothing": 0.2}),

@@ -74,10 +74,17 @@ def _focal(z: Array, y: Array, run: Run) -> Array:
     return (-weights * (1 - log_p.exp()) ** gamma * log_p).mean()
 
 
+def _pinball(p: Array, y: Array, run: Run) -> Array:
+    """The greater of α(y − p) and (α − 1)(y − p) (Koenker & Bassett 1978)."""
+    error, alpha = y - p, run.numbers["alpha"]
+    return torch.maximum(alpha * error, (alpha - 1) * error).mean()
+
+
 LOSSES: Mapping[str, Callable[[Array, Array, Run], Array]] = {
     "MSE": _of_outputs(lambda p, y, _: functional.mse_loss(p, y)),
     "MAE": _of_outputs(lambda p, y, _: functional.l1_loss(p, y)),
     "HUL": _of_outputs(lambda p, y, run: functional.huber_loss(p, y, delta=run.numbers["delta"])),
+    "QUL": _of_outputs(_pinball),
     "BCE": _of_outputs(_binary),
     "BCEL": lambda z, y, _: functional.binary_cross_entropy_with_logits(z, y),
     "CCE": _cross_entropy,
