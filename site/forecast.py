@@ -62,15 +62,15 @@ class ForecastPage(Delayed):
         from webnnm import suggest_series_model
 
         await self.discard()
-        self.dataset, told = None, element("sources")
+        self.dataset, sources = None, element("sources")
         try:
             self.dataset = self.make_dataset()
         except WebNNMError as error:
-            told.textContent = page.sentence(str(error))
+            sources.textContent = page.sentence(str(error))
         else:
             element("source").textContent = suggest_series_model(self.dataset, NAME)
-            told.textContent = self.describe()
-        told.classList.toggle("warning", self.dataset is None)
+            sources.textContent = self.describe()
+        sources.classList.toggle("warning", self.dataset is None)
         element("train").disabled = self.dataset is None
 
     def make_dataset(self):
@@ -143,8 +143,8 @@ class ForecastPage(Delayed):
         await self.show(result)
         element("result").dataset.seconds = f"{history.seconds:.2f}"
         element("result").dataset.done = ""
-        told = f"Training has ended. Test: {element('score').textContent}."
-        element("status").textContent = told
+        score = element("score").textContent
+        element("status").textContent = f"Training has ended. Test: {score}."
 
     # What a training tells of its progress, as webnnm.trainer.progress has it.
 
@@ -238,9 +238,9 @@ class ForecastPage(Delayed):
             interval,
             element("target").value,
         )
-        told = f"Window {number + 1} of {len(self.windows)}: until {shown['times'][-1]}"
-        element("origin").ariaValueText = told
-        element("moving-text").textContent = told
+        caption = f"Window {number + 1} of {len(self.windows)}: until {shown['times'][-1]}"
+        element("origin").ariaValueText = caption
+        element("moving-text").textContent = caption
         await self.draw("moving", drawing)
 
     async def look_ahead(self):

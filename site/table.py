@@ -91,16 +91,12 @@ class TablePage(TrainingPage):
             "max_categories": MAX_CATEGORIES,
             "categorical": self.columns.select_by_use("categories"),
             "standardize": True,
+            "standardize_targets": True,
             "split": self.split(),
             "seed": int(element("seed").value or 0),
             "name": self.name,
         }
-        dataset = TableDataset(self.table, features, targets[0], **options)
-        if dataset.label_encoder is None:
-            dataset = TableDataset(
-                self.table, features, targets[0], standardize_targets=True, **options
-            )
-        return dataset
+        return TableDataset(self.table, features, targets[0], **options)
 
     def sources(self):
         """Say what the dataset makes of the table."""

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from webnnm.data.tables.csv_dataset import CSVDataset as CSVDataset
     from webnnm.data.tables.csv_table import read_csv as read_csv
     from webnnm.data.tables.description import describe_table as describe_table
-    from webnnm.data.tables.suggestion import suggest_model as suggest_model
+    from webnnm.data.tables.model_suggestion import suggest_model as suggest_model
     from webnnm.data.tables.table_dataset import TableDataset as TableDataset
     from webnnm.data.tables.table_files import read_table as read_table
     from webnnm.data.texts.labeled import LabeledTextDataset as LabeledTextDataset
@@ -152,7 +152,7 @@ _OFFERED = {
     "data.streams.stream": "StreamDataset",
     "data.series.model_suggestion": "suggest_series_model",
     "data.series.series_dataset": "SeriesDataset",
-    "data.tables.suggestion": "suggest_model",
+    "data.tables.model_suggestion": "suggest_model",
     "data.tables.table_dataset": "TableDataset",
     "data.tables.table_files": "read_table",
     "data.texts.labeled": "LabeledTextDataset",

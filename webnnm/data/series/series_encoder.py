@@ -122,9 +122,9 @@ class SeriesEncoder(SeriesColumns):
         """
         end = steps.known
         times = continue_times(steps.times, self.step or Step(), end + self.horizon)
-        given = [column for column in steps.ahead if len(column) < end + self.horizon]
+        short = [column for column in steps.ahead if len(column) < end + self.horizon]
         ahead = [*steps.ahead]
-        if given:
+        if short:
             width = sum(len(one.features) for one in self.ahead)
             if any(len(column) < end + self.horizon for column in ahead[:width]):
                 names = ", ".join(one.name for one in self.ahead)

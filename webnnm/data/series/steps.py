@@ -162,10 +162,10 @@ def read_steps(table: Table, series: SeriesColumns, missing: Missing) -> dict[st
         own = [times[row] if series.time else float(n) for n, row in enumerate(rows)]
         _check_distinct(where, own, series)
         by_column = [array("d", [flat[row * width + c] for row in rows]) for c in range(width)]
-        known = _find_known(by_column[: len(series.targets)])
-        if not known:
+        span = _find_known(by_column[: len(series.targets)])
+        if not span:
             raise DataError("NNM705", f"{where} has no step with a target")
-        own, by_column = own[known.start :], [column[known.start :] for column in by_column]
+        own, by_column = own[span.start :], [column[span.start :] for column in by_column]
         inserted = 0
         if series.step is not None and missing != "ignore":
             own, by_column, inserted = _insert_gaps(where, own, by_column, series, missing)
@@ -251,8 +251,8 @@ def _check_distinct(where: str, times: Sequence[float], series: SeriesColumns) -
 
 def _find_known(targets: Sequence[array[float]]) -> range:
     """Return the steps from the first to the last with all targets."""
-    known = [step for step, row in enumerate(zip(*targets, strict=True)) if sum(row) == sum(row)]
-    return range(known[0], known[-1] + 1) if known else range(0)
+    complete = [step for step, row in enumerate(zip(*targets, strict=True)) if sum(row) == sum(row)]
+    return range(complete[0], complete[-1] + 1) if complete else range(0)
 
 
 def _insert_gaps(

@@ -79,15 +79,15 @@ def _divide_groups(
     positions: dict[Hashable, list[int]] = {}
     for position, row in enumerate(rows):
         positions.setdefault(cells[row], []).append(position)
-    wanted = [len(part) for part in split_rows(len(rows), split, method="sequential")]
+    sizes = [len(part) for part in split_rows(len(rows), split, method="sequential")]
     groups = list(positions.values())
     order = Stream(seed, Purpose.SPLITTING).permutation(len(groups))
     parts: Rows = ([], [], [])
     for group in sorted((groups[number] for number in order), key=len, reverse=True):
-        lacking = [size - len(part) for size, part in zip(wanted, parts, strict=True)]
+        lacking = [size - len(part) for size, part in zip(sizes, parts, strict=True)]
         parts[lacking.index(max(lacking))].extend(group)
     empty = [
-        name for name, size, part in zip(PARTS, wanted, parts, strict=True) if size and not part
+        name for name, size, part in zip(PARTS, sizes, parts, strict=True) if size and not part
     ]
     if empty:
         name = table.names[index]

@@ -414,8 +414,8 @@ def find_shifts(
         tested, _ = compute_moments(column.take(rows.subsets["testing"]))
         if not std or abs(tested - trained) <= far * std:
             continue
-        _, whole = compute_moments(column.take([*rows.training, *rows.subsets["testing"]]))
-        if abs(tested - trained) > far / 2 * whole:
+        _, pooled = compute_moments(column.take([*rows.training, *rows.subsets["testing"]]))
+        if abs(tested - trained) > far / 2 * pooled:
             distance = abs(tested - trained) / std
             shifts.append((column, column.raw(trained), column.raw(tested), distance))
     return shifts

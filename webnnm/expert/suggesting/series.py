@@ -11,7 +11,7 @@ from webnnm.data.series.model_suggestion import suggest_series_model
 from webnnm.data.series.series_dataset import SeriesDataset
 from webnnm.data.tables.column_choice import find_reason_to_leave_out
 from webnnm.data.tables.columns import Table
-from webnnm.data.tables.description import ColumnDescription, describe_table
+from webnnm.data.tables.description import ColumnDescription
 from webnnm.data.tables.table_dataset import as_column_list
 from webnnm.expert.suggesting.options import check_options
 from webnnm.expert.suggesting.suggestion import (
@@ -41,7 +41,7 @@ def suggest_for_series(
     check_options("a series", (SeriesDataset.__init__, Dataset.__init__), wanted)
     options: dict[str, Any] = {"target": target} if target is not None else {}
     options |= {"horizon": horizon, **wanted}
-    described = describe_table(source.table)
+    described = source.described
     unused: list[str] = []
     if "features" not in options:
         others = _list_others(source.table, described, options)

@@ -82,7 +82,7 @@ async def suggest(
     if horizon is not None:
         return suggest_for_series(source, target, horizon, options, name)
     if text is None and "features" not in options:
-        text = find_text_column(source.table, target)
+        text = find_text_column(source, target)
     if text is not None:
         return suggest_for_texts(source, target, text, options, name)
     return suggest_for_table(source, target, options, name)

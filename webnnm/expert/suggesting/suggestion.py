@@ -6,10 +6,12 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from webnnm.data.dataset import Dataset
 from webnnm.data.tables.columns import Table
+from webnnm.data.tables.description import ColumnDescription, describe_table
 
 WIDTH = 98
 MAX_LISTED = 6
@@ -47,6 +49,11 @@ class TableSource:
     table: Table
     path: str
     reading: Mapping[str, Any]
+
+    @cached_property
+    def described(self) -> list[ColumnDescription]:
+        """What the columns hold."""
+        return describe_table(self.table)
 
     @property
     def literal(self) -> str:

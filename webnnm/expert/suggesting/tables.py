@@ -11,8 +11,8 @@ from webnnm.data.tables.column_choice import MAX_CATEGORIES, ColumnUse, choose_c
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.csv_dataset import check_table
-from webnnm.data.tables.description import ColumnDescription, describe_table
-from webnnm.data.tables.suggestion import (
+from webnnm.data.tables.description import ColumnDescription
+from webnnm.data.tables.model_suggestion import (
     choose_hidden_layers,
     has_long_tail,
     suggest_model,
@@ -52,7 +52,7 @@ def suggest_for_table(
     check_options("a table", (TableDataset.__init__, Dataset.__init__), wanted)
     table = source.table
     check_table(table)
-    described = describe_table(table)
+    described = source.described
     uses = choose_columns(table, described, target)
     if wanted.get("features") is not None:
         listed = {table.index(column) for column in wanted["features"]}
@@ -138,11 +138,10 @@ def _make_dataset(
     limit = min(MAX_CATEGORIES, max(MIN_CATEGORIES, table.row_count // CATEGORY_ROWS))
     if any(len(column.values) > limit for column in used if column.name != label):
         options["max_categories"] = limit
-    options |= wanted
+    options |= {"standardize_targets": True, **wanted}
     dataset = TableDataset(table, **options)
-    if dataset.label_encoder is None and "standardize_targets" not in options:
-        options["standardize_targets"] = True
-        dataset = TableDataset(table, **options)
+    if dataset.label_encoder is not None and "standardize_targets" not in wanted:
+        del options["standardize_targets"]  # which says nothing about classes
     return options, dataset
 
 

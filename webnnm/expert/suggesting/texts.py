@@ -8,8 +8,6 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.data.tables.column_choice import choose_columns, count_words
-from webnnm.data.tables.columns import Table
-from webnnm.data.tables.description import describe_table
 from webnnm.data.texts.labeled import LabeledTextDataset
 from webnnm.data.texts.model_suggestion import suggest_text_model
 from webnnm.expert.suggesting.options import check_options
@@ -24,15 +22,15 @@ MIN_ROWS = 20
 """Of fewer texts nothing is learnt."""
 
 
-def find_text_column(table: Table, target: str | int | None) -> str | None:
+def find_text_column(source: TableSource, target: str | int | None) -> str | None:
     """Return the column of most words of a table without inputs of other kinds, else None.
 
     >>> from webnnm.data.tables.columns import as_table
     >>> rows = {"text": [f"this is remark {n}" for n in range(30)], "good": [0, 1, 1] * 10}
-    >>> find_text_column(as_table(rows), "good")
+    >>> find_text_column(TableSource(as_table(rows), "", {}), "good")
     'text'
     """
-    described = describe_table(table)
+    table, described = source.table, source.described
     try:
         uses = choose_columns(table, described, target)
     except DataError:
@@ -66,9 +64,7 @@ def suggest_for_texts(
         target = table.names[others[-1]] if others else None
     options: dict[str, Any] = {"text": table.names[table.index(text)]}
     options |= {} if target is None else {"label": target}
-    gaps = any(
-        column.missing for column in describe_table(table) if column.name in options.values()
-    )
+    gaps = any(column.missing for column in source.described if column.name in options.values())
     options |= {"missing": "drop"} if gaps else {}
     options |= wanted
     dataset = LabeledTextDataset(table, **options)
