@@ -259,6 +259,7 @@ async def test_fields_of_a_form_may_be_empty_where_cells_were(folder: Path, page
     with SiteServer(folder) as server:
         await page.goto(server.url)
         city = page.get_by_label("city")
+        await city.wait_for()  # the form appears once the model is loaded
         assert (await city.locator("option").all_inner_texts())[:1] == ["missing"]
         for row, right, option in zip(rows, expected, ("missing", "other"), strict=True):
             await city.select_option(label=option)
