@@ -3,6 +3,8 @@
  * calls all of these functions; numbers are passed as Float32Arrays.
  */
 
+import { fitDrawing } from "./vendor/webnnm/page/fitting.js";
+
 const CHANNELS = 3;
 const BYTE = 255;
 
@@ -174,7 +176,12 @@ export function square(/** @type {number} */ size) {
 
 /** Return the middle of a picture in the same form as `square`. @param {OffscreenCanvas} source */
 export function pixels(source, /** @type {number} */ size) {
-  return numbers(sized(size, size, (context) => cut(context, source, size)), false);
+  const rows = fitDrawing(source, { width: size, height: size, channels: CHANNELS, fit: "crop" });
+  const planes = new Float32Array(rows.length);
+  for (let index = 0; index < rows.length; index++) {
+    planes[(index % CHANNELS) * size * size + Math.floor(index / CHANNELS)] = rows[index] / BYTE;
+  }
+  return planes;
 }
 
 /** Show the middle of a picture as a square. @param {HTMLCanvasElement} canvas */

@@ -34,6 +34,9 @@ export function measure(source: Memory | ImageBitmapSource, options: string): Pr
 /** Return the pixels of anything that a canvas can draw, or of a file: rows of grey or RGB. */
 export function fitPicture(picture: ImageBitmapSource, format: Format): Promise<Uint8Array<ArrayBuffer>>;
 
+/** Return the pixels of what is drawn already: rows of grey or RGB. */
+export function fitDrawing(drawing: ImageBitmap | OffscreenCanvas, format: Format): Uint8Array<ArrayBuffer>;
+
 /** Return the part of a picture of a size that is taken. */
 export function findPart(
   size: { width: number; height: number },

@@ -42,13 +42,19 @@ function decode(picture) {
 /** @type {import("./fitting.js").fitPicture} */
 export async function fitPicture(picture, format) {
   const bitmap = await decode(picture);
-  const { width, height } = bitmap;
+  const pixels = fitDrawing(bitmap, format);
+  bitmap.close();
+  return pixels;
+}
+
+/** @type {import("./fitting.js").fitDrawing} */
+export function fitDrawing(drawing, format) {
+  const { width, height } = drawing;
   const context = new OffscreenCanvas(width, height).getContext("2d", { alpha: false, willReadFrequently: true });
   if (!context) throw new Error("this browser has no canvas for pictures");
   context.fillStyle = "#fff";
   context.fillRect(0, 0, width, height);
-  context.drawImage(bitmap, 0, 0);
-  bitmap.close();
+  context.drawImage(drawing, 0, 0);
   const { data } = context.getImageData(0, 0, width, height);
   return fitPixels(format.channels === 1 ? findLuma(data) : data, width, height, format);
 }

@@ -51,6 +51,8 @@ class Case(NamedTuple):
     dataset: Callable[[], Any]
     rows: Sequence[Any]
     sequence: int | None = None
+    days_of: int = 2023
+    """The year of the dates of the training rows, if there are any."""
 
 
 def table(**options: Any) -> TableDataset:
@@ -219,6 +221,7 @@ CASES = (
             {"city": None, "area": "?", "since": None},
             ["Bonn", "nan", "NaT"],
         ],
+        days_of=2020,
     ),
     Case(
         "a series of months with words, and prices that are known ahead",
