@@ -61,7 +61,8 @@ async function continueSeries(format, series, count, predict) {
   while (predicted.length < count) {
     const [entry] = Object.entries(await predict([makeWindow(format, steps)]));
     const [name, { values }] = /** @type {[string, any]} */ (entry);
-    const rows = values.map((/** @type {any} */ value) => [value].flat());
+    const plain = values.map((/** @type {any} */ value) => [value].flat());
+    const rows = format.margins ? widen(plain, format.margins) : plain;
     output = name;
     predicted.push(...rows);
     const fresh = rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [r[middle]] : r));
@@ -78,6 +79,11 @@ async function continueSeries(format, series, count, predict) {
     }),
   }];
 }
+
+/** Return the quantiles of each step with its margins, in ascending order. @param {number[][]} rows @param {number[][]} margins */
+const widen = (rows, margins) => rows.map((row, step) => (
+  row.map((value, level) => value + Number(margins[step]?.[level])).sort((a, b) => a - b)
+));
 
 /** @param {number[]} levels */
 const findMiddle = (levels) => {

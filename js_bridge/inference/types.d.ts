@@ -62,6 +62,7 @@ interface SeriesFormat {
   id: string;
   missing: "error" | "fill" | "ignore";
   quantiles: number[];
+  margins?: number[][];
   /** The names of the columns in the order of the training's table. */
   columns: string[];
   /** The last window of each series of the dataset. */

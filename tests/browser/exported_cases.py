@@ -53,6 +53,8 @@ class Case(NamedTuple):
     sequence: int | None = None
     days_of: int = 2023
     """The year of the dates of the training rows, if there are any."""
+    epochs: int = 0
+    """For how many epochs the model is trained."""
 
 
 def table(**options: Any) -> TableDataset:
@@ -319,6 +321,16 @@ CASES = (
         "m:layers reshape([4]), matmul(w, shape=[6]), add(b), reshape([2, 3]);",
         lambda: SeriesDataset([*range(20)], window=4, horizon=2, quantiles=[0.1, 0.5, 0.9], **ALL),
         [[5, 6, 7, 8], 3],
+    ),
+    Case(
+        "calibrated quantiles of a series",
+        "m:input shape=[4, 1]; m:output shape=[2, 3]; m:loss QUL;"
+        "m:layers reshape([4]), matmul(w, shape=[6]), add(b), reshape([2, 3]);",
+        lambda: SeriesDataset(
+            [n * n % 17 for n in range(60)], window=4, horizon=2, quantiles=[0.1, 0.5, 0.9]
+        ),
+        [[5, 6, 7, 8], 3],
+        epochs=1,
     ),
     Case(
         "a series of numbers alone",
@@ -610,4 +622,6 @@ async def open_model(case: Case) -> NNModel:
     if isawaitable(dataset):
         dataset = await dataset
     model = await NNModel.create(source=case.source, dataset=dataset, seed=3, **settings)
+    if case.epochs:
+        await model.train(epochs=case.epochs, progress="off", review=False)
     return await NNModel.load(await model.save(), **settings)

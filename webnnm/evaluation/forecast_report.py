@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
@@ -14,6 +14,7 @@ from webnnm.evaluation.regression_report import RegressionReport
 from webnnm.evaluation.table import decimals
 
 if TYPE_CHECKING:
+    from webnnm.data.series.intervals import Intervals
     from webnnm.data.series.series_dataset import SeriesDataset
 
 
@@ -23,12 +24,15 @@ class ForecastErrors:
 
     Attributes: `mae` and `rmse` in the units of the data; `mase`, the mean absolute error divided
     by that of the last season in training (Hyndman & Koehler 2006), of the last value without a
-    season: below 1 is better than that.
+    season: below 1 is better than that; `coverage`, the share of targets in the interval from the
+    lowest to the highest quantile, and `width`, that of the interval on average, or None.
     """
 
     mae: float
     rmse: float
     mase: float
+    coverage: float | None = None
+    width: float | None = None
 
 
 def measure_errors(
@@ -36,8 +40,9 @@ def measure_errors(
 ) -> ForecastErrors:
     """Return the errors of a forecast.
 
-    >>> measure_errors([1.0, 2.0], [1.0, 4.0], [2.0, 2.0])
-    ForecastErrors(mae=1.0, rmse=1.4142135623730951, mase=0.5)
+    >>> errors = measure_errors([1.0, 2.0], [1.0, 4.0], [2.0, 2.0])
+    >>> errors.mae, errors.rmse, errors.mase
+    (1.0, 1.4142135623730951, 0.5)
     """
     errors = [abs(a - b) for a, b in zip(forecast, targets, strict=True)]
     squares = math.fsum([error * error for error in errors])
@@ -53,12 +58,14 @@ class ForecastReport(RegressionReport):
 
     Attributes: those of `RegressionReport`; `own`, the errors of the model; `simple`, those of
     simple forecasts by name; `coverage`, the share of targets between the lowest and the highest
-    quantile, and that expected, or None.
+    quantile, and that expected, or None; `uncalibrated`, the share before the calibration of the
+    quantiles, None if they are not calibrated.
     """
 
     own: ForecastErrors = field(default_factory=lambda: ForecastErrors(*[math.nan] * 3))
     simple: Mapping[str, ForecastErrors] = field(default_factory=dict[str, ForecastErrors])
     coverage: tuple[float, float] | None = None
+    uncalibrated: float | None = None
 
     @property
     def mase(self) -> float:
@@ -68,10 +75,11 @@ class ForecastReport(RegressionReport):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, ready for JSON."""
         simple = {
-            name: {"mae": one.mae, "rmse": one.rmse, "mase": one.mase}
+            name: {key: value for key, value in asdict(one).items() if value is not None}
             for name, one in self.simple.items()
         }
         more = {"mase": self.mase, "simple": simple, "coverage": self.coverage}
+        more |= {"uncalibrated": self.uncalibrated, "interval_width": self.own.width}
         return {**super().to_dict(), **plain(more)}
 
     def _describe(self) -> tuple[list[str], list[list[str]]]:
@@ -79,41 +87,117 @@ class ForecastReport(RegressionReport):
         lines = [f"{title}, MASE {decimals([self.mase])[0]}"]
         if self.coverage is not None:
             actual, expected = self.coverage
-            lines.append(f"{actual:.1%} of the targets lie in the interval of {expected:.0%}")
+            before = "before calibration" if self.uncalibrated is not None else "not calibrated"
+            if self.uncalibrated is not None:
+                before = f"{self.uncalibrated:.1%} {before}"
+            inside = f"{actual:.1%} of the targets lie in the interval of {expected:.0%}"
+            lines.append(f"{inside} ({before})")
         rows = [["forecast", "MAE", "RMSE", "MASE"]]
+        if self.coverage is not None:
+            rows[0] += ["coverage", "width"]
         for name, one in {"model": self.own, **self.simple}.items():
-            rows.append([name, f"{one.mae:.6g}", f"{one.rmse:.6g}", *decimals([one.mase])])
+            row = [name, f"{one.mae:.6g}", f"{one.rmse:.6g}", *decimals([one.mase])]
+            if self.coverage is not None:
+                has_interval = one.coverage is not None and one.width is not None
+                row += [f"{one.coverage:.1%}", f"{one.width:.6g}"] if has_interval else ["", ""]
+            rows.append(row)
         return lines, rows
 
 
 def compare_forecasts(
-    outputs: HostArray, targets: HostArray, dataset: SeriesDataset, subset: str
+    outputs: HostArray,
+    targets: HostArray,
+    dataset: SeriesDataset,
+    subset: str,
+    intervals: Intervals | None = None,
 ) -> ForecastReport:
     """Compare forecasts of all rows of a subset with their targets and with simple forecasts.
 
-    Of quantiles the middle one is compared.
+    Of quantiles the middle one is compared; `intervals` are the margins that calibrate them.
     """
     levels = dataset.series.quantiles
-    predicted, actual = [*outputs.values()], [*targets.values()]
-    coverage = None
-    if levels:
-        width, middle = len(levels), dataset.series.middle
-        bounds = predicted[::width], predicted[width - 1 :: width]
-        inside = [low <= y <= high for low, high, y in zip(*bounds, actual[::width], strict=True)]
-        coverage = sum(inside) / len(inside), levels[-1] - levels[0]
-        predicted, actual = predicted[middle::width], actual[::width]
+    actual = [*targets.values()][:: len(levels) or 1]
+    coverage = before = None
+    if levels and intervals is not None:
+        before = _measure_interval(outputs.values(), actual, len(levels)).coverage
+        outputs = intervals.apply(outputs)
+    predicted = outputs.values()[dataset.series.middle if levels else 0 :: len(levels) or 1]
     (field_of_output,) = dataset.outputs.values()
     shape = (len(targets), len(actual) // len(targets))
     labels = field_of_output.features if len(field_of_output.features) == shape[1] else None
     report = regression(
-        HostArray.of(predicted, "float64", shape), HostArray.of(actual, "float64", shape), labels
+        HostArray.of([*predicted], "float64", shape),
+        HostArray.of(actual, "float64", shape),
+        labels,
     )
     scales = dataset.error_scales(subset)
+    own = measure_errors(predicted, actual, scales)
     simple = {
         name: measure_errors([*values.values()], actual, scales)
         for name, values in dataset.forecasts(subset).items()
     }
-    own = measure_errors(predicted, actual, scales)
+    if levels:
+        own = _measure_interval(outputs.values(), actual, len(levels), own)
+        coverage = own.coverage or 0.0, levels[-1] - levels[0]
+    if levels and dataset.size("validation"):
+        simple = _add_intervals(simple, dataset, subset, actual, scales)
     return ForecastReport(
-        report.elements, report.labels, report.pairs, own=own, simple=simple, coverage=coverage
+        report.elements,
+        report.labels,
+        report.pairs,
+        own=own,
+        simple=simple,
+        coverage=coverage,
+        uncalibrated=before,
     )
+
+
+def _measure_interval(
+    quantiles: Sequence[float],
+    actual: Sequence[float],
+    width: int,
+    errors: ForecastErrors | None = None,
+) -> ForecastErrors:
+    """Return errors with the coverage and the width of the interval of quantiles."""
+    bounds = [*zip(quantiles[::width], quantiles[width - 1 :: width], strict=True)]
+    inside = [low <= y <= high for (low, high), y in zip(bounds, actual, strict=True)]
+    return replace(
+        errors or ForecastErrors(*[math.nan] * 3),
+        coverage=sum(inside) / len(inside),
+        width=math.fsum([high - low for low, high in bounds]) / len(bounds),
+    )
+
+
+def _add_intervals(
+    errors: Mapping[str, ForecastErrors],
+    dataset: SeriesDataset,
+    subset: str,
+    actual: Sequence[float],
+    scales: Sequence[float],
+) -> dict[str, ForecastErrors]:
+    """Return the errors of simple forecasts with those of an interval around them.
+
+    Its half width is what the errors in validation do not exceed, as a share of the scale of each
+    series (split conformal prediction, Lei et al. 2018).
+    """
+    from webnnm.data.series.intervals import conformal_quantile
+
+    levels = dataset.series.quantiles
+    share = levels[-1] - levels[0]
+    known = [*dataset.actual("validation").values()]
+    known_scales = dataset.error_scales("validation")
+    forecasts, simple = dataset.forecasts(subset), dataset.forecasts("validation")
+    result: dict[str, ForecastErrors] = {}
+    for name, one in errors.items():
+        scores = [
+            abs(y - x) / (scale or 1)
+            for x, y, scale in zip(simple[name].values(), known, known_scales, strict=True)
+        ]
+        reach = conformal_quantile(scores, share, dataset.size("validation"))
+        bounds = [
+            bound
+            for x, scale in zip(forecasts[name].values(), scales, strict=True)
+            for bound in (x - reach * (scale or 1), x + reach * (scale or 1))
+        ]
+        result[name] = _measure_interval(bounds, actual, 2, one)
+    return result

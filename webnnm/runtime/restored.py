@@ -12,6 +12,7 @@ from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import Standardization
 
 if TYPE_CHECKING:
+    from webnnm.data.series.intervals import Intervals
     from webnnm.data.tables.dialect import Dialect
     from webnnm.data.tables.encoding import Encoder
     from webnnm.data.tables.number_format import NumberFormat
@@ -28,7 +29,8 @@ class Restored:
     encoders of the columns of a table; `answers`, output → what its numbers mean; `label`, the
     column of the table with the labels, or ""; `forms`, block → what the dataset accepted for an
     input; `dialect`, how the text of the table was written, None if it was none;
-    `label_format`, how the numbers of `label` were, None if it is no column of a table.
+    `label_format`, how the numbers of `label` were, None if it is no column of a table;
+    `intervals`, output → the margins of its quantiles, if a training calibrated them.
     """
 
     inputs: Mapping[str, Standardization] = field(default_factory=dict[str, Standardization])
@@ -39,6 +41,7 @@ class Restored:
     forms: Mapping[str, Form] = field(default_factory=dict[str, Form])
     dialect: Dialect | None = None
     label_format: NumberFormat | None = None
+    intervals: Mapping[str, Intervals] = field(default_factory=dict[str, "Intervals"])
 
     def __or__(self, other: Restored) -> Restored:
         """Return the union of both; for blocks that both have, `other` wins."""
@@ -51,6 +54,7 @@ class Restored:
             {**self.forms, **other.forms},
             other.dialect or self.dialect,
             other.label_format if other.label else self.label_format,
+            {**self.intervals, **other.intervals},
         )
 
     def of(self, inputs: Collection[str], outputs: Collection[str]) -> Restored:
@@ -64,6 +68,7 @@ class Restored:
             _select(self.forms, inputs),
             self.dialect,
             self.label_format,
+            _select(self.intervals, outputs),
         )
 
     def form(self, block: str) -> Form | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from webnnm.backends.base import Backend
 from webnnm.core.errors import DataError
@@ -19,6 +19,9 @@ from webnnm.runtime.parameters import ParameterStore
 from webnnm.runtime.restored import Restored, collect_facts
 from webnnm.runtime.testing.objectives import Objective, objectives
 from webnnm.training.forward import OutputLoss
+
+if TYPE_CHECKING:
+    from webnnm.data.series.intervals import Intervals
 
 ReviewTime = bool | Literal["after"]
 """Whether a training is reviewed before it begins (True), after it has ended, or not at all."""
@@ -37,7 +40,8 @@ class ModelState:
     a training unless a hyperparameter sets another; `review`, whether and when the expert system
     looks at the model and its trainings; `sequence`, lengths by sequence name; `step`, training
     steps applied so far; `trained`, whether the parameters were trained or taken from elsewhere;
-    `restored`, what a snapshot holds about the data; `occupancy`, who has the model at the moment;
+    `restored`, what is known about the data without a dataset: from a snapshot, and what a training
+    measured; `occupancy`, who has the model at the moment;
     `closed`, whether its owner closed it.
     """
 
@@ -122,9 +126,17 @@ class ModelState:
     def data_facts(self) -> Restored:
         """Return what is known about the data: from the dataset, or from the model's snapshot."""
         if self._facts is None:
-            bound = self._binding
-            self._facts = (self.restored or Restored()) if bound is None else collect_facts(bound)
+            bound, restored = self._binding, self.restored or Restored()
+            self._facts = (
+                restored
+                if bound is None
+                else replace(collect_facts(bound), intervals=restored.intervals)
+            )
         return self._facts
+
+    def keep_intervals(self, intervals: Mapping[str, Intervals]) -> None:
+        """Keep the margins of quantiles by output; those of earlier parameters are forgotten."""
+        self.restored = replace(self.restored or Restored(), intervals=intervals)
 
     def standardizations(self) -> Mapping[str, Standardization]:
         """Return how raw inputs are standardised, by block, from the dataset or a snapshot."""

@@ -23,6 +23,7 @@ from webnnm.runtime.restored import Restored
 from webnnm.snapshots.safetensors import StoredTensor, invalid
 
 if TYPE_CHECKING:
+    from webnnm.data.series.intervals import Intervals
     from webnnm.data.tables.encoding import Encoder
     from webnnm.graph.elaboration.vertices import Network
 
@@ -52,6 +53,7 @@ def build_content(facts: Restored) -> dict[str, Any]:
         "forms": {block: _form_to_dict(form) for block, form in facts.forms.items()},
         "label_format": facts.label_format and format_to_dict(facts.label_format),
         "dialect": facts.dialect and dialect.to_dict(facts.dialect),
+        "intervals": {block: one.to_dict() for block, one in facts.intervals.items()},
     }
     return content | {name: value for name, value in others.items() if value}
 
@@ -70,6 +72,8 @@ def check(facts: Restored, network: Network) -> None:
             raise invalid(f'its normalisation does not fit the output "{name}"')
         if answers and answers.kind == "multilabel" and count(sizes[-1:]) != answers.classes:
             raise invalid(f'its {answers.classes} answers do not fit the output "{name}"')
+        if name in facts.intervals and facts.intervals[name].size != count(sizes):
+            raise invalid(f'its intervals do not fit the output "{name}"')
 
 
 def read_restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor]) -> Restored:
@@ -92,9 +96,20 @@ def read_restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor
         label, dialect_entry = _text(content.get("label", "")), content.get("dialect")
         csv_dialect = None if dialect_entry is None else dialect.from_dict(dialect_entry)
         numbers = format_from_dict(content["label_format"]) if "label_format" in content else None
-        return Restored(inputs, targets, columns, answers, label, forms, csv_dialect, numbers)
+        intervals = _intervals(content.get("intervals", {}))
+        return Restored(
+            inputs, targets, columns, answers, label, forms, csv_dialect, numbers, intervals
+        )
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, DataError) as error:
         raise invalid(f"its normalisation is invalid: {error!r}") from error
+
+
+def _intervals(entries: Mapping[str, Any]) -> dict[str, Intervals]:
+    if not entries:
+        return {}
+    from webnnm.data.series.intervals import intervals_from_dict
+
+    return {block: intervals_from_dict(entry) for block, entry in entries.items()}
 
 
 def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardization:

@@ -313,6 +313,8 @@ class Training(Unfinished):
             run = await TrainingRun.open(
                 state, plan.network, self._settings, step_settings, feed, self._resumed_from
             )
+        if state.data_facts().intervals:
+            state.keep_intervals({})  # those of other parameters
         compares = state.parameters.count <= MAX_COMPARED and not self._resumed_from
         before = state.parameters.values() if compares else {}
         state.trained = True
@@ -343,6 +345,11 @@ class Training(Unfinished):
             history.loss_settings[name]["s"] = value
         with self._measure_phase(history.phases, "restore"):
             await to_the_end(self._return_parameters(run, restore=self._settings.restore_best))
+        if getattr(getattr(state.binding().dataset, "series", None), "quantiles", ()):
+            from webnnm.runtime.testing.interval_calibration import calibrate_intervals
+
+            if reason := await calibrate_intervals(state):
+                self._warn(reason)
         if self._reviewer is not None:
             with self._measure_phase(history.phases, "findings"):
                 await self._review_outcome(self._reviewer, run, before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from random import Random
 from typing import Any
 
 import pytest
@@ -133,6 +134,52 @@ async def test_quantiles_are_an_interval_whose_coverage_is_tested() -> None:
         assert ahead.tolist() == middle
         assert all(a < b < c for a, b, c in zip(low, middle, high, strict=True))
         assert ahead.to_dict()["quantiles"].keys() == {"0.1", "0.5", "0.9"}
+
+
+QUANTILES = (
+    "m:input shape=[4, 1]; m:output shape=[2, 3]; m:loss QUL;"
+    "m:layers reshape([4]), matmul(w, shape=[6], init=zeros), add(b), reshape([2, 3]);"
+)
+
+
+async def test_quantiles_are_calibrated_on_the_validation_rows_and_saved_with_the_model() -> None:
+    noise = Random(0)
+    values = [n % 5 + noise.uniform(0, 5) for n in range(900)]
+    data = SeriesDataset(values, window=4, horizon=2, quantiles=[0.1, 0.5, 0.9])
+    async with await create(QUANTILES, data) as model:
+        assert (await model.test()).uncalibrated is None
+        await model.train(epochs=1, lr=1e-6, progress="off", review=False)
+        validated = await model.test("validation")
+        assert validated.uncalibrated < 0.1  # all quantiles are near 0
+        assert 0.8 <= validated.coverage[0] < 0.9
+        tested = await model.test()
+        assert abs(tested.coverage[0] - 0.8) < 0.1
+        assert "before calibration" in str(tested) and "width" in str(tested)
+        assert all(0.6 < one.coverage < 1 and one.width for one in tested.simple.values())
+        for low, middle, high in (await model.predict([[[one] for one in values[:4]]]))[0]:
+            assert low + 1 < middle < high - 1
+        again = await NNModel.load(await model.save(), **QUIET)
+        assert (await again.predict(3)).to_dict() == (await model.predict(3)).to_dict()
+        again.close()
+        await model.train(epochs=1, progress="off", review=False)
+        model.set_dataset(SeriesDataset(values, window=4, horizon=2, quantiles=[0.1, 0.5, 0.9]))
+        assert (await model.test()).uncalibrated is not None
+
+
+async def test_without_validation_rows_the_training_says_that_intervals_are_not_calibrated() -> (
+    None
+):
+    parts = {"window": 4, "horizon": 2, "quantiles": [0.1, 0.5, 0.9]}
+    data = SeriesDataset([n * 7 % 10 for n in range(90)], split=(0.8, 0, 0.2), **parts)
+    async with await create(QUANTILES, data) as model:
+        history = await model.train(epochs=1, progress="off", review=False)
+        assert "validation_split=0.1" in history.warnings[0]
+        result = await model.test()
+        assert "(not calibrated)" in str(result) and result.uncalibrated is None
+        await model.train(epochs=1, validation_split=0.2, progress="off", review=False)
+        assert (await model.test()).uncalibrated is not None
+        await model.train(epochs=1, progress="off", review=False)  # forgets the margins
+        assert (await model.test()).uncalibrated is None
 
 
 @pytest.mark.parametrize("quantiles", [[0.9, 0.1], [0, 0.5], [0.5, 0.5], [50]])

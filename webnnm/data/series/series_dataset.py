@@ -226,6 +226,18 @@ class SeriesDataset(Dataset):
         shape = (len(self.rows(subset)), horizon, *([width] if width > 1 else []))
         return {name: HostArray.of(values, "float64", shape) for name, values in flat.items()}
 
+    def actual(self, subset: str) -> HostArray:
+        """Return the values that forecasts of a subset are compared with, in units of the data.
+
+        >>> SeriesDataset([1, 2, 3, 4], window=2, split=(1, 0, 0)).actual("training").tolist()
+        [[3.0], [4.0]]
+
+        They are `[rows, horizon]`, or `[rows, horizon, targets]`.
+        """
+        single = replace(self.series, quantiles=())
+        ends = [self._ends[row] for row in self._require_rows(subset)]
+        return concatenate([stack_targets(single, self.steps[key], [end]) for key, end in ends])
+
     def list_windows(self, subset: str) -> list[dict[str, Any]]:
         """Return what a model is asked in the rows of a subset, in the units of the data.
 

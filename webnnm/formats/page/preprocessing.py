@@ -53,6 +53,9 @@ def describe_rows(
     for vertex in state.network.inputs:
         block, scale = vertex.block, facts.inputs.get(vertex.block)
         row = _describe_row(vertex, facts.form(block), scale, lengths)
+        if "series" in row and facts.intervals:  # the model has a single output then
+            (intervals,) = facts.intervals.values()
+            row["series"]["margins"] = intervals.to_dict()["margins"]
         if block in tables:
             row["ids"] = tables[block][1]
         if block in kinds:

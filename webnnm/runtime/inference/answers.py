@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import Shape, count
@@ -17,6 +17,9 @@ from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.training.losses import DEFAULTS
 from webnnm.training.output_activation import OutputActivation, find_activation
+
+if TYPE_CHECKING:
+    from webnnm.data.series.intervals import Intervals
 
 MAX_PRINTED_ROWS = 10
 """Rows of a prediction that are printed."""
@@ -180,16 +183,20 @@ def interpret_output(
     answers: Answers | None = None,
     scale: Scale | None = None,
     target: Standardization | None = None,
+    intervals: Intervals | None = None,
 ) -> Any:
     """Return the result of an output: a `Prediction` of classes, or numbers in the data's units.
 
     `answers` are those for rows of its size; `scale` is the kind of its scores, None if they are
-    probabilities already; `target` is how its targets were standardised.
+    probabilities already; `target` is how its targets were standardised, `intervals` the margins of
+    quantiles.
     """
     rows = output if isinstance(output, list) else [output]
     if answers is None:
         if target is not None:
             rows = [target.undo(row) for row in rows]
+        if intervals is not None:
+            rows = [intervals.apply(row) for row in rows]
         return _public(rows if isinstance(output, list) else rows[0])
     if scale is not None:
         columns = 1 if answers.kind == "multilabel" else answers.classes

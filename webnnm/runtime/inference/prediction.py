@@ -298,7 +298,11 @@ class _Reading:
         if self._scales is None:
             self._scales = scales(self._network, self.kept.answers, lengths)
         return interpret_output(
-            values, self._answers[name], self._scales.get(name), self.kept.targets.get(name)
+            values,
+            self._answers[name],
+            self._scales.get(name),
+            self.kept.targets.get(name),
+            self.kept.intervals.get(name),
         )
 
 

@@ -30,6 +30,7 @@ from webnnm.training.losses import LOSSES, SMOOTHED, Alpha, LossSettings
 from webnnm.training.output_activation import OutputActivation, find_activation
 
 if TYPE_CHECKING:
+    from webnnm.data.series.intervals import Intervals
     from webnnm.evaluation.result import Report
 
 MAX_CLASSES = 1024
@@ -234,10 +235,12 @@ def assess_all(
     masks: Mapping[str, HostArray],
     *,
     subset: str = "",
+    intervals: Mapping[str, Intervals] | None = None,
 ) -> dict[str, Report]:
     """Compare the values of all outputs with their targets; `masks` are by name of sequence.
 
-    If they are all rows of a `subset`, forecasts are compared with simple ones.
+    If they are all rows of a `subset`, forecasts are compared with simple ones; `intervals` are
+    those of quantiles.
     """
     return {
         name: assess(
@@ -248,6 +251,7 @@ def assess_all(
             targets[name],
             masks.get(binding.sequence_of[1].get(name, "")),
             subset=subset,
+            intervals=(intervals or {}).get(name),
         )
         for name, objective in objectives.items()
     }
@@ -262,6 +266,7 @@ def assess(
     mask: HostArray | None = None,
     *,
     subset: str = "",
+    intervals: Intervals | None = None,
 ) -> Report:
     """Compare the values of an output with its targets, in the units of the data."""
     field = binding.outputs[objective.output.name].field
@@ -272,7 +277,8 @@ def assess(
     if subset and hasattr(binding.dataset, "forecasts"):
         from webnnm.evaluation.forecast_report import compare_forecasts
 
-        return compare_forecasts(outputs, targets, cast("Any", binding.dataset), subset)
+        dataset = cast("Any", binding.dataset)
+        return compare_forecasts(outputs, targets, dataset, subset, intervals)
     kind: Kind = about.kind
     if chosen.labels == "classes":
         kind = "classes"

@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from webnnm.evaluation.result import TestResult
 from webnnm.runtime.state import ModelState
-from webnnm.runtime.testing.evaluator import PREDICTION_BATCH, Evaluator
+from webnnm.runtime.testing.evaluator import PREDICTION_BATCH, Arrays, Evaluation, Evaluator
 from webnnm.runtime.testing.objectives import assess_all, has_reports
 from webnnm.training.forward import get_label_forms
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.result import Report
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetEvaluation:
+    """The evaluation of all rows of a subset, with their targets and masks."""
+
+    evaluation: Evaluation
+    targets: Arrays
+    masks: Arrays
+
+    @property
+    def rows(self) -> int:
+        """How many rows the subset has."""
+        return len(next(iter(self.targets.values())))
 
 
 async def test(state: ModelState, subset: str) -> TestResult:
     """Evaluate a model on a subset. Raises `DataError` NNM705 if it is empty or unknown."""
+    result = await evaluate_subset(state, subset)
+    losses = result.evaluation.losses
+    reports: dict[str, Report] = {}
+    if has_reports(state.objectives()):
+        reports = assess_all(
+            state.binding(),
+            state.objectives(),
+            state.losses(),
+            result.evaluation.outputs,
+            result.targets,
+            result.masks,
+            subset=subset,
+            intervals=state.data_facts().intervals,
+        )
+    return TestResult(sum(losses.values()), losses, result.rows, subset, reports)
+
+
+async def evaluate_subset(state: ModelState, subset: str) -> SubsetEvaluation:
+    """Compute losses over a subset, and the outputs of its rows if reports need them.
+
+    Raises `DataError` NNM705 if it is empty or unknown.
+    """
     binding, losses = state.binding(), state.losses()
     inputs, targets, masks = await binding.whole(subset, get_label_forms(losses))
     rows = len(next(iter(targets.values())))
@@ -30,7 +72,4 @@ async def test(state: ModelState, subset: str) -> TestResult:
         evaluation = await evaluator.run(state.parameters.tensors, outputs=reported)
     finally:
         evaluator.close()
-    compared = evaluation.outputs, targets, masks
-    objectives = state.objectives()
-    reports = assess_all(binding, objectives, losses, *compared, subset=subset) if reported else {}
-    return TestResult(sum(evaluation.losses.values()), evaluation.losses, rows, subset, reports)
+    return SubsetEvaluation(evaluation, targets, masks)
