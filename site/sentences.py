@@ -83,12 +83,13 @@ class SentencesPage(TrainingPage):
         sizes = [self.dataset.size(part) for part in ("training", "validation", "testing")]
         report = self.dataset.report
         out = f" {report.dropped} rows lack a text or a label." if report.dropped else ""
+        choice = f" {self.dataset.token_choice}" if self.dataset.token_choice else ""
         unknown = f"; {report.unknown:.0%} of those in other rows are unknown"
         return (
             f"{len(self.dataset.labels())} classes: {', '.join(self.dataset.labels()[:9])}. "
             f"{report.vocabulary:,} tokens are read{unknown if report.unknown else ''}. "
             f"Rows: {sizes[0]} for training, {sizes[1]} for validation, {sizes[2]} for the test."
-            f"{out}"
+            f"{out}{choice}"
         )
 
     # The result.

@@ -286,6 +286,23 @@ const MODELS = {
       return ids;
     };
   },
+  NGrams: ({ vocab, unk_token: unknown = "[UNK]", min_length: shortest, max_length: longest }) => {
+    const vocabulary = new Map(Object.entries(vocab));
+    return (word) => {
+      // A word stands between spaces, which are letters.
+      const letters = [" ", ...word, " "];
+      const ids = [];
+      const sizes = Array.from({ length: longest - shortest + 1 }, (_, index) => shortest + index);
+      for (const size of letters.length > longest ? [...sizes, letters.length] : sizes) {
+        for (let start = 0; start + size <= letters.length; start += 1) {
+          const ngram = letters.slice(start, start + size).join("");
+          const id = ngram === " " ? undefined : vocabulary.get(ngram);
+          if (id !== undefined) ids.push(id);
+        }
+      }
+      return ids.length > 0 ? ids : [vocabulary.get(unknown)];
+    };
+  },
   WordLevel: (model) => {
     const vocabulary = new Map(Object.entries(model.vocab));
     const unknown = vocabulary.get(model.unk_token ?? "<unk>");

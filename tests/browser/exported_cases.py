@@ -597,6 +597,15 @@ CASES = (
         ["SO bad", "good " * 40, "Cafe\u0301 naïve 中 👍🏽 x", {"says": "bad"}, ""],
     ),
     Case(
+        "sentences as n-grams",
+        "m:input int32 shape=[] sequence=true; m:output shape=[2];"
+        "m:layers bincount(size=36), sqrt(name=counts),"
+        "reduceL2(axes=[-1], keepDimensions=true, name=norm), div([counts, norm]),"
+        "matmul(w), softmax();",
+        lambda: reviews(tokens="ngrams", ngrams=(2, 3), vocabulary=36),
+        ["SO bad", "good " * 40, "Cafe\u0301 naïve 中 👍🏽 x", {"says": "bad"}, "?", ""],
+    ),
+    Case(
         "sentences as letters",
         MEAN.replace("words,", "words, size=26,") + "dense(units=2, activation=softmax);"
         "m:output shape=[2];",

@@ -56,12 +56,39 @@ def test_the_vocabulary_and_the_length_are_those_of_the_training_rows() -> None:
     )
 
 
-def test_words_that_occur_once_are_unknown_in_many_texts() -> None:
+def test_how_often_a_token_occurs_depends_on_its_kind() -> None:
     texts = ["a a", *(["b"] * 999), "c"]
-    many = LabeledTextDataset(texts, [0.5] * 1001, split=(range(1001), [], []))
-    assert list(many.reader.tokenizer.vocabulary)[2:] == ["b", "a"]
-    few = LabeledTextDataset(texts[-3:], [0.5] * 3, **ALL)
-    assert list(few.reader.tokenizer.vocabulary)[2:] == ["b", "c"]
+    rows: dict[str, Any] = {"split": (range(1001), [], [])}
+    words = LabeledTextDataset(texts, [0.5] * 1001, **rows)
+    assert list(words.reader.tokenizer.vocabulary)[2:] == ["b", "a", "c"]
+    ngrams = LabeledTextDataset(texts, [0.5] * 1001, tokens="ngrams", ngrams=(1, 1), **rows)
+    assert list(ngrams.reader.tokenizer.vocabulary)[2:] == [" b ", "b", " a ", "a"]
+
+
+def test_ngrams_that_no_training_row_has_are_left_out() -> None:
+    data = LabeledTextDataset(
+        ["Anna", "Otto"], ["x", "y"], tokens="ngrams", ngrams=(2, 2), minimum_count=1, **ALL
+    )
+    vocabulary = data.reader.tokenizer.vocabulary
+    assert data.encode("ann xyz") == [[vocabulary[one] for one in (" a", "an", "nn", "[UNK]")]]
+    assert data.reader.length == 128
+    assert [name for name, _ in data.reader.read_units("Ann xyz")] == ["ann", "xyz"]
+
+
+def test_names_are_read_by_ngrams_and_sentences_by_words() -> None:
+    stems = ["ka", "ro", "mi", "lu", "te", "no", "sa", "vi"]
+    pairs = [(one, other) for one in stems for other in stems]
+    names = [f"{one}{other}{end}" for one, other in pairs for end in ("ova", "sson")]
+    by_ends = LabeledTextDataset(names, ["cs", "sv"] * 64, tokens="auto")
+    assert by_ends.token_choice and by_ends.token_choice.unit == "ngrams"
+    assert by_ends.token_choice.ngrams > by_ends.token_choice.words
+    assert by_ends.reader.encode("names", "lukasson") != [[1]]
+    sentences = [f"{one} is {word} {other}" for one, other in pairs for word in ("up", "down")]
+    by_words = LabeledTextDataset(sentences, ["high", "low"] * 64, tokens="auto")
+    assert by_words.token_choice and by_words.token_choice.unit == "words"
+    assert "is not clearly" not in str(by_words.token_choice)
+    numbers = LabeledTextDataset(names, [float(n) for n in range(128)], tokens="auto")
+    assert numbers.token_choice is None and "is" not in numbers.reader.tokenizer.vocabulary
 
 
 def test_a_quantile_of_the_lengths_is_the_default() -> None:
@@ -118,6 +145,9 @@ def test_rows_without_a_text_or_a_label_are_told_or_dropped() -> None:
         ((["a", "b"], ["x", "y"]), {"tokens": "word"}, "NNM704: tokens is 'word'"),
         ((["a", "b"], ["x", "y"]), {"tokens": "{}"}, "NNM718: this is no tokenizer"),
         ((["a", "b"], ["x", "y"]), {"length": 0}, "NNM704: length is 0"),
+        ((["a", "b"], ["x", "y"]), {"ngrams": 3}, "NNM704: ngrams is 3"),
+        ((["a", "b"], ["x", "y"]), {"ngrams": (3, 2)}, "NNM704: ngrams is (3, 2)"),
+        ((["a", "b"], ["x", "y"]), {"ngrams": (1, 99)}, "NNM704: ngrams is (1, 99)"),
         ((["a", "b"], ["x", "y"]), {"minimum_count": 0}, "NNM704: minimum_count is 0"),
         ((["a", "b"], ["x", "y"]), {"vocabulary": 2}, "NNM704: vocabulary is 2"),
         ((["a", "b"], ["x", "y"]), {"missing": "mean"}, "NNM704: missing='mean'"),
@@ -248,6 +278,23 @@ async def test_the_importance_of_tokens_is_what_goes_without_them() -> None:
             await token_importance(model, "film", label="god")
         with pytest.raises(DataError, match="NNM711"):
             await token_importance(model, " ")
+
+
+async def test_of_ngrams_the_importance_of_words_is_looked_at() -> None:
+    options: dict[str, Any] = {"tokens": "ngrams", "minimum_count": 1, **ALL}
+    data = LabeledTextDataset((GOOD + BAD) * 2, (["good"] * 4 + ["bad"] * 4) * 2, **options)
+    settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
+    source = suggest_text_model(data)
+    async with await NNModel.create(source=source, dataset=data, **settings) as model:
+        await model.train(epochs=60)
+        importance = await token_importance(model, "My LOVELY film")
+        assert importance.tokens == ("my", "lovely", "film")
+        assert importance.ranked()[0][0] == "lovely"
+        file = await model.save()
+    async with await NNModel.load(file, **settings) as model:
+        assert (await token_importance(model, "My LOVELY film")).importances == pytest.approx(
+            importance.importances
+        )
 
 
 async def test_the_importance_of_tokens_needs_a_text() -> None:

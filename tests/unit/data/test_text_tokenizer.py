@@ -56,6 +56,13 @@ def test_letters_are_characters() -> None:
     assert cut("Ab", "letters", lowercase=False) == ["A", "b"]
 
 
+def test_ngrams_are_the_parts_of_words_and_the_words() -> None:
+    tokens = [" a", "ab", "b ", " ab ", " !", "! ", " ! "]
+    assert cut("AB!", "ngrams", ngrams=(2, 2)) == tokens
+    assert cut("a 👍🏽", "ngrams", ngrams=(1, 1)) == ["a", " a ", "👍", " 👍 ", "🏽", " 🏽 "]
+    assert cut("ab", "ngrams", ngrams=(5, 9)) == ["[UNK]"]
+
+
 @given(st.text(st.characters(codec="utf-8"), max_size=40))
 def test_byte_pairs_spell_every_text(text: str) -> None:
     tokenizer = learn(["the cat sat on the mat"], "bytes", size=270, lowercase=False)
@@ -124,6 +131,15 @@ def test_the_file_is_a_tokenizer_json(unit: Any) -> None:
         ('{"model": {"type": "BPE", "vocab": {}, "merges": ["a"]}}', "not enough values"),
         ('{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}}', "merge to no token"),
         ('{"model": ' * 100_000, "nested more than 100 deep"),
+        *(
+            (json.dumps({"model": {"type": "NGrams", "vocab": {"[UNK]": 0}} | sizes}), why)
+            for sizes, why in (
+                ({"min_length": 2}, "'max_length'"),
+                ({"min_length": 2, "max_length": 1}, "n-grams of 2 to 1 letters"),
+                ({"min_length": 0, "max_length": 1}, "n-grams of 0 to 1 letters"),
+                ({"min_length": 1, "max_length": 99}, "99 letters of an n-gram, more than 32"),
+            )
+        ),
         *(
             (json.dumps({"model": {"type": "WordLevel", "vocab": {"<unk>": 0, "a": number}}}), why)
             for number, why in (

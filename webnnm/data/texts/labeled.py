@@ -22,19 +22,19 @@ from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.encoding import LabelEncoder
 from webnnm.data.tables.table_dataset import Task, read_label
 from webnnm.data.texts.reading import TextReader
+from webnnm.data.texts.token_choice import TokenChoice, choose_tokens
+from webnnm.data.texts.token_models import MAX_NGRAM
 from webnnm.data.texts.tokenizer import TextTokenizer
-from webnnm.data.texts.vocabulary import UNITS, Unit, learn_vocabulary
+from webnnm.data.texts.vocabulary import MINIMUM_COUNTS, NGRAMS, SIZES, UNITS, learn_vocabulary
 
 ENDINGS = (".txt",)
 """The endings of the names of files that are texts."""
-SIZES: dict[Unit, int] = {"words": 5000, "letters": 1000, "bytes": 5000}
-"""The most tokens of a vocabulary that is learnt."""
-MANY_ROWS = 1000
-"""From this many training texts on, a word that occurs once is read as an unknown one."""
 QUANTILE = 0.95
 """So many of the training texts fit into the default length as a whole."""
 MIN_LENGTH, MAX_LENGTH = 32, 256
 """The bounds of the default length, in tokens: texts to come may be longer than those there are."""
+NGRAMS_OF_WORD = 4
+"""The bounds are so many times as high for n-grams, of which a word has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +82,21 @@ class LabeledTextDataset(Dataset):
     - `labels`: the label of each text: classes, as words or integers, or numbers.
     - `text`, `label`: the columns of a table, by name or position; by default the last one has the
       labels, and the only other one the texts.
-    - `tokens`: what a token is. "words": a word, a punctuation mark or an emoji. "letters": a
-      character. "bytes": a part of a word, as frequent pairs of bytes give it, which suits every
-      script. Or the tokenizer of another model: the text or the path of a `tokenizer.json`.
+    - `tokens`: what a token is. "words": a word, a punctuation mark or an emoji. "ngrams": every
+      word, and every part of one of so many letters as `ngrams` says, which suits short texts such
+      as titles and names. "letters": a character. "bytes": a part of a word, as frequent pairs of
+      bytes give it, which suits every script. Or the tokenizer of another model: the text or the
+      path of a `tokenizer.json`.
+    - `ngrams`: the fewest and the most letters of n-grams, with the spaces around a word.
     - `vocabulary`: the most tokens that are learnt from the training rows, by default 5000 words,
-      1000 letters, 5000 byte pairs.
-    - `minimum_count`: how often a token occurs in the training rows at least, by default twice in
-      1000 and more of them. All others are one token, that of unknown words.
+      10,000 n-grams, 1000 letters, 5000 byte pairs.
+    - `minimum_count`: how often a token occurs in the training rows at least, by default once, or
+      twice for n-grams and byte pairs. Others are one token, that of unknown words; n-grams of a
+      word that has known ones are left out.
     - `lowercase`: whether capital letters are read as small ones.
     - `length`: the tokens that are read of a text, the first ones; by default 95% of the training
-      texts fit as a whole, from 32 to at most 256 tokens. "max": as many as the longest text has.
+      texts fit as a whole, from 32 to at most 256 tokens, four times as many n-grams. "max": as
+      many as the longest text has.
     - `task`: "classification", "regression" or "auto", as for `TableDataset`.
     - `missing`: what to do with rows without a text or a label: "error" or "drop".
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
@@ -104,8 +109,9 @@ class LabeledTextDataset(Dataset):
     file that cannot be read, NNM718 for one that is not a tokenizer.
 
     Attributes: those of `Dataset`; `reader`, which turns texts into tokens; `label_encoder`, None
-    for numbers; `label`, the name of the column; `report`, what was found in the texts; `kept`, the
-    numbers of the remaining rows, in order.
+    for numbers; `label`, the name of the column; `report`, what was found in the texts;
+    `token_choice`, what "auto" looked at, else None; `kept`, the numbers of the remaining rows, in
+    order.
     """
 
     def __init__(
@@ -116,6 +122,7 @@ class LabeledTextDataset(Dataset):
         text: str | int | None = None,
         label: str | int | None = None,
         tokens: Any = "words",
+        ngrams: tuple[int, int] = NGRAMS,
         vocabulary: int | None = None,
         minimum_count: int | None = None,
         lowercase: bool = True,
@@ -145,16 +152,30 @@ class LabeledTextDataset(Dataset):
             outputs, kind = self.label_encoder.encode(names), "classes"
         classes = outputs if self.label_encoder else None
         training = Split(split, seed, method).rows(len(rows), classes)[0] or range(len(rows))
-        least = 1 + (len(training) >= MANY_ROWS) if minimum_count is None else minimum_count
-        tokenizer = _read_tokenizer(tokens) or learn_vocabulary(
-            [words[row] for row in training],
-            tokens,
-            size=SIZES[tokens] if vocabulary is None else _check(vocabulary, "vocabulary", 3),
-            minimum_count=_check(least, "minimum_count", 1),
-            lowercase=lowercase,
-        )
+        tokenizer = _read_tokenizer(tokens)
+        self.token_choice: TokenChoice | None = None
+        if tokens == "auto":
+            tokens = "words"
+            if self.label_encoder:
+                self.token_choice = choose_tokens(
+                    [words[row] for row in training],
+                    [outputs[row] for row in training],
+                    lowercase=lowercase,
+                )
+                tokens = self.token_choice.unit
+        if tokenizer is None:
+            least = MINIMUM_COUNTS[tokens] if minimum_count is None else minimum_count
+            tokenizer = learn_vocabulary(
+                [words[row] for row in training],
+                tokens,
+                size=SIZES[tokens] if vocabulary is None else _check(vocabulary, "vocabulary", 3),
+                minimum_count=_check(least, "minimum_count", 1),
+                lowercase=lowercase,
+                ngrams=_check_ngrams(ngrams),
+            )
         ids = [tokenizer.encode(one) for one in words]
-        limit = _resolve_length(length, ids, training)
+        per_word = NGRAMS_OF_WORD if tokens == "ngrams" else 1
+        limit = _resolve_length(length, ids, training, per_word)
         self.reader = TextReader(tokenizer, limit, table.names[text_index])
         self.label = goal.name
         self.label_format = goal.number_format
@@ -302,8 +323,8 @@ def _read_tokenizer(tokens: Any) -> TextTokenizer | None:
             raise DataError("NNM718", f'"{tokens}" is not UTF-8: {error}', hint=hint) from error
     if isinstance(tokens, str) and tokens.lstrip().startswith("{"):
         return TextTokenizer(tokens)
-    if tokens not in UNITS:
-        names = ", ".join(f'"{unit}"' for unit in UNITS)
+    if tokens not in (*UNITS, "auto"):
+        names = ", ".join(f'"{unit}"' for unit in (*UNITS, "auto"))
         hint = suggestion(str(tokens), UNITS) or f"{names}, or the path of a tokenizer.json"
         raise DataError("NNM704", f"tokens is {tokens!r:.60}", hint=hint)
     return None
@@ -315,15 +336,30 @@ def _check(number: Any, name: str, least: int) -> int:
     return number
 
 
-def _resolve_length(length: Any, ids: Sequence[Sequence[int]], training: Iterable[int]) -> int:
-    """Return the most tokens of a row."""
+def _check_ngrams(ngrams: Any) -> tuple[int, int]:
+    """Return the fewest and the most letters of n-grams."""
+    if not isinstance(ngrams, (list, tuple)) or len(cast("Sequence[Any]", ngrams)) != 2:
+        hint = "the fewest and the most letters, such as (2, 4)"
+        raise DataError("NNM704", f"ngrams is {ngrams!r:.60}", hint=hint)
+    shortest, longest = cast("tuple[Any, Any]", ngrams)
+    for size in (shortest, longest):
+        if not is_integer(size) or not 1 <= shortest <= size <= MAX_NGRAM:
+            hint = f"two integers from 1 to {MAX_NGRAM}, the smaller one first"
+            raise DataError("NNM704", f"ngrams is {ngrams!r:.60}", hint=hint)
+    return shortest, longest
+
+
+def _resolve_length(
+    length: Any, ids: Sequence[Sequence[int]], training: Iterable[int], per_word: int
+) -> int:
+    """Return the most tokens of a row, if a word has `per_word` of them."""
     if length == "max":
         return max(map(len, ids))
     if length is not None:
         return _check(length, "length", 1)
     lengths = sorted(len(ids[row]) for row in training)
     quantile = lengths[math.ceil(QUANTILE * len(lengths)) - 1]
-    return min(MAX_LENGTH, max(MIN_LENGTH, quantile))
+    return min(per_word * MAX_LENGTH, max(per_word * MIN_LENGTH, quantile))
 
 
 def _to_rows(ids: list[list[int]]) -> Any:

@@ -14,6 +14,7 @@ MODEL = """\
   sqrt(name=counts),
   reduceL2(axes=[-1], keepDimensions=true, name=norm),
   div([counts, norm]),
+  mul(3),
   {last};
 """
 DENSE = """\
@@ -38,6 +39,7 @@ def suggest_text_model(dataset: LabeledTextDataset, name: str = "model") -> str:
       sqrt(name=counts),
       reduceL2(axes=[-1], keepDimensions=true, name=norm),
       div([counts, norm]),
+      mul(3),
       dense(shape=[2], activation=softmax);
     dense:layers
       matmul(w),
@@ -46,8 +48,9 @@ def suggest_text_model(dataset: LabeledTextDataset, name: str = "model") -> str:
     <BLANKLINE>
 
     It counts the tokens of a text, in any order, dampens high counts by the square root, divides
-    by their norm, so that long and short texts are alike, and weights each token for each class: a
-    linear model, as logistic regression of TF-IDF vectors is. It has few parameters for what it
+    by their norm, so that long and short texts are alike, brings that to 3, so that weight decay
+    does not keep rare tokens from being weighed, and weights each token for each class: a linear
+    model, as logistic regression of TF-IDF vectors is. It has few parameters for what it
     reads, trains in seconds, and is hard to beat with less than ten thousands of texts. A sum of
     counts along the texts is a product of small matrices on every device, unlike the gradient of an
     embedding. Raises `DataError` NNM702 for another dataset.

@@ -44,6 +44,16 @@ class TextReader:
             return texts
         return [self._encode_row(f"{where}, row {row}", text) for row, text in enumerate(texts)]
 
+    def read_units(self, text: str) -> list[tuple[str, list[int]]]:
+        """Return the words or other units that are read of a text, with their tokens."""
+        units: list[tuple[str, list[int]]] = []
+        rest = self.length
+        for name, ids in self.tokenizer.encode_units(text):
+            if rest > 0:
+                units.append((name, ids[:rest]))
+            rest -= len(ids)
+        return units
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON, from which `from_dict` makes it again."""
         file = self.tokenizer.file

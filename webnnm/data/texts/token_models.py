@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
+from webnnm.core.shapes import is_integer
 from webnnm.data.texts.tokenizer_parts import check_size
 
 Look = Callable[[str], list[int]]
@@ -13,6 +14,8 @@ MAX_LETTERS = 1 << 10
 """The longest word whose pieces are looked up one by one."""
 MAX_MERGED = 1 << 14
 """The most pieces of a word that are merged: what follows is another word."""
+MAX_NGRAM = 1 << 5
+"""The longest n-gram, in letters."""
 MAX_CACHED = 10_000
 """Words whose tokens are kept."""
 
@@ -95,6 +98,41 @@ def _byte_pairs(model: Mapping[str, Any]) -> Look:
     return look
 
 
+def _ngrams(model: Mapping[str, Any]) -> Look:
+    vocabulary: Mapping[str, int] = model["vocab"]
+    shortest, longest = model["min_length"], model["max_length"]
+    if not is_integer(shortest) or not is_integer(longest) or not 1 <= shortest <= longest:
+        raise ValueError(f"n-grams of {shortest!r:.40} to {longest!r:.40} letters")
+    check_size(longest, MAX_NGRAM, "letters of an n-gram")
+    unknown = [vocabulary[model.get("unk_token", "[UNK]")]]
+
+    def look(word: str) -> list[int]:
+        ngrams = list_ngrams(word, shortest, longest)
+        return [vocabulary[one] for one in ngrams if one in vocabulary] or unknown
+
+    return look
+
+
+def list_ngrams(word: str, shortest: int, longest: int) -> list[str]:
+    """Return the parts of a word of `shortest` to `longest` letters, then the word.
+
+    >>> list_ngrams("no", 2, 3)
+    [' n', 'no', 'o ', ' no', 'no ', ' no ']
+
+    The word stands between spaces, which are letters: parts at its ends are others than inside (P.
+    Bojanowski, E. Grave, A. Joulin, T. Mikolov, 2017, "Enriching word vectors with subword
+    information", section 3.2).
+    """
+    framed = f" {word} "
+    ngrams = [
+        framed[start : start + size]
+        for size in range(shortest, longest + 1)
+        for start in range(len(framed) - size + 1)
+    ]
+    whole = [framed] if len(framed) > longest else []
+    return [ngram for ngram in ngrams if ngram != " "] + whole
+
+
 def merge(pieces: list[str], ranks: Mapping[tuple[str, str], int], skipped: int = 0) -> list[str]:
     """Merge neighbours, those of the lowest rank first.
 
@@ -117,6 +155,7 @@ def merge(pieces: list[str], ranks: Mapping[tuple[str, str], int], skipped: int 
 
 _MODELS: dict[str, Callable[[Mapping[str, Any]], Look]] = {
     "BPE": _byte_pairs,
+    "NGrams": _ngrams,
     "WordLevel": _word_level,
     "WordPiece": _word_piece,
 }

@@ -127,20 +127,42 @@ class TextTokenizer:
             ) from error
 
     def _encode(self, text: str) -> list[int]:
-        early, late, normalize, split, look, finish = self._steps
+        look, finish = self._steps[-2:]
         ids: list[int] = []
+        for word in self._cut(text):
+            if isinstance(word, str):
+                ids += look(word)
+            else:
+                ids.append(word)
+        return finish(ids)
+
+    def _cut(self, text: str) -> Iterator[str | int]:
+        """Yield the words of a text, and the numbers of added tokens."""
+        early, late, normalize, split = self._steps[:4]
         is_first = True
         for part in early(text):
-            pieces: Sequence[str | int] = [part]
-            if isinstance(part, str):
-                pieces = [*late(normalize(part))]
-            for piece in pieces:
+            for piece in late(normalize(part)) if isinstance(part, str) else [part]:
                 if isinstance(piece, str):
-                    ids += chain.from_iterable(map(look, split(piece, is_first)))
+                    yield from split(piece, is_first)
                 else:
-                    ids.append(piece)
+                    yield piece
                 is_first = False
-        return finish(ids)
+
+    def encode_units(self, text: str) -> list[tuple[str, list[int]]]:
+        """Return what a text consists of for readers, each with the numbers of its tokens.
+
+        >>> words = TextTokenizer('{"model": {"type": "NGrams", "vocab": {"[UNK]": 0, "o": 1},'
+        ...     ' "min_length": 1, "max_length": 1}, "pre_tokenizer": {"type": "WhitespaceSplit"}}')
+        >>> words.encode_units("good day")
+        [('good', [1, 1]), ('day', [0])]
+
+        That is each token, or the words whose n-grams are the tokens.
+        """
+        if self._content["model"].get("type") != "NGrams":
+            ids = self.encode(text)
+            return [(name, [id]) for name, id in zip(self.read_tokens(ids), ids, strict=True)]
+        look = self._steps[-2]
+        return [(word, look(word)) for word in self._cut(text) if isinstance(word, str)]
 
     def read_tokens(self, tokens: Iterable[int]) -> list[str]:
         """Return the text that each token stands for.

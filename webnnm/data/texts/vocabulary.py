@@ -10,29 +10,38 @@ from itertools import chain, pairwise
 from typing import Any, Literal
 
 from webnnm.core.errors import DataError
+from webnnm.data.texts.token_models import list_ngrams
 from webnnm.data.texts.tokenizer import TextTokenizer
 from webnnm.data.texts.tokenizer_parts import make_normalizer, make_splitter, spell_bytes
 
-Unit = Literal["words", "letters", "bytes"]
+Unit = Literal["words", "ngrams", "letters", "bytes"]
 Pair = tuple[str, str]
-UNITS: tuple[Unit, ...] = ("words", "letters", "bytes")
+UNITS: tuple[Unit, ...] = ("words", "ngrams", "letters", "bytes")
+NGRAMS = (1, 4)
+"""The shortest and the longest n-gram, in letters."""
+SIZES: dict[Unit, int] = {"words": 5000, "ngrams": 10_000, "letters": 1000, "bytes": 5000}
+"""The most tokens of a vocabulary that is learnt."""
+MINIMUM_COUNTS: dict[Unit, int] = {"words": 1, "ngrams": 2, "letters": 1, "bytes": 2}
+"""How often a token occurs in the training rows at least."""
 PADDING, UNKNOWN = "[PAD]", "[UNK]"
 """The first two tokens: what follows the end of a text, and what the training rows do not have."""
 MAX_PIECES = 1 << 6
 """The longest word that byte pairs are learnt from as a whole, in bytes; longer ones are cut."""
+_WORDS: dict[str, Any] = {
+    "type": "Sequence",
+    "pretokenizers": [
+        {"type": "WhitespaceSplit"},
+        {
+            "type": "Split",
+            "pattern": {"Regex": r"[\p{P}\p{S}]\p{M}*"},
+            "behavior": "Isolated",
+            "invert": False,
+        },
+    ],
+}
 SPLITTERS: dict[str, dict[str, Any]] = {
-    "words": {
-        "type": "Sequence",
-        "pretokenizers": [
-            {"type": "WhitespaceSplit"},
-            {
-                "type": "Split",
-                "pattern": {"Regex": r"[\p{P}\p{S}]\p{M}*"},
-                "behavior": "Isolated",
-                "invert": False,
-            },
-        ],
-    },
+    "words": _WORDS,
+    "ngrams": _WORDS,
     "letters": {
         "type": "Split",
         "pattern": {"Regex": r"\s|\S"},
@@ -46,11 +55,17 @@ SPLITTERS: dict[str, dict[str, Any]] = {
         "use_regex": True,
     },
 }
-"""What a token is: a word, a punctuation mark or an emoji; a character; a part of a word."""
+"""How texts are cut: at words, punctuation marks and emoji; at characters; at words for bytes."""
 
 
 def learn_vocabulary(
-    texts: Iterable[str], unit: Unit, *, size: int, minimum_count: int, lowercase: bool
+    texts: Iterable[str],
+    unit: Unit,
+    *,
+    size: int,
+    minimum_count: int,
+    lowercase: bool,
+    ngrams: tuple[int, int] = NGRAMS,
 ) -> TextTokenizer:
     """Return the tokenizer with the most frequent tokens of texts.
 
@@ -63,10 +78,11 @@ def learn_vocabulary(
     at least. The parts of words of `unit="bytes"` are byte pairs: neighbours that occur most often
     together are merged, again and again, starting from the 256 bytes (Gage 1994, "A new algorithm
     for data compression"; Sennrich, Haddow, Birch 2016, "Neural machine translation of rare words
-    with subword units").
+    with subword units"). Those of `unit="ngrams"` are all that `ngrams` letters make, from the
+    shortest to the longest number, and the words.
     """
     steps: list[dict[str, Any]] = [{"type": "NFC"}]
-    if unit == "words":
+    if unit in ("words", "ngrams"):
         steps.append(
             {
                 "type": "BertNormalizer",
@@ -83,11 +99,14 @@ def learn_vocabulary(
     counts = Counter(chain.from_iterable(split(normalize(text), True) for text in texts))
     if unit == "bytes":
         model = learn_byte_pairs(counts, size, minimum_count)
+    elif unit == "ngrams":
+        shortest, longest = ngrams
+        vocabulary = _number_frequent(_count_ngrams(counts, shortest, longest), size, minimum_count)
+        model = {"type": "NGrams", "vocab": vocabulary, "unk_token": UNKNOWN}
+        model |= {"min_length": shortest, "max_length": longest}
     else:
-        order = sorted(counts, key=lambda word: (-counts[word], word))
-        kept = [token for token in order if counts[token] >= minimum_count][: max(0, size - 2)]
-        tokens = [PADDING, UNKNOWN, *(token for token in kept if token not in (PADDING, UNKNOWN))]
-        model = {"type": "WordLevel", "vocab": _number(tokens), "unk_token": UNKNOWN}
+        vocabulary = _number_frequent(counts, size, minimum_count)
+        model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN}
     file: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
@@ -100,6 +119,22 @@ def learn_vocabulary(
         "model": model,
     }
     return TextTokenizer(json.dumps(file, ensure_ascii=False, separators=(",", ":")))
+
+
+def _count_ngrams(counts: Counter[str], shortest: int, longest: int) -> Counter[str]:
+    """Return how often n-grams occur, given how often words do."""
+    totals: Counter[str] = Counter()
+    for word, count in counts.items():
+        for ngram in list_ngrams(word, shortest, longest):
+            totals[ngram] += count
+    return totals
+
+
+def _number_frequent(counts: Counter[str], size: int, minimum_count: int) -> dict[str, int]:
+    """Return the numbers of the most frequent tokens, after those of padding and unknown words."""
+    order = sorted(counts, key=lambda token: (-counts[token], token))
+    kept = [token for token in order if counts[token] >= minimum_count][: max(0, size - 2)]
+    return _number([PADDING, UNKNOWN, *(one for one in kept if one not in (PADDING, UNKNOWN))])
 
 
 def _number(tokens: Sequence[str]) -> dict[str, int]:

@@ -25,7 +25,7 @@ from webnnm.expert.suggesting.suggestion import (
     write_literal,
     write_source,
 )
-from webnnm.expert.suggesting.texts import explain_texts
+from webnnm.expert.suggesting.texts import explain_texts, list_token_options
 
 
 async def suggest_for_files(
@@ -66,7 +66,9 @@ async def suggest_for_files(
         text, reasons = suggest_sound_model(dataset, name), _explain_sounds(dataset)
         call, example = f"await SoundDataset.from_folder({write_literal(folder)}", "SOUND.wav"
     else:
-        dataset = await LabeledTextDataset.from_folder(folder, **wanted)
+        choosing: dict[str, Any] = {"tokens": "auto", **wanted}
+        dataset = await LabeledTextDataset.from_folder(folder, **choosing)
+        wanted = {**wanted, **list_token_options(dataset)}
         text, reasons = suggest_text_model(dataset, name), explain_texts(dataset, "Each file")
         call, example = f"await LabeledTextDataset.from_folder({write_literal(folder)}", "ROWS.csv"
     return Suggestion(

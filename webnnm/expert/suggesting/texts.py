@@ -67,7 +67,9 @@ def suggest_for_texts(
     gaps = any(column.missing for column in source.described if column.name in options.values())
     options |= {"missing": "drop"} if gaps else {}
     options |= wanted
-    dataset = LabeledTextDataset(table, **options)
+    choosing: dict[str, Any] = {"tokens": "auto", **options}
+    dataset = LabeledTextDataset(table, **choosing)
+    options |= list_token_options(dataset)
     reasons = explain_texts(dataset, options["text"])
     return Suggestion(
         write_source(reasons, suggest_text_model(dataset, name)),
@@ -76,6 +78,12 @@ def suggest_for_texts(
         write_call(f"LabeledTextDataset({source.expression}", options),
         reasons,
     )
+
+
+def list_token_options(dataset: LabeledTextDataset) -> dict[str, Any]:
+    """Return the options by which a dataset has tokens that it was free to choose."""
+    choice = dataset.token_choice
+    return {} if choice is None or choice.unit == "words" else {"tokens": choice.unit}
 
 
 def explain_texts(dataset: LabeledTextDataset, text: str) -> tuple[str, ...]:
@@ -88,6 +96,8 @@ def explain_texts(dataset: LabeledTextDataset, text: str) -> tuple[str, ...]:
     ]
     if report.dropped:
         reasons.append(f"{report.dropped} rows without a text or a label are left out.")
+    if dataset.token_choice:
+        reasons.append(str(dataset.token_choice))
     return (
         *reasons,
         "The model weights each token for each class, whatever their order: that is hard to beat "

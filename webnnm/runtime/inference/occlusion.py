@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Protocol
 
 from webnnm.core.awaiting import require_await
@@ -39,7 +40,8 @@ async def token_importance(
     !         -0.0020
 
     (J. Li, W. Monroe, D. Jurafsky, 2016, "Understanding neural networks through representation
-    erasure".) Two tokens that say the same may both seem unimportant, since either is enough.
+    erasure".) Of n-grams those of a word are left out at once. Two tokens that say the same may
+    both seem unimportant, since either is enough.
 
     - `model`: a model of a `LabeledTextDataset`, or its snapshot.
     - `label`: the class whose probability is looked at, by default the predicted one.
@@ -49,10 +51,13 @@ async def token_importance(
     """
     block, reader = _find_reader(model.state)
     [tokens] = reader.encode(f'input "{block}"', text)
-    without = [tokens[:index] + tokens[index + 1 :] for index in range(len(tokens))]
-    if len(tokens) == 1:  # a row has at least one token
-        unknown = reader.tokenizer.unknown
-        without = [[0 if unknown is None else unknown]]
+    units = reader.read_units(text)
+    unknown = reader.tokenizer.unknown
+    nothing = [0 if unknown is None else unknown]  # a row has at least one token
+    without = [
+        [*chain.from_iterable(ids for _, ids in units[:index] + units[index + 1 :])] or nothing
+        for index in range(len(units))
+    ]
     answer = await model.predict([tokens, *without])
     [output] = model.state.network.outputs
     name, column = output.name, 0
@@ -62,7 +67,7 @@ async def token_importance(
         raise DataError("NNM706", f'label is "{label}", but "{name}" is a number')
     values = [_read_value(row, column, answer) for row in answer.tolist()]
     return TokenImportance(
-        tuple(reader.tokenizer.read_tokens(tokens)),
+        tuple(name for name, _ in units),
         tuple(values[0] - value for value in values[1:]),
         name,
         values[0],
