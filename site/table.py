@@ -75,7 +75,7 @@ class TablePage(TrainingPage):
     def make_dataset(self):
         """Return the table as a dataset."""
         from webnnm import TableDataset
-        from webnnm.data.tables.column_choice import MAX_CATEGORIES
+        from webnnm.data.tables.column_choice import MAX_CATEGORIES, choose_hash_buckets
 
         targets, features = (
             self.columns.select_by_use("target"),
@@ -89,6 +89,9 @@ class TablePage(TrainingPage):
             "task": element("task").value,
             "missing": element("missing").value,
             "max_categories": MAX_CATEGORIES,
+            "hash_buckets": choose_hash_buckets(
+                [column for column in self.columns.described if column.name in features]
+            ),
             "categorical": self.columns.select_by_use("categories"),
             "standardize": True,
             "standardize_targets": True,

@@ -34,11 +34,11 @@ class WhatIf:
                 field.append(*gap, *(make("option", word) for word in words))
                 label = make("label", name, for_=field.id)
                 self.usual[name] = "" if optional else words[0]
-            elif "dates" in column:
-                field = make("input", type=column["dates"], id=f"what-if-{number}")
+            elif "dates" in column or "text" in column:
+                field = make("input", type=column.get("dates", "text"), id=f"what-if-{number}")
                 label = make("label", name, for_=field.id)
                 field.required = not optional
-                self.usual[name] = "" if optional else column["usual"]
+                self.usual[name] = "" if optional else column.get("usual", "")
             else:
                 field, label = slider(number, name, *bounds[name])
                 self.usual[name] = column["usual"]

@@ -5,6 +5,7 @@
  */
 
 import { encodeDate } from "./dates.js";
+import { hashWord } from "./hashing.js";
 import { isRecord, refuse, refuseColumn } from "./rows.js";
 
 /** What stands for a missing number or date, in lower case. */
@@ -53,7 +54,7 @@ function cellsOf(encoders, row) {
 }
 
 /** @param {WordEncoder} encoder @param {any} cell */
-function encodeWord({ name, categories, unknown, fill, others }, cell) {
+function encodeWord({ name, categories, unknown, fill, others = 0 }, cell) {
   const word = toWord(cell);
   if (word === null) {
     if (fill.length === 0) throw missing(name);
@@ -65,7 +66,12 @@ function encodeWord({ name, categories, unknown, fill, others }, cell) {
     throw refuse("NNM706", `row 0, column ${name} is "${word}"\nhint: known: ${listed}`);
   }
   const numbers = categories.map((category) => Number(category === word));
-  return others ? [...numbers, Number(!known)] : numbers;
+  const rest = Array.from({ length: others }, () => 0);
+  if (!known && others) {
+    const { bucket, sign } = others > 1 ? hashWord(word, others) : { bucket: 0, sign: 1 };
+    rest[bucket] = sign;
+  }
+  return [...numbers, ...rest];
 }
 
 /** The word in a cell, null for a missing one. @param {any} cell */

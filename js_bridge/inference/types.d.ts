@@ -33,8 +33,8 @@ interface WordEncoder {
   categories: string[];
   unknown: "error" | "zeros";
   fill: number[];
-  /** Whether a number stands for all words that are no categories. */
-  others?: boolean;
+  /** How many numbers stand for words that are no categories: one for all, several by their hashes. */
+  others?: number;
   indicator?: boolean;
 }
 /** A column of dates: the order of day and month, what is made of them, and the first day. */

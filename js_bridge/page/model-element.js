@@ -6,7 +6,7 @@
 
 /**
  * @typedef {{ name: string, usual?: number | string | null, categories?: string[], other?: string, dates?: string,
- *   optional?: boolean }} Column
+ *   text?: boolean, optional?: boolean }} Column
  * @typedef {{ kind: "columns", columns: Column[] } | { kind: "text" }
  *   | { kind: "picture", width: number, height: number, fit?: import("./fitting.js").Fit }
  *   | { kind: "series", columns: string[], window: number }
@@ -170,8 +170,8 @@ function fieldsOf(name, input) {
 
 /** @param {Column[]} columns */
 function columnFields(columns) {
-  const fields = columns.map(({ categories, other, dates, usual, optional = false }) => {
-    if (!categories) return make("input", { type: dates ?? "number", step: "any", required: !optional, value: usual ?? "" });
+  const fields = columns.map(({ categories, other, dates, text, usual, optional = false }) => {
+    if (!categories) return make("input", { type: text ? "text" : dates ?? "number", step: "any", required: !optional, value: usual ?? "" });
     const options = [...categories, ...(other ? [other] : [])].map((name) => make("option", {}, name));
     return make("select", {}, ...(optional ? [make("option", { value: "" }, "missing")] : []), ...options);
   });

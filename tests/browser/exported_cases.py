@@ -79,6 +79,15 @@ def gaps() -> TableDataset:
     return TableDataset(rows, label="dear", missing="indicator", max_categories=2, **ALL)
 
 
+def planes() -> TableDataset:
+    """Return words of which the rare ones are hashed, in several scripts, some of them missing."""
+    words = ["N1", "N1", "Köln", "東京 🙂", "", "N228", "abcde", "N14"]
+    rows = {"plane": words, "late": ["no", "yes"] * 4}
+    return TableDataset(
+        rows, label="late", missing="indicator", max_categories=1, hash_buckets=5, **ALL
+    )
+
+
 def prices() -> TableDataset:
     """Return numbers written with decimal commas, and a price to be predicted."""
     rows = {
@@ -376,6 +385,12 @@ CASES = (
             {"when": 5},
             {"day": "2024-07-01"},
         ],
+    ),
+    Case(
+        "hashed words",
+        "m:input shape=[7]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();",
+        planes,
+        [{"plane": word} for word in ("N1", "N14", "Köln", "東京 🙂", "never seen", "", 7, None)],
     ),
     Case(
         "a price whose logarithm is learnt",

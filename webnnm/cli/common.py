@@ -124,6 +124,9 @@ def add_table(
     data.add_argument("--categorical", metavar="COLUMNS", type=columns, help=help)
     help = "of a column with more words, the most frequent are categories, the others share one"
     data.add_argument("--max-categories", metavar="N", type=int, help=help)
+    help = "the others share so many features by their hashes: 64, or of single columns a=64,b=32; "
+    help += "without --max-categories all words of such columns do"
+    data.add_argument("--hash-buckets", metavar="N", type=buckets, help=help)
     help = "order of day and month, where no date of a column tells it"
     data.add_argument("--dates", choices=ORDERS[1:], help=help)
     help = "what is predicted; default: auto"
@@ -145,8 +148,9 @@ def add_table(
 
 
 TABLE_OPTIONS = (
-    *("label", "features", "categorical", "max_categories", "dates", "task", "missing", "split"),
-    *("groups", "order_by", "standardize", "standardize_targets", "target_scale"),
+    *("label", "features", "categorical", "max_categories", "hash_buckets", "dates", "task"),
+    *("missing", "split", "groups", "order_by"),
+    *("standardize", "standardize_targets", "target_scale"),
 )
 """The options of `add_table` that are those of a `TableDataset`."""
 
@@ -199,6 +203,22 @@ def parts(text: str) -> list[float]:
         return [int(part) if part.isdecimal() else float(part) for part in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers") from None
+
+
+def buckets(text: str) -> int | dict[str, int]:
+    """Read a number of hash buckets, or one for each of some columns.
+
+    >>> buckets("64"), buckets("shop=64,b=32")
+    (64, {'shop': 64, 'b': 32})
+    """
+    try:
+        if text.isdecimal():
+            return int(text)
+        pairs = [pair.rpartition("=") for pair in columns(text)]
+        return {column: int(number) for column, _, number in pairs}
+    except ValueError:
+        message = f"'{text}' is neither a number nor COLUMN=NUMBER, …"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def columns(text: str) -> list[str]:

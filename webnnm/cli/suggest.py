@@ -7,7 +7,7 @@ import csv
 import io
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.cli.common import (
     OK,
@@ -64,12 +64,17 @@ def write_command(model: str, data: str, options: Mapping[str, Any]) -> str:
 
     >>> write_command("m.nnm", "a.csv", {"label": "y z", "standardize": True, "features": ["a"]})
     "webnnm train m.nnm --data a.csv --label 'y z' --standardize --features a --out m.safetensors"
+    >>> write_command("m.nnm", "a.csv", {"hash_buckets": {"shop": 64, "product": 64}})
+    'webnnm train m.nnm --data a.csv --hash-buckets shop=64,product=64 --out m.safetensors'
     """
     words = ["webnnm", "train", model, "--data", data]
     for name, value in options.items():
         words.append(f"--{name.replace('_', '-')}")
         if isinstance(value, (list, tuple)):
             words.append(_join(value))
+        elif isinstance(value, Mapping):
+            pairs = cast("Mapping[str, Any]", value).items()
+            words.append(_join([f"{column}={number}" for column, number in pairs]))
         elif value is not True:
             words.append(str(value))
     return shlex.join([*words, "--out", f"{model.removesuffix('.nnm')}.safetensors"])

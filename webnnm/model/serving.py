@@ -34,7 +34,8 @@ def signature(model: NNModel) -> str:
     Block → its `kind`, and for "columns" a list of columns with `name` and either their
     `categories` or a `usual` number, the middle of the training rows if known, else null, or for
     dates the type of the field, as `dates`, and a `usual` date; `optional` columns may be empty,
-    and `other` is a word that stands for all that are no category;
+    and `other` is a word that stands for all that are no category, while a column of `text` takes
+    any word;
     for "picture" `width` and `height`, and how those of any size `fit`; for "series" the `columns`
     of its rows, and how many the `window` takes at least; for "text" nothing more; for "sound" the
     `rate`, samples per second, and their number as `fieldShape`; for "numbers" the `shape` of a
@@ -92,6 +93,8 @@ def _columns(form: Form, standardization: Standardization | None) -> list[dict[s
                     "usual": encoder.show_date(day),
                 }
             )
+        elif encoder.hashed:
+            described.append({"name": encoder.name, "text": True})
         else:
             described.append({"name": encoder.name, "categories": encoder.categories})
             if encoder.others:

@@ -161,6 +161,23 @@ async def test_many_words_are_categories_where_they_repeat() -> None:
     assert len(suggestion.dataset.inputs["model"].features) == 20 + 1 + 1
 
 
+async def test_rare_words_of_most_rows_are_hashed() -> None:
+    rows = 3000
+    table = {
+        "shop": [f"shop {number * 7 % 500}" for number in range(rows)],
+        "city": [f"city {number % 100 if number % 3 else 0}" for number in range(rows)],
+        "x": [n * 7 % 31 for n in range(rows)],
+        "late": ["no", "yes"] * (rows // 2),
+    }
+    suggestion = await suggest(table, target="late")
+    assert suggestion.options["hash_buckets"] == {"shop": 64}
+    assert 'hash_buckets={"shop": 64}' in suggestion.call
+    assert any("Those of shop are in more than half" in text for text in suggestion.reasons)
+    again = await suggest(table, target="late", hash_buckets=8)
+    assert again.options["hash_buckets"] == 8
+    assert not any("hashes" in text for text in again.reasons)
+
+
 async def test_a_long_tail_of_quantities_is_learnt_by_its_mean() -> None:
     draw = random.Random(1)
     visits = [int(draw.expovariate(1) ** 3) for _ in range(400)]

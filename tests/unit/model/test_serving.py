@@ -69,6 +69,13 @@ async def test_columns_tell_which_may_be_empty_and_have_other_words() -> None:
     assert described[1]["optional"] is True
 
 
+async def test_columns_of_hashed_words_take_any_text() -> None:
+    rows = {"plane": [*"abcdef"], "kind": [*"ababab"]}
+    data = TableDataset(rows, label="kind", hash_buckets=4, **ALL)
+    described = json.loads(signature(await open_model(TABLE, data, again=True)))["m"]["columns"]
+    assert described == [{"name": "plane", "text": True}]
+
+
 async def test_rows_of_a_table_get_a_class_with_all_probabilities() -> None:
     model = await open_model(TABLE, table(missing="mean"), again=True)
     row = {"city": "Ulm", "area": 40, "rooms": 2}

@@ -20,6 +20,9 @@ EAST_ASIAN = "\u2e80"
 """The first character of scripts that are written without spaces between words."""
 MAX_CATEGORIES = 64
 """Of a column with more words than this, the most frequent ones become features."""
+HASH_BUCKETS = 64
+"""So many features share the words that are not among them, where more than half of the rows have
+one: products, customers, aeroplanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,21 @@ def find_reason_to_leave_out(column: ColumnDescription, row_count: int) -> str:
     if column.content == "text" and count_words(column) >= MIN_WORDS:
         return f"remarks of {count_words(column):.0f} words on average"
     return ""
+
+
+def choose_hash_buckets(described: Sequence[ColumnDescription]) -> dict[str, int]:
+    """Return the number of hash buckets for each column whose rows mostly have a rare word.
+
+    >>> shops = ColumnDescription("shop", "text", values=tuple((f"s{n}", 5) for n in range(200)))
+    >>> choose_hash_buckets([shops, ColumnDescription("age", "number")])
+    {'shop': 64}
+    """
+    counts = {column.name: [times for _, times in column.values] for column in described}
+    return {
+        name: HASH_BUCKETS
+        for name, times in counts.items()
+        if sum(times[MAX_CATEGORIES:]) > sum(times[:MAX_CATEGORIES])
+    }
 
 
 def count_words(column: ColumnDescription) -> float:

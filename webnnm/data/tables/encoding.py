@@ -22,6 +22,7 @@ from webnnm.data.tables.column_reading import (
 )
 from webnnm.data.tables.columns import Table, as_number, as_table
 from webnnm.data.tables.date_encoding import DateEncoder, encoder_from_dict, encoder_to_dict
+from webnnm.data.tables.hashing import hash_word
 from webnnm.data.tables.missing_indicator import encode_indicator, name_indicator
 from webnnm.data.tables.number_format import PLAIN, NumberFormat, format_from_dict, format_to_dict
 
@@ -85,8 +86,9 @@ class OneHotEncoder:
 
     Attributes: `name` of the column; `categories`, sorted; `unknown`, "error" or "zeros" for other
     words; `fill`, the numbers for a missing word, or () if that is an error; `indicator`, whether a
-    further feature tells which words are missing; `others`, whether one stands for all words that
-    are no categories.
+    further feature tells which words are missing; `others`, how many features stand for the words
+    that are no categories: one is 1 for all of them, several share them by their hashes, which
+    decide where there is a 1 or -1 (see `hashing`).
     """
 
     name: str
@@ -94,7 +96,7 @@ class OneHotEncoder:
     unknown: Unknown = "zeros"
     fill: tuple[float, ...] = ()
     indicator: bool = False
-    others: bool = False
+    others: int = 0
 
     @classmethod
     def fit(
@@ -103,39 +105,47 @@ class OneHotEncoder:
         words: Sequence[str],
         unknown: Unknown = "zeros",
         max_categories: int | None = None,
+        others: int = 1,
     ) -> OneHotEncoder:
         """Fit the encoder to the words of the training rows, the most frequent ones if there are
-        more than `max_categories`.
+        more than `max_categories`, with `others` features for the rest.
 
         Raises `DataError` NNM713 if there are more than 1000 categories, NNM704 for another
         `unknown`.
         """
         if unknown not in UNKNOWN:
             raise DataError("NNM704", f'unknown="{unknown}"', hint=f"one of {', '.join(UNKNOWN)}")
-        if max_categories is not None and len({*words}) > max_categories:
+        if max_categories is not None and len({*words}) > max(max_categories, others):
             # Ties are broken by the words themselves, so that the order of the rows does not count.
             counts = sorted(Counter(words).items(), key=lambda item: (-item[1], item[0]))
             frequent = [category for category, _ in counts[:max_categories]]
-            return cls(name, sort_categories(frequent), unknown, others=True)
+            return cls(name, sort_categories(frequent), unknown, others=others)
         categories = sort_categories(words)
         if len(categories) > MAX_CATEGORIES:
             raise DataError(
                 "NNM713",
                 f"column {name} has {len(categories)} different words, such as "
                 f'"{categories[0]}": too many for categories',
-                hint="max_categories=50 keeps the most frequent ones; features=[…] leaves it out",
+                hint="max_categories=50 keeps the most frequent ones, hash_buckets=32 hashes them; "
+                "features=[…] leaves the column out",
             )
         return cls(name, categories, unknown)
+
+    @property
+    def hashed(self) -> bool:
+        """Whether the words that are no categories share several features by their hashes."""
+        return self.others > 1
 
     @property
     def features(self) -> tuple[str, ...]:
         """The names of the resulting features."""
         names = [f"{self.name}={category}" for category in self.categories]
-        names += [f"{self.name} other"] * self.others
+        names += [f"{self.name} other"] if self.others == 1 else []
+        names += [f"{self.name} hash {n}" for n in range(self.others)] if self.hashed else []
         return *names, *name_indicator(self.name, self.indicator)
 
     def encode(self, column: Column, locate: Locate | None = None) -> list[array[float]]:
-        """Return for each category 0 or 1 per row.
+        """Return for each category 0 or 1 per row, for each hash bucket also -1.
 
         Raises `DataError` NNM706 for an unknown word if that is an error, NNM713 for a missing
         word.
@@ -148,6 +158,9 @@ class OneHotEncoder:
         for row, category in enumerate(column.words):
             if category in numbers:
                 result[numbers[category]][row] = 1.0
+            elif category is not None and self.hashed:
+                bucket, sign = hash_word(category, self.others)
+                result[len(numbers) + bucket][row] = sign
             elif category is not None and self.others:
                 result[-1][row] = 1.0
             elif category is not None and self.unknown == "error":
@@ -303,7 +316,7 @@ def to_dict(encoder: Encoder | LabelEncoder) -> dict[str, Any]:
             "unknown": encoder.unknown,
             "fill": list(encoder.fill),
         }
-        record |= {"others": True} if encoder.others else {}
+        record |= {"others": encoder.others} if encoder.others else {}
     return record | ({"indicator": True} if encoder.indicator else {})
 
 
@@ -320,7 +333,7 @@ def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
         return encoder_from_dict(record)
     if "categories" in record:
         fill, categories = tuple(record["fill"]), tuple(record["categories"])
-        others = bool(record.get("others"))
+        others = int(record.get("others", 0))  # True once stood for 1
         return OneHotEncoder(name, categories, record["unknown"], fill, indicator, others)
     number_format = format_from_dict(record.get("format", {}))
     return NumberEncoder(name, record["fill"], number_format, indicator)

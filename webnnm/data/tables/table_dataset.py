@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, cast, get_args
@@ -17,10 +17,11 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
 from webnnm.data.split import Method, Rows, Split
 from webnnm.data.tables.column_reading import Column, Locate, read_column
-from webnnm.data.tables.columns import Table, as_number, as_table, find_duplicates
+from webnnm.data.tables.columns import MAX_LISTED, Table, as_number, as_table, find_duplicates
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import ORDERS, Order, describe_range
 from webnnm.data.tables.encoding import (
+    MAX_CATEGORIES,
     Encoder,
     LabelEncoder,
     NumberEncoder,
@@ -36,6 +37,9 @@ Missing = Literal["error", "drop", "mean", "indicator"]
 
 DETERMINED_OPTIONS = {"labels", "kinds"}
 """Options of `Dataset` that are determined by the columns of a table."""
+
+MIN_BUCKETS = 2
+"""Fewer features than this are not shared by hashes."""
 
 MAX_INTEGER_CLASSES = 20
 """Integer labels with more distinct values than this are quantities (spec G.5)."""
@@ -57,7 +61,7 @@ class ColumnReport:
     """What was found in a column: its `kind`, the `missing` cells, `categories`, `unknown` words.
 
     `unknown` counts the cells with a word that no training row has; `written` says how numbers are,
-    if not as in programs.
+    if not as in programs; `buckets` is the number of features that words share by their hashes.
     """
 
     name: str
@@ -66,6 +70,7 @@ class ColumnReport:
     categories: tuple[str, ...] = ()
     unknown: int = 0
     written: str = ""
+    buckets: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class TableReport:
         lines += [self.written] if self.written else []
         for column in self.columns:
             words = f", {len(column.categories)} values" if column.categories else ""
+            words += f", hashed into {column.buckets} features" if column.buckets else ""
             missing = f", {column.missing} missing" if column.missing else ""
             unknown = f", {column.unknown} unknown in training" if column.unknown else ""
             numbers = f", {column.written}" if column.written else ""
@@ -120,6 +126,8 @@ class TableDataset(Dataset):
       "error".
     - `max_categories`: of a column with more words than this, the most frequent ones are
       categories, and all others share one feature.
+    - `hash_buckets`: these others share so many features by their hashes instead, or all words of a
+      column with more of them if there is no `max_categories`; or a dict from column to number.
     - `groups`: the column of what must not be in two subsets, such as a patient with several rows:
       all its rows are drawn together. `order_by`: a column of dates or numbers by which the first
       rows are for training and the last ones for testing; rows of one value stay together. Neither
@@ -155,6 +163,7 @@ class TableDataset(Dataset):
         unknown: Literal["error", "zeros"] = "zeros",
         dates: Order | None = None,
         max_categories: int | None = None,
+        hash_buckets: int | Mapping[str, int] | None = None,
         groups: str | int | None = None,
         order_by: str | int | None = None,
         sparse: bool = False,
@@ -201,7 +210,9 @@ class TableDataset(Dataset):
             split = divide_rows(table, rows, split, groups=groups, order_by=order_by, seed=seed)
         training = Split(split, seed, method).rows(len(rows), numbers)[0]
         locators = [partial(_locate, table, rows, index) for index in chosen]
-        fitting = _Fitting(training, unknown, max_categories, missing == "indicator", locators)
+        buckets = _resolve_buckets(table, chosen, hash_buckets)
+        indicator = missing == "indicator"
+        fitting = _Fitting(training, unknown, max_categories, buckets, indicator, locators)
         self.encoders: tuple[Encoder, ...]
         self.encoders, self._holes, values = _fit_and_encode(columns, fitting)
         feature_names = [name for encoder in self.encoders for name in encoder.features]
@@ -317,6 +328,26 @@ def _resolve_roles(
     return target, chosen
 
 
+def _resolve_buckets(table: Table, chosen: Sequence[int], buckets: Any) -> dict[str, int]:
+    """Return how many features the words of columns share by their hashes (NNM704)."""
+    names = [table.names[index] for index in chosen]
+    if buckets is None:
+        return {}
+    if not isinstance(buckets, Mapping):
+        buckets = dict.fromkeys(names, buckets)
+    sizes = cast("Mapping[str | int, Any]", buckets)
+    for column, size in sizes.items():
+        if not (is_integer(size) and MIN_BUCKETS <= size <= MAX_CATEGORIES):
+            hint = f"an integer from {MIN_BUCKETS} to {MAX_CATEGORIES}"
+            raise DataError("NNM704", f"hash_buckets of {column} is {size!r}", hint=hint)
+    result = {table.names[table.index(column)]: size for column, size in sizes.items()}
+    for name in result:
+        if name not in names:
+            hint = f"the features are {', '.join(names[:MAX_LISTED])}"
+            raise DataError("NNM704", f'hash_buckets: column "{name}" is no feature', hint=hint)
+    return result
+
+
 def as_column_list(option: str, columns: Any) -> list[str | int]:
     """Return the columns that an option names: a list, or a single one (NNM704).
 
@@ -412,6 +443,7 @@ class _Fitting:
     training: Sequence[int]
     unknown: Literal["error", "zeros"]
     max_categories: int | None
+    buckets: Mapping[str, int]
     indicator: bool
     locators: Sequence[Locate]
 
@@ -433,7 +465,9 @@ def _fit_encoder(column: Column, fitting: _Fitting) -> Encoder:
         raise _no_value_error(column.name)
     # Without training rows there is nothing to separate: all rows determine the categories.
     words = words or column.get_words(range(len(column.words)))
-    return OneHotEncoder.fit(column.name, words, fitting.unknown, fitting.max_categories)
+    buckets = fitting.buckets.get(column.name, 1)
+    kept = 0 if fitting.max_categories is None and buckets > 1 else fitting.max_categories
+    return OneHotEncoder.fit(column.name, words, fitting.unknown, kept, buckets)
 
 
 def _fit_and_encode(
@@ -477,6 +511,7 @@ def _make_reports(
             # Where rare words share a feature, so do those that are not known.
             unknown = 0 if encoder.others else sum([t not in categories for t in left.words])
             report = replace(report, categories=encoder.categories, unknown=unknown)
+            report = replace(report, buckets=encoder.others if encoder.hashed else 0)
         reports.append(report)
     return tuple(reports)
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from webnnm.data.dataset import Dataset
 from webnnm.data.tables.columns import Table
@@ -102,9 +102,15 @@ def write_literal(value: Any) -> str:
 
     >>> write_literal(["a", 'b"', 1.5])
     '["a", \\'b"\\', 1.5]'
+    >>> write_literal({"shop": 64})
+    '{"shop": 64}'
     """
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(write_literal, value))}]"
+    if isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value).items()
+        pairs = [f"{write_literal(key)}: {write_literal(item)}" for key, item in items]
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, str) and '"' not in value:
         return f'"{repr(value + chr(34))[1:-2]}"'
     return repr(value)

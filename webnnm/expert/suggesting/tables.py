@@ -7,7 +7,12 @@ from typing import Any
 
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
-from webnnm.data.tables.column_choice import MAX_CATEGORIES, ColumnUse, choose_columns
+from webnnm.data.tables.column_choice import (
+    MAX_CATEGORIES,
+    ColumnUse,
+    choose_columns,
+    choose_hash_buckets,
+)
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.csv_dataset import check_table
@@ -138,6 +143,9 @@ def _make_dataset(
     limit = min(MAX_CATEGORIES, max(MIN_CATEGORIES, table.row_count // CATEGORY_ROWS))
     if any(len(column.values) > limit for column in used if column.name != label):
         options["max_categories"] = limit
+        buckets = choose_hash_buckets([column for column in used if column.name != label])
+        if buckets and limit == MAX_CATEGORIES:
+            options["hash_buckets"] = buckets
     options |= {"standardize_targets": True, **wanted}
     dataset = TableDataset(table, **options)
     if dataset.label_encoder is not None and "standardize_targets" not in wanted:
@@ -172,6 +180,8 @@ def _explain_columns(
 
 
 def _explain_options(options: Mapping[str, Any]) -> list[str]:
+    buckets = options.get("hash_buckets")
+    hashed = list_names([*buckets]) if isinstance(buckets, Mapping) else ""
     reasons = {
         "standardize": "Numbers are scaled to mean 0 and standard deviation 1, so that all weigh "
         "alike at first.",
@@ -180,6 +190,8 @@ def _explain_options(options: Mapping[str, Any]) -> list[str]:
         "missing": "Missing cells are filled with means, and a feature tells where they were.",
         "max_categories": f"Of more than {options.get('max_categories')} words, the rare ones "
         "share a feature.",
+        "hash_buckets": f"Those of {hashed} are in more than half of the rows: hashes spread them "
+        "over several features.",
     }
     expected = {
         "standardize": True,
@@ -187,6 +199,7 @@ def _explain_options(options: Mapping[str, Any]) -> list[str]:
         "split": VALIDATED,
         "missing": "indicator",
         "max_categories": options.get("max_categories"),
+        "hash_buckets": buckets if hashed else None,
     }
     return [
         text for key, text in reasons.items() if key in options and options[key] == expected[key]

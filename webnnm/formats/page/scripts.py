@@ -16,11 +16,12 @@ OFFLINE = "page/offline.js"
 """The service worker, which stands beside the page: its folder is what it serves."""
 KERNELS = "inference/kernels.js"
 ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
+COLUMNS = tuple(f"inference/{name}.js" for name in ("columns", "dates", "hashing"))
 PREPARATION = {
     "light": ("inference/pictures.js", "page/fitting.js", "common.js"),
     "rate": ("inference/sounds.js", "page/sounds.js"),
-    "series": ("inference/series.js", "inference/columns.js", "inference/dates.js"),
-    "encoders": ("inference/columns.js", "inference/dates.js"),
+    "series": ("inference/series.js", *COLUMNS),
+    "encoders": COLUMNS,
     "tokenizer": ("inference/tokens.js",),
 }
 """What prepares the rows of inputs that have a key in the manifest."""
