@@ -18,12 +18,12 @@ def hash_bytes(data: bytes) -> int:
     (0, 613153351)
     """
     result = 0
-    whole = len(data) & ~3
-    for offset in range(0, whole, 4):
+    end = len(data) & ~3
+    for offset in range(0, end, 4):
         result ^= _mix(int.from_bytes(data[offset : offset + 4], "little"))
         result = (_rotate(result, 13) * 5 + 0xE6546B64) & MASK
-    if whole < len(data):
-        result ^= _mix(int.from_bytes(data[whole:], "little"))
+    if end < len(data):
+        result ^= _mix(int.from_bytes(data[end:], "little"))
     result ^= len(data)
     result = ((result ^ result >> 16) * 0x85EBCA6B) & MASK
     result = ((result ^ result >> 13) * 0xC2B2AE35) & MASK
