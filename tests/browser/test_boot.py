@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.async_api import async_playwright
 
 from tests.browser.harness import PageLog
-from tools.common import SITE
+from tools.common import SITE, playwright_config
 
 pytestmark = pytest.mark.projects("webnn")
 
@@ -154,6 +156,31 @@ async def test_a_page_whose_start_takes_long_says_what_it_waits_for(
     assert await page.locator("#boot.failed").count() == 0, "it may still come"
     assert not [name for name in asked if name.endswith(".py")], "they would wait for one another"
     assert {"core.js", "pyodide.mjs", "python_stdlib.zip"} <= asked
+
+
+async def test_what_arrives_slowly_is_in_the_cache_for_the_next_visit(
+    site_url: str, tmp_path: Path
+) -> None:
+    sizes = """performance.getEntriesByType("resource").filter(({ name, transferSize }) =>
+      /wasm|zip/.test(name) && transferSize > 1000).map(({ name }) => name)"""
+    slow = {"offline": False, "latency": 0, "downloadThroughput": 2e6, "uploadThroughput": 2e6}
+    options = playwright_config().launch_options("webnn")
+    async with async_playwright() as playwright:
+        # A cache in memory has no room for files of megabytes.
+        context = await playwright.chromium.launch_persistent_context(
+            str(tmp_path), service_workers="block", **options
+        )
+        for loaded in (2, 0):
+            page = await context.new_page()
+            session = await context.new_cdp_session(page)
+            await session.send("Network.enable")
+            await session.send("Network.emulateNetworkConditions", slow)
+            await page.add_init_script(SOON)
+            await page.goto(f"{site_url}/iris.html", wait_until="commit")
+            await page.locator("html[data-ready]").wait_for(state="attached")
+            assert len(await page.evaluate(sizes)) == loaded
+            await page.close()
+        await context.close()
 
 
 async def test_a_page_whose_own_scripts_are_blocked_says_so(
