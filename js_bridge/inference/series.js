@@ -16,6 +16,10 @@ const LAST_YEAR = 9999;
 const MAX_STEPS = 100_000;
 /** How many steps may be missing for each row. */
 const MAX_GAPS = 10;
+/** The least deviation of a window, as a share of that of its series. */
+const MIN_DEVIATION = 0.01;
+/** Deviations below this share of the mean are rounding errors of a constant. */
+const ROUNDING = 1e-12;
 /** The id of the only series. */
 const ONLY = "";
 /** @type {NonNullable<SeriesFormat["step"]>} */
@@ -39,37 +43,38 @@ export async function forecast(format, row, count, predict) {
   const byId = Object.create(null);
   let output = "";
   for (const [id, own] of Object.entries(series)) {
-    [output, byId[id]] = await continueSeries(format, own, steps, predict);
+    [output, byId[id]] = await continueSeries(format, own, format.levels[id], steps, predict);
   }
   return { [output]: format.id ? { series: byId } : byId[ONLY] };
 }
 
 /**
- * @param {SeriesFormat} format @param {Steps} series @param {number} count
+ * @param {SeriesFormat} format @param {Steps} series @param {Level[] | undefined} known @param {number} count
  * @param {(window: number[][][]) => Promise<Record<string, any>>} predict
  * @returns {Promise<[string, any]>}
  */
-async function continueSeries(format, series, count, predict) {
+async function continueSeries(format, series, known, count, predict) {
   const { quantiles, targets } = format;
   const step = format.step ?? EACH;
   const middle = findMiddle(quantiles);
-  const known = length(series);
+  const first = length(series);
   if (count > MAX_STEPS) throw refuse("NNM704", `steps is ${count}\nhint: at most ${MAX_STEPS} steps`);
   /** @type {number[][]} */
   const predicted = [];
   let [steps, output] = [series, ""];
   while (predicted.length < count) {
-    const [entry] = Object.entries(await predict([makeWindow(format, steps)]));
+    const [window, levels] = scaleWindow(format, makeWindow(format, steps), known);
+    const [entry] = Object.entries(await predict([window]));
     const [name, { values }] = /** @type {[string, any]} */ (entry);
     const plain = values.map((/** @type {any} */ value) => [value].flat());
-    const rows = format.margins ? widen(plain, format.margins) : plain;
+    const rows = unscale(format.margins ? widen(plain, format.margins) : plain, levels, targets.length);
     output = name;
     predicted.push(...rows);
-    const fresh = rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [r[middle]] : r));
+    const fresh = rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [Number(r[middle])] : r));
     steps = keepLast(extend(steps, fresh, step), format.window);
   }
   const shown = predicted.slice(0, count);
-  const times = continueTimes(series.times, step, known + count).slice(known, known + count);
+  const times = continueTimes(series.times, step, first + count).slice(first, first + count);
   const flat = quantiles.length > 0 ? shown.map((r) => r[middle]) : shown.map(([value]) => value);
   return [output, {
     times: times.map((time, index) => (format.time && format.step ? showTime(time, format.dates !== null) : index + 1)),
@@ -84,6 +89,49 @@ async function continueSeries(format, series, count, predict) {
 const widen = (rows, margins) => rows.map((row, step) => (
   row.map((value, level) => value + Number(margins[step]?.[level])).sort((a, b) => a - b)
 ));
+
+/**
+ * Return a window with its numbers scaled by the level of its series, or by its own, and the levels
+ * of the channels (levels.py).
+ *
+ * @param {SeriesFormat} format @param {number[][]} window @param {Level[] | undefined} known
+ * @returns {[number[][], Level[]]}
+ */
+function scaleWindow(format, window, known) {
+  if (format.scaling === "all") return [window, []];
+  const kinds = [...format.targets, ...format.past].flatMap((encoder) => (
+    Array.from({ length: encodeWidth(encoder) }, () => isNumber(encoder))
+  ));
+  const channels = kinds.flatMap((numeric, channel) => (numeric ? [channel] : []));
+  const levels = channels.map((channel, index) => (
+    chooseLevel(window.map((row) => Number(row[channel])), known?.[index], format.scaling)
+  ));
+  const scaled = window.map((row) => {
+    const copy = [...row];
+    levels.forEach(([mean, deviation], index) => {
+      const channel = Number(channels[index]);
+      copy[channel] = (Number(copy[channel]) - mean) / deviation;
+    });
+    return copy;
+  });
+  return [scaled, levels];
+}
+
+/** @param {number[]} values @param {Level | undefined} known @param {SeriesFormat["scaling"]} scaling @returns {Level} */
+function chooseLevel(values, known, scaling) {
+  if (scaling === "series" && known) return known;
+  const average = (/** @type {number[]} */ numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+  const mean = average(values);
+  const deviation = Math.sqrt(average(values.map((value) => (value - mean) ** 2)));
+  if (known) return [mean, Math.max(deviation, MIN_DEVIATION * known[1])];
+  return [mean, deviation > ROUNDING * Math.abs(mean) ? deviation : Math.abs(mean) || 1];
+}
+
+/** Return forecasts in the units of the data; quantiles are all of one target. @param {number[][]} rows @param {Level[]} levels @param {number} targets */
+const unscale = (rows, levels, targets) => rows.map((row) => row.map((value, column) => {
+  const [mean, deviation] = levels[column % targets] ?? [0, 1];
+  return value * deviation + mean;
+}));
 
 /** @param {number[]} levels */
 const findMiddle = (levels) => {
@@ -160,9 +208,12 @@ function readSeries(format, rows) {
   }));
 }
 
+/** @param {any} encoder */
+const isNumber = (encoder) => !("categories" in encoder) && !("dates" in encoder);
+
 /** Return an encoder that writes these numbers for missing cells. @param {any} encoder @param {number} number */
 function fillWith(encoder, number) {
-  if (!("categories" in encoder) && !("dates" in encoder)) return { ...encoder, fill: number };
+  if (isNumber(encoder)) return { ...encoder, fill: number };
   const width = "categories" in encoder ? encoder.categories.length : encodeDay(encoder, 0).length;
   return { ...encoder, fill: Array.from({ length: width }, () => number) };
 }

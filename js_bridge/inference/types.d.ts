@@ -63,11 +63,16 @@ interface SeriesFormat {
   missing: "error" | "fill" | "ignore";
   quantiles: number[];
   margins?: number[][];
+  /** Whose level scales a window. */
+  scaling: "all" | "series" | "window";
+  levels: Record<string, Level[]>;
   /** The names of the columns in the order of the training's table. */
   columns: string[];
   /** The last window of each series of the dataset. */
   recent: Record<string, Steps>;
 }
+/** The mean and the deviation of a channel. */
+type Level = [number, number];
 /** The steps of a series in order of time; `ahead` may go on after the end of `past`. */
 interface Steps {
   times: number[];

@@ -134,6 +134,25 @@ def shops() -> SeriesDataset:
     return SeriesDataset(rows, ["in", "out"], time="hour", id="shop", window=4, horizon=2, **ALL)
 
 
+def scaled_shops(scale: Any, **options: Any) -> SeriesDataset:
+    """Return two series of different sizes, with words and numbers beside the targets."""
+    rows = [
+        {"shop": shop, "hour": hour, "open": ["no", "yes"][hour % 3 > 0], "in": size * (hour % 5)}
+        | {"out": size * (9 - hour * hour % 7)}
+        for hour in range(60)
+        for shop, size in (("north", 1.0), ("south", 5000.0))
+    ]
+    parts = {"time": "hour", "id": "shop", "window": 4, "horizon": 2, "scale": scale}
+    target = "in" if "quantiles" in options else ["in", "out"]
+    return SeriesDataset(rows, target, **parts, **options)
+
+
+NEW_SHOP = [
+    {"shop": "new", "hour": 2 * hour, "open": "yes", "in": 1e6 + hour, "out": -2.0 * hour}
+    for hour in range(5)
+]
+
+
 def continue_sales(known: int, ahead: int, **more: Any) -> list[dict[str, Any]]:
     """Return rows of further months, the last ones without sales."""
     return [
@@ -339,6 +358,21 @@ CASES = (
             [n * n % 17 for n in range(60)], window=4, horizon=2, quantiles=[0.1, 0.5, 0.9]
         ),
         [[5, 6, 7, 8], 3],
+        epochs=1,
+    ),
+    Case(
+        "series scaled by themselves",
+        "m:input shape=[4, 4]; m:output shape=[2, 2];"
+        "m:layers reshape([16]), matmul(w, shape=[4]), add(b), reshape([2, 2]);",
+        lambda: scaled_shops("series"),
+        [3, NEW_SHOP, [{**row, "shop": "south"} for row in NEW_SHOP]],
+    ),
+    Case(
+        "quantiles of scaled windows",
+        "m:input shape=[4, 4]; m:output shape=[2, 3]; m:loss QUL;"
+        "m:layers reshape([16]), matmul(w, shape=[6]), add(b), reshape([2, 3]);",
+        lambda: scaled_shops("window", quantiles=[0.1, 0.5, 0.9]),
+        [3, NEW_SHOP, [{**row, "in": 5} for row in NEW_SHOP]],
         epochs=1,
     ),
     Case(

@@ -116,11 +116,13 @@ def compare_forecasts(
     Of quantiles the middle one is compared; `intervals` are the margins that calibrate them.
     """
     levels = dataset.series.quantiles
-    actual = [*targets.values()][:: len(levels) or 1]
+    actual = [*dataset.to_units(targets, subset).values()][:: len(levels) or 1]
     coverage = before = None
     if levels and intervals is not None:
-        before = _measure_interval(outputs.values(), actual, len(levels)).coverage
+        plain = dataset.to_units(outputs, subset)
+        before = _measure_interval(plain.values(), actual, len(levels)).coverage
         outputs = intervals.apply(outputs)
+    outputs = dataset.to_units(outputs, subset)
     predicted = outputs.values()[dataset.series.middle if levels else 0 :: len(levels) or 1]
     (field_of_output,) = dataset.outputs.values()
     shape = (len(targets), len(actual) // len(targets))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -104,7 +104,9 @@ def test_several_series_are_split_at_the_same_times_and_count_alike() -> None:
         for hour in range(60)
         for shop, scale in (("big", 100), ("small", 1))
     ]
-    data = SeriesDataset(rows, time="hour", id="shop", window=6, split=(0.5, 0, 0.5))
+    data = SeriesDataset(
+        rows, time="hour", id="shop", window=6, split=(0.5, 0, 0.5), scale="standard"
+    )
     assert {data._get_time(row) for row in data.rows("training")} == {*range(6, 30)}
     assert {data._get_time(row) for row in data.rows("testing")} == {*range(30, 60)}
     assert data.sample_weight is not None
@@ -200,10 +202,73 @@ def test_an_almost_constant_series_does_not_outweigh_the_others() -> None:
         for name, scale in (("a", 1.0), ("b", 2.0), ("c", 1.5), ("still", 1e-6))
         for t in range(40)
     ]
-    data = SeriesDataset(rows, time="t", id="id", window=4)
+    data = SeriesDataset(rows, time="t", id="id", window=4, scale="standard")
     assert data.sample_weight is not None
     weights = data.sample_weight.values()
     assert max(weights) / min(weights) < 500
+
+
+def make_shops(scale: str | None, **options: Any) -> SeriesDataset:
+    """Return two series that differ in size alone; the large one has a jump after training."""
+    rows = [
+        {"shop": shop, "hour": hour, "sold": size * (10 + hour % 6), "staff": size * (hour % 4)}
+        for hour in range(60)
+        for shop, size in (("big", 1000.0), ("small", 1.0))
+    ]
+    rows[100]["sold"] *= 50
+    options = {"window": 6, "split": (0.5, 0, 0.5), **options}
+    return SeriesDataset(rows, "sold", time="hour", id="shop", scale=scale, **options)
+
+
+@pytest.mark.parametrize("scale", [None, "series", "window"])
+def test_series_of_different_sizes_look_alike(scale: str | None) -> None:
+    data = make_shops(scale)
+    inputs, outputs = data.arrays("training")
+    half = len(inputs["model"]) // 2
+    for values in (inputs["model"], outputs["model"]):
+        numbers = values.values()
+        size = len(numbers) // 2
+        assert numbers[:size] == pytest.approx([*numbers[size:]], abs=1e-5)
+    targets = data.to_units(data.target_standardization["model"].undo(outputs["model"]), "training")
+    actual = data.actual("training")
+    assert [*targets.values()] == pytest.approx([*actual.values()], rel=1e-5)
+    assert half == 24 and actual.values()[0] == 1000 * actual.values()[half]
+
+
+def test_levels_are_those_of_the_training_part_also_in_backtests() -> None:
+    data = make_shops("series")
+    (mean, _), (staff, _) = data.series.levels["big"]
+    assert (mean, staff) == pytest.approx((12500, 1500), rel=0.05)
+    first, second = data.folds(2)
+    assert first.series.levels["big"][0][0] == pytest.approx(12500, rel=0.05)
+    assert second.series.levels["small"][0][0] == pytest.approx(12.5, rel=0.05)
+    assert first.rows("training") and max(first.arrays("training")[0]["model"].values()) < 3
+
+
+def test_windows_that_vary_little_count_as_little_as_before_their_scaling() -> None:
+    values = [float(n % 5) if n < 40 else n % 5 / 10 for n in range(80)]
+    data = SeriesDataset(values, window=5, season=5, split=(1, 0, 0), scale="window")
+    assert data.sample_weight is not None
+    weights = data.sample_weight.values()
+    assert weights[0] == pytest.approx(100 * weights[-1])
+    levels = SeriesDataset(
+        values, window=5, season=5, split=(1, 0, 0), scale="window", quantiles=[0.1, 0.9]
+    ).sample_weight
+    assert levels is not None
+    assert levels.values()[0] == pytest.approx(10 * levels.values()[-1])
+
+
+def test_a_constant_window_is_scaled_by_a_share_of_its_series() -> None:
+    values = [0.0] * 20 + [float(n % 3) for n in range(40)]
+    data = SeriesDataset(values, window=4, split=(1, 0, 0), scale="window", standardize=False)
+    numbers = data.arrays("training")[1]["model"].values()
+    assert all(map(math.isfinite, numbers)) and max(map(abs, numbers)) < 300
+
+
+def test_other_scales_are_refused() -> None:
+    with pytest.raises(DataError, match='scale="serie"') as caught:
+        SeriesDataset([*range(20)], window=3, scale=cast("Any", "serie"))
+    assert "series" in str(caught.value)
 
 
 def test_rows_without_an_id_are_refused() -> None:

@@ -80,6 +80,31 @@ async def test_each_series_is_continued() -> None:
 SHOPS = (("north", 1), ("south", 3))
 
 
+@pytest.mark.parametrize("scale", ["series", "window"])
+async def test_forecasts_of_scaled_series_come_in_the_units_of_the_data(scale: Any) -> None:
+    rows = [
+        {"shop": shop, "sold": size * (10 + n % 4), "hour": n}
+        for n in range(40)
+        for shop, size in (("large", 1000.0), ("small", 1.0))
+    ]
+    parts = {"time": "hour", "id": "shop", "window": 4, "horizon": 2, "scale": scale}
+    async with await create(LAST, SeriesDataset(rows, "sold", **parts)) as model:
+        report = await model.test()
+        assert report.own.mae == pytest.approx(report.simple["last value"].mae, rel=1e-4)
+        ahead = await model.predict(3)
+        assert ahead["large"].tolist() == pytest.approx([13000] * 3, rel=1e-5)
+        assert ahead["small"].tolist() == pytest.approx([13] * 3, rel=1e-5)
+        fresh = [{"shop": "new", "sold": 7e6 + n, "hour": n} for n in range(4)]
+        assert (await model.predict(fresh))["new"].tolist() == pytest.approx([7e6 + 3] * 2)
+        windows = await model.predict([[[5.0], [6.0], [7.0], [9.0]]])
+        assert [*windows[0]] == pytest.approx([9, 9])
+        again = await NNModel.load(await model.save(), **QUIET)
+        assert {name: one.tolist() for name, one in (await again.predict(3)).items()} == {
+            name: one.tolist() for name, one in ahead.items()
+        }
+        again.close()
+
+
 async def test_what_is_known_ahead_has_to_be_told() -> None:
     table = {"price": [*range(30)], "sold": [*map(float, range(30))]}
     data = SeriesDataset(table, window=4, horizon=2, future=["price"], split=(1, 0, 0))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import ONLY_BLOCK
+from webnnm.data.preparation.standardize import INPUT_SCALES, InputScale, Unscaled
 from webnnm.data.series.baselines import LinearForecast, fit_linear, repeat_last, repeat_season
+from webnnm.data.series.levels import OWN_SCALES, Levels, Scaling, measure_level, scale_steps
 from webnnm.data.series.season import average_change, find_season
 from webnnm.data.series.series_encoder import (
     MAX_STEPS,
@@ -24,7 +27,7 @@ from webnnm.data.series.series_encoder import (
 )
 from webnnm.data.series.steps import MISSING, Missing, as_series_table, group_rows, read_steps
 from webnnm.data.series.timeline import Step, find_step, show_time
-from webnnm.data.split import Rows, split_rows
+from webnnm.data.split import Rows, Split, split_rows
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.date_encoding import DateEncoder, Part
@@ -47,7 +50,12 @@ TIMES = ("time", "date", "year", "month", "day", "week", "t")
 MIN_VARIANCE = 0.01
 """Series of smaller variance, as a share of the median of all, weigh no more than with it."""
 
-OPTIONS = ("batch_size", "sample_weight", "scale", "seed")
+SCALES = (*OWN_SCALES, *INPUT_SCALES)
+
+BY_DEFAULT: Scaling = "series"
+"""How several series are scaled by default."""
+
+OPTIONS = ("batch_size", "sample_weight", "seed")
 """The options of every dataset that those of series have: others follow from the series."""
 
 
@@ -83,8 +91,13 @@ class SeriesDataset(Dataset):
     - `split`: shares or counts of steps for training, validation and testing, in order of time: no
       target is in two of them. Or lists of row numbers.
     - `standardize`: whether each channel is scaled by its mean and standard deviation in training.
+    - `scale`: "series" scales each series by its own mean and deviation in training, one that was
+      not in training by those of its window; "window" scales each window by its own (reversible
+      instance normalisation, Kim et al. 2022), which follows a level that moves; "standard" and
+      "minmax" scale all series alike. By default "series" for several series, else "standard".
+      Predictions always come in the units of the data.
 
-    Further options are `batch_size`, `seed`, `scale` and `sample_weight` of `Dataset`. The input is
+    Further options are `batch_size`, `seed` and `sample_weight` of `Dataset`. The input is
     `[window, channels]`: targets, features, then what is known in advance, each as of `horizon`
     steps later. The output is `[horizon]`, or `[horizon, targets]`, or `[horizon, quantiles]`.
 
@@ -114,6 +127,7 @@ class SeriesDataset(Dataset):
         calendar: bool = True,
         split: Sequence[Any] = (0.7, 0.1, 0.2),
         standardize: bool = True,
+        scale: InputScale | Scaling | None = None,
         name: str = "series",
         **options: Any,
     ) -> None:
@@ -132,10 +146,16 @@ class SeriesDataset(Dataset):
             if option not in OPTIONS:
                 hint = suggestion(option, OPTIONS) or "scaled alike are inputs and targets"
                 raise DataError("NNM704", f"a series has no option {option}=", hint=hint)
+        if scale is not None and scale not in SCALES:
+            hint = suggestion(str(scale), SCALES) or f"one of {', '.join(SCALES)}"
+            raise DataError("NNM704", f'scale="{scale}"', hint=hint)
         table = as_series_table(table)
         roles = _Roles.of(table, target, time, id, features, future)
         series = _make_encoder(table, roles, horizon, missing, dates, calendar=calendar)
-        series = replace(series, quantiles=levels)
+        several = series.id and standardize
+        scale = scale or (BY_DEFAULT if several else "standard")
+        scaling = scale if scale in OWN_SCALES else "all"
+        series = replace(series, quantiles=levels, scaling=scaling)
         if levels and len(series.targets) > 1:
             raise DataError("NNM704", "quantiles are of one target", hint="name a single target=")
         self.steps = by_id = read_steps(table, series, missing)
@@ -170,14 +190,15 @@ class SeriesDataset(Dataset):
                 f"{longest.known} steps are too few for a window of {window} and {horizon} ahead",
                 hint=f"window={max(1, longest.known // 2 - horizon)}",
             )
-        parts = self._split(times, cuts) if cuts else split
-        if len(by_id) > 1:
-            options.setdefault("sample_weight", self._weigh_series(last))
-        windows = [stack_windows(series, by_id[key], [end]) for key, end in self._ends]
-        targets = [stack_targets(series, by_id[key], [end]) for key, end in self._ends]
+        rows = len(self._ends)
+        parts = self._split(times, cuts) if cuts else Split(split, 0).rows(rows, None)
+        windows, targets = self._make_arrays(parts[0])
+        weights = self._choose_weights(last)
+        if weights:
+            options.setdefault("sample_weight", weights)
         super().__init__(
-            concatenate(windows),
-            concatenate(targets),
+            windows,
+            targets,
             name=name,
             split=parts,
             kinds={ONLY_BLOCK: "continuous"},
@@ -185,6 +206,7 @@ class SeriesDataset(Dataset):
             features=series.features,
             standardize=standardize,
             standardize_targets=standardize,
+            scale=cast("InputScale", "standard" if scale in OWN_SCALES else scale),
             **options,
         )
 
@@ -336,8 +358,54 @@ class SeriesDataset(Dataset):
             other = self._copy()
             other.name = f"{self.name}, origin {number} of {k}"
             training = self._end_before(rows[: bounds[number]], tested)
+            if other.series.scaling != "all":
+                other._rescale(training)
             other._apply_split((training, [], tested))
             yield other
+
+    def to_units(self, forecasts: HostArray, subset: str) -> HostArray:
+        """Return forecasts of a subset, scaled as its rows are, in the units of the data."""
+        levels = self._levels and [self._levels[row] for row in self._require_rows(subset)]
+        return self.series.unscale(forecasts, levels)
+
+    def _rescale(self, training: Sequence[int]) -> None:
+        """Scale all rows by the levels of these ones."""
+        windows, targets = self._make_arrays(training)
+        for unscaled, values in (
+            ("_unscaled_inputs", windows),
+            ("_unscaled_outputs", targets),
+        ):
+            before: Unscaled = getattr(self, unscaled)
+            arrays = {
+                block: values if block in before.features else HostArray.of(values, "float32")
+                for block in before.arrays
+            }
+            setattr(self, unscaled, replace(before, arrays=arrays))
+
+    def _make_arrays(self, training: Sequence[int]) -> tuple[HostArray, HostArray]:
+        """Return windows and targets of all rows, scaled by levels of the training rows."""
+        if self.series.scaling != "all":
+            levels = {
+                key: tuple(
+                    measure_level(self.steps[key].past[at][:end]) for at in self.series.scaled
+                )
+                for key, end in self._find_ends(training).items()
+            }
+            self.series = replace(self.series, levels=levels)
+        series, columns = self.series, len(self.series.targets)
+        windows: list[HostArray] = []
+        targets: list[HostArray] = []
+        self._levels: list[Levels] = []
+        for key, rows in groupby(self._ends, key=itemgetter(0)):
+            ends = [end for _, end in rows]
+            inputs, levels = series.scale(
+                stack_windows(series, self.steps[key], ends), [key] * len(ends)
+            )
+            outputs = stack_targets(series, self.steps[key], ends)
+            windows.append(inputs)
+            targets.append(scale_steps(outputs, levels, columns) if levels else outputs)
+            self._levels += levels
+        return concatenate(windows), concatenate(targets)
 
     def _apply_split(self, parts: Rows) -> None:
         series = self.series
@@ -367,15 +435,20 @@ class SeriesDataset(Dataset):
 
     def _get_training_targets(self) -> dict[str, list[Sequence[float]]]:
         """Return the targets of each series until the end of training."""
-        last: dict[str, int] = {}
-        for row in self._require_rows("training"):
-            key, end = self._ends[row]
-            last[key] = max(last.get(key, 0), end + self.series.horizon + 1)
+        last = self._find_ends(self._require_rows("training"))
         width = len(self.series.targets)
         return {
             key: [column[: last.get(key)] for column in steps.past[:width]]
             for key, steps in self.steps.items()
         }
+
+    def _find_ends(self, rows: Sequence[int]) -> dict[str, int]:
+        """Return how many steps of each series end with the targets of these rows."""
+        last: dict[str, int] = {}
+        for row in rows:
+            key, end = self._ends[row]
+            last[key] = max(last.get(key, 0), end + self.series.horizon + 1)
+        return last
 
     def _split(self, times: Sequence[float], cuts: Rows) -> Rows:
         """Return the rows of each part: those whose targets all lie in its times."""
@@ -401,6 +474,25 @@ class SeriesDataset(Dataset):
         horizon = self.series.horizon
         ends = [(row, *self._ends[row]) for row in rows]
         return [row for row, key, end in ends if self.steps[key].times[end + horizon] < first]
+
+    def _choose_weights(self, last: float) -> list[float]:
+        """Return weights of the rows, none if all count alike."""
+        if self.series.scaling == "window":
+            return self._weigh_windows()
+        return self._weigh_series(last) if len(self.steps) > 1 and not self._levels else []
+
+    def _weigh_windows(self) -> list[float]:
+        """Return weights by which errors count as they would before the scaling of each window.
+
+        A window that varies little, compared with its series, would count most otherwise.
+        """
+        power = 1 if self.series.quantiles else 2  # the pinball loss grows with the error
+        weights: list[float] = []
+        for (key, _), ((_, deviation), *_) in zip(self._ends, self._levels, strict=True):
+            known = self.series.levels.get(key)
+            weights.append((deviation / known[0][1]) ** power if known else 1.0)
+        mean = math.fsum(weights) / len(weights)
+        return [weight / mean for weight in weights]
 
     def _weigh_series(self, last: float) -> list[float]:
         """Return weights by which the errors of large series count no more than those of small."""

@@ -9,9 +9,17 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from webnnm.core.arrays import HostArray
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
+from webnnm.data.series.levels import (
+    OWN_SCALES,
+    Levels,
+    Scaling,
+    read_levels,
+    scale_windows,
+    unscale_steps,
+)
 from webnnm.data.series.steps import (
     MISSING,
     Missing,
@@ -41,7 +49,9 @@ class SeriesEncoder(SeriesColumns):
 
     Attributes: those of `SeriesColumns`; `window` and `horizon`, steps back and ahead; `missing`,
     what becomes of missing steps; `quantiles`, the levels that are predicted, none for the mean;
-    `recent`, the last window of each series; `order`, the columns as the training's table had them.
+    `recent`, the last window of each series; `order`, the columns as the training's table had them;
+    `scaling`, whose mean and deviation scale a window, and `levels`, those of each series in
+    training, of its `scaled` channels.
 
     Channels are targets, past, ahead, calendar. What is known in advance is that of `horizon` steps
     later: the last `horizon` positions of a window hold that of the steps to predict.
@@ -53,6 +63,18 @@ class SeriesEncoder(SeriesColumns):
     quantiles: tuple[float, ...] = ()
     recent: Mapping[str, Steps] = field(default_factory=dict[str, Steps])
     order: tuple[str, ...] = ()
+    scaling: Scaling = "all"
+    levels: Mapping[str, Levels] = field(default_factory=dict[str, Levels])
+
+    @property
+    def scaled(self) -> list[int]:
+        """The channels that have a level: columns of numbers that are known until now."""
+        encoders = [
+            (encoder, channel)
+            for encoder in (*self.targets, *self.past)
+            for channel in range(len(encoder.features))
+        ]
+        return [at for at, (one, _) in enumerate(encoders) if isinstance(one, NumberEncoder)]
 
     @property
     def middle(self) -> int:
@@ -111,9 +133,23 @@ class SeriesEncoder(SeriesColumns):
     def encode(self, rows: Any) -> HostArray:
         """Return the last window of each series in rows of a table, float64 `[series, …]`."""
         by_id = self.read(rows)
-        windows = [self.make_window(steps) for steps in by_id.values()]
-        flat = array("d", b"".join(bytes(window.data) for window in windows))
-        return HostArray("float64", (len(windows), *windows[0].shape[1:]), flat)
+        return self.scale(concatenate([*map(self.make_window, by_id.values())]), [*by_id])[0]
+
+    def scale(self, windows: HostArray, ids: Sequence[str]) -> tuple[HostArray, list[Levels]]:
+        """Return windows of these series as the model gets them, and the levels of their targets.
+
+        Without a scaling of their own they are as they were. A series that was not in training is
+        scaled by its window.
+        """
+        if self.scaling == "all":
+            return windows, []
+        known = [self.levels.get(id) for id in ids]
+        scaled, levels = scale_windows(windows, self.scaled, known, self.scaling)
+        return scaled, [one[: len(self.targets)] for one in levels]
+
+    def unscale(self, forecasts: HostArray, levels: Sequence[Levels]) -> HostArray:
+        """Return forecasts in the units of the data; `levels` are those that `scale` returned."""
+        return unscale_steps(forecasts, levels, len(self.targets)) if levels else forecasts
 
     def make_window(self, steps: Steps) -> HostArray:
         """Return the window that ends with the last known step, float64 `[1, window, channels]`.
@@ -194,6 +230,8 @@ def encoder_to_dict(encoder: SeriesEncoder) -> dict[str, Any]:
         "missing": encoder.missing,
         "quantiles": [*encoder.quantiles],
         "columns": encoder.columns,
+        "scaling": encoder.scaling,
+        "levels": {id: [[*one] for one in levels] for id, levels in encoder.levels.items()},
         "recent": {
             name: {
                 "times": [*steps.times],
@@ -232,7 +270,13 @@ def encoder_from_dict(record: Mapping[str, Any]) -> SeriesEncoder:
         levels,
         {name: _read_recent(one) for name, one in record["recent"].items()},
         tuple(map(str, record.get("columns", ()))),
+        record.get("scaling", "all"),
+        read_levels(record.get("levels", {})),
     )
+    if encoder.scaling not in ("all", *OWN_SCALES):
+        raise ValueError(f"windows are scaled by {encoder.scaling!r}")
+    if any(len(levels) != len(encoder.scaled) for levels in encoder.levels.values()):
+        raise ValueError(f"levels are not of {len(encoder.scaled)} channels")
     width = len(encoder.features)
     for steps in encoder.recent.values():
         columns = [*steps.past, *steps.ahead]

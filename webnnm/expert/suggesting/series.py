@@ -101,6 +101,13 @@ def _explain(dataset: SeriesDataset, unused: Sequence[str]) -> tuple[str, ...]:
         )
     if unused:
         reasons.append(f"Left out, since a model learns nothing from it: {list_names(unused)}.")
+    deviations = sorted(levels[0][1] for levels in series.levels.values())
+    if series.scaling == "series" and deviations:
+        ratio = deviations[-1] / deviations[0]
+        reasons.append(
+            "Each series is scaled by its own mean and deviation, as the largest deviation is "
+            f"{ratio:.3g} times the smallest: large and small series count alike."
+        )
     others = [one.name for one in (*series.past, *series.ahead)]
     if others:
         reasons.append(f"Further inputs: {list_names(others)}.")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from webnnm.core.arrays import HostArray
+from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.series.series_encoder import MAX_STEPS, SeriesEncoder
@@ -16,7 +15,7 @@ from webnnm.data.series.timeline import Step, show_time
 MAX_PRINTED_STEPS = 24
 
 Predict = Callable[[HostArray], Awaitable[Any]]
-"""Returns the next steps for windows, in the units of the data."""
+"""Returns what the model predicts for windows, in the units of its dataset's arrays."""
 
 
 class Forecast:
@@ -133,6 +132,14 @@ async def forecast(
     return results if encoder.id else results[ONLY]
 
 
+async def forecast_windows(
+    encoder: SeriesEncoder, windows: HostArray, predict: Predict, ids: Sequence[str] = ()
+) -> HostArray:
+    """Return what follows windows, in the units of the data; `ids` are those of their series."""
+    scaled, levels = encoder.scale(windows, ids or [ONLY] * len(windows))
+    return encoder.unscale(HostArray.of(await predict(scaled), "float64"), levels)
+
+
 async def _continue(
     encoder: SeriesEncoder, by_id: Mapping[str, Steps], count: int, predict: Predict
 ) -> dict[str, Forecast]:
@@ -141,10 +148,8 @@ async def _continue(
     levels, width = encoder.quantiles, len(encoder.targets)
     middle = encoder.middle
     for _ in range(0, count, encoder.horizon):
-        windows = [encoder.make_window(steps) for steps in current.values()]
-        flat = array("d", b"".join([bytes(window.data) for window in windows]))
-        stacked = HostArray("float64", (len(windows), *windows[0].shape[1:]), flat)
-        values = [*map(float, HostArray.of(await predict(stacked), "float64").values())]
+        windows = concatenate([*map(encoder.make_window, current.values())])
+        values = [*(await forecast_windows(encoder, windows, predict, [*current])).values()]
         size, columns = len(values) // len(windows), max(len(levels), width)
         for number, (key, steps) in enumerate(current.items()):
             own = values[number * size : (number + 1) * size]

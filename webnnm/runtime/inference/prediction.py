@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray, concatenate
@@ -65,9 +66,17 @@ class Predictor:
         self._latest_request = None
 
     async def predict(
-        self, data: Any, batch_size: int | None, *, steps: int | None = None, raw: bool = False
+        self,
+        data: Any,
+        batch_size: int | None,
+        *,
+        steps: int | None = None,
+        raw: bool = False,
+        scaled: bool = False,
     ) -> Any:
         """Return the predictions of the outputs for rows; see `NNModel.predict`.
+
+        `scaled` are windows that were scaled by the level of their series.
 
         Raises `DataError` NNM702 for inputs that do not fit the network or one another, NNM710 for
         unknown inputs, NNM711 for rows that are too long or have no position, and the errors of
@@ -81,12 +90,17 @@ class Predictor:
         if series is not None and (type(data) is int or steps or series.is_history(data)):
             from webnnm.runtime.inference.forecasting import forecast
 
-            return await forecast(
-                series, data, steps, lambda windows: self.predict(windows, batch_size)
-            )
+            return await forecast(series, data, steps, partial(self._of_windows, batch_size))
         if steps is not None:
             hint = "leave it out: the dataset is no SeriesDataset"
             raise DataError("NNM704", f"steps is {steps}, but rows are no series", hint=hint)
+        if series is not None and series.scaling != "all" and not scaled:
+            from webnnm.runtime.inference.forecasting import forecast_windows
+
+            assert reading.form is not None
+            windows = reading.form.rows("windows", data)
+            predict = partial(self._of_windows, batch_size)
+            return (await forecast_windows(series, windows, predict)).public()
         is_by_name = by_name(data, self._inputs, reading.kept)
         if reading.media:
             from webnnm.runtime.inference.media import read_media
@@ -103,6 +117,9 @@ class Predictor:
             outputs, lengths = await self._compute(rows, batch_size)
         results = reading.answers(outputs, lengths)
         return results if is_by_name else results[self._network.outputs[0].name]
+
+    async def _of_windows(self, batch_size: int | None, windows: HostArray) -> Any:
+        return await self.predict(windows, batch_size, scaled=True)
 
     async def _of_single(self, reading: _Reading, entry: Entry, batch_size: int | None) -> Any:
         """Return the predictions of the only output for rows of the only input.
@@ -255,8 +272,8 @@ class _Reading:
         self._tables = find_embedding_tables(network)
         self.single = self._single()
         self.media = {} if kept is None else kept.media()
-        form = kept.form(next(iter(self._entrances))) if kept else None
-        self.series = form.series if form else None
+        self.form = kept.form(next(iter(self._entrances))) if kept else None
+        self.series = self.form.series if self.form else None
         self._answers: dict[str, Answers | None] = {}
         for output in network.outputs:
             answers = about.answers.get(output.name)
