@@ -186,14 +186,14 @@ def _add_intervals(
 
     levels = dataset.series.quantiles
     share = levels[-1] - levels[0]
-    known = [*dataset.actual("validation").values()]
-    known_scales = dataset.error_scales("validation")
+    targets = [*dataset.actual("validation").values()]
+    target_scales = dataset.error_scales("validation")
     forecasts, simple = dataset.forecasts(subset), dataset.forecasts("validation")
     result: dict[str, ForecastErrors] = {}
     for name, one in errors.items():
         scores = [
             abs(y - x) / (scale or 1)
-            for x, y, scale in zip(simple[name].values(), known, known_scales, strict=True)
+            for x, y, scale in zip(simple[name].values(), targets, target_scales, strict=True)
         ]
         reach = conformal_quantile(scores, share, dataset.size("validation"))
         bounds = [

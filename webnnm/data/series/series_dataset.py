@@ -489,8 +489,8 @@ class SeriesDataset(Dataset):
         power = 1 if self.series.quantiles else 2  # the pinball loss grows with the error
         weights: list[float] = []
         for (key, _), ((_, deviation), *_) in zip(self._ends, self._levels, strict=True):
-            known = self.series.levels.get(key)
-            weights.append((deviation / known[0][1]) ** power if known else 1.0)
+            levels = self.series.levels.get(key)
+            weights.append((deviation / levels[0][1]) ** power if levels else 1.0)
         mean = math.fsum(weights) / len(weights)
         return [weight / mean for weight in weights]
 

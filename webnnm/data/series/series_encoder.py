@@ -143,8 +143,8 @@ class SeriesEncoder(SeriesColumns):
         """
         if self.scaling == "all":
             return windows, []
-        known = [self.levels.get(id) for id in ids]
-        scaled, levels = scale_windows(windows, self.scaled, known, self.scaling)
+        of_series = [self.levels.get(id) for id in ids]
+        scaled, levels = scale_windows(windows, self.scaled, of_series, self.scaling)
         return scaled, [one[: len(self.targets)] for one in levels]
 
     def unscale(self, forecasts: HostArray, levels: Sequence[Levels]) -> HostArray:
