@@ -75,7 +75,11 @@ class TablePage(TrainingPage):
     def make_dataset(self):
         """Return the table as a dataset."""
         from webnnm import TableDataset
-        from webnnm.data.tables.column_choice import MAX_CATEGORIES, choose_hash_buckets
+        from webnnm.data.tables.column_choice import (
+            MAX_CATEGORIES,
+            choose_hash_buckets,
+            choose_input_scale,
+        )
 
         targets, features = (
             self.columns.select_by_use("target"),
@@ -85,8 +89,10 @@ class TablePage(TrainingPage):
             raise DataError("NNM710", "no column is the target", hint="choose its use: target")
         if not features:
             raise DataError("NNM710", "no column is an input", hint="choose the use of one: input")
+        task = element("task").value
+        scales = choose_input_scale(self.table, self.columns.numbers(), targets[0], task)
         options = {
-            "task": element("task").value,
+            "task": task,
             "missing": element("missing").value,
             "max_categories": MAX_CATEGORIES,
             "hash_buckets": choose_hash_buckets(
@@ -94,6 +100,7 @@ class TablePage(TrainingPage):
             ),
             "categorical": self.columns.select_by_use("categories"),
             "standardize": True,
+            "input_scale": scales or None,
             "standardize_targets": True,
             "split": self.split(),
             "seed": int(element("seed").value or 0),

@@ -6,12 +6,11 @@
  */
 
 import { LENGTH, product } from "./rows.js";
+import { undo } from "./scaling.js";
 
 /** How far the sum of the probabilities of a row may be from 1. */
 const SUM_TOLERANCE = 1e-3;
 const THRESHOLD = 0.5;
-/** Logarithms above this are those of numbers that float32 does not hold. */
-const MAX_LOGARITHM = 88;
 
 /**
  * @param {Record<string, AnswerFormat>} formats @param {Numbers} outputs
@@ -87,16 +86,6 @@ function normalize(row, scale) {
   const total = sum(clipped);
   if (row.length === 1 || Math.abs(total - 1) <= SUM_TOLERANCE) return clipped;
   return clipped.map((value) => (total ? value / total : 1 / row.length));
-}
-
-/** Return numbers in the units of the data. @param {number[]} values @param {Scale} target */
-function undo(values, { mean, std, repeat, coarse, logarithm }) {
-  return values.map((value, index) => {
-    const feature = Math.floor(index / repeat) % mean.length;
-    const scaled = value * Number(std[feature]) + Number(mean[feature]);
-    const number = logarithm ? Math.expm1(Math.min(scaled, MAX_LOGARITHM)) : scaled;
-    return coarse ? number : Math.fround(number);
-  });
 }
 
 /** Return a list as nested lists of a shape. @param {any[]} flat @param {number[]} shape @returns {any} */

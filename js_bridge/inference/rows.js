@@ -5,6 +5,8 @@
  * @module
  */
 
+import { standardize } from "./scaling.js";
+
 /** What the names of inputs and outputs begin with that have the lengths of sequences, as in Python. */
 export const LENGTH = "length/";
 
@@ -221,14 +223,6 @@ function findLength(where, { fieldShape, length: longest = 0 }, shape) {
     throw refuse("NNM711", `${where}: the row has ${length} positions, at most ${longest} fit\nhint: ${hint}`);
   }
   return length;
-}
-
-/** @param {ArrayLike<number>} flat @param {Scale} scale */
-function standardize(flat, { mean, std, repeat }) {
-  return Float32Array.from(flat, (value, index) => {
-    const feature = Math.floor(index / repeat) % mean.length;
-    return (value - Number(mean[feature])) / Number(std[feature]);
-  });
 }
 
 /**

@@ -7,6 +7,8 @@ interface Scale {
   repeat: number;
   /** Whether x is log(1 + x) of the data. */
   logarithm?: boolean;
+  /** By feature, the numbers whose normal scores are known, and these scores. */
+  quantiles?: ([number[], number[]] | null)[];
   /** Whether float32 has too few steps within a standard deviation. */
   coarse: boolean;
 }

@@ -440,6 +440,27 @@ CASES = (
         [{"weight": 2}, {"weight": -40}, {"weight": 1e4}, {"weight": -1e4}],
     ),
     Case(
+        "a height and a price that are scaled by quantiles",
+        "m:input shape=[2]; m:output shape=[1]; m:layers matmul(v), add(c);",
+        lambda: TableDataset(
+            {
+                "height": [0.0, 0, 0, 10, 20, 1000, 1e6],
+                "age": [*range(7)],
+                "price": [1.0, 2, 3, 3, 1e4, 1e6, 5],
+            },
+            task="regression",
+            standardize=True,
+            input_scale={"height": "quantiles"},
+            standardize_targets=True,
+            target_scale="quantiles",
+            **ALL,
+        ),
+        [
+            *({"height": height, "age": 3} for height in (0, 10, 15.5, -7, 1e7, 500_000)),
+            *({"height": 20, "age": age} for age in (-90, 90, 6)),
+        ],
+    ),
+    Case(
         "decimal commas and a price",
         DENSE + "m:input shape=[1]; m:output shape=[1];"
         "m:layers dense(units=4, activation=tanh), matmul(v), add(c);",

@@ -141,16 +141,19 @@ def add_table(
     data.add_argument("--order-by", metavar="COLUMN", help=help)
     help = "scale the columns of numbers to mean 0 and standard deviation 1"
     data.add_argument("--standardize", action="store_true", default=None, help=help)
+    help = "how: standard, minmax or quantiles, or quantiles of single columns as a=quantiles"
+    data.add_argument("--input-scale", type=scales, metavar="SCALE", help=help)
     help = "the same for numbers to be predicted"
     data.add_argument("--standardize-targets", action="store_true", default=None, help=help)
-    help = "how these are scaled: log1p takes the logarithm of 1 + x; default: standard"
+    help = "how these are scaled: log1p takes the logarithm of 1 + x, quantiles brings them to a "
+    help += "normal distribution; default: standard"
     data.add_argument("--target-scale", choices=SCALES, help=help)
 
 
 TABLE_OPTIONS = (
     *("label", "features", "categorical", "max_categories", "hash_buckets", "dates", "task"),
     *("missing", "split", "groups", "order_by"),
-    *("standardize", "standardize_targets", "target_scale"),
+    *("standardize", "input_scale", "standardize_targets", "target_scale"),
 )
 """The options of `add_table` that are those of a `TableDataset`."""
 
@@ -219,6 +222,16 @@ def buckets(text: str) -> int | dict[str, int]:
     except ValueError:
         message = f"'{text}' is neither a number nor COLUMN=NUMBER, …"
         raise argparse.ArgumentTypeError(message) from None
+
+
+def scales(text: str) -> str | dict[str, str]:
+    """Read how inputs are scaled: all alike, or some columns.
+
+    >>> scales("minmax"), scales("height=quantiles")
+    ('minmax', {'height': 'quantiles'})
+    """
+    pairs = [name.rpartition("=") for name in columns(text)]
+    return {name: scale for name, _, scale in pairs} if "=" in text else text
 
 
 def columns(text: str) -> list[str]:

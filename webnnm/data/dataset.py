@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
@@ -54,7 +54,11 @@ class Dataset:
     - `standardize`: True, or the names of inputs or features. Statistics are computed from the
       training rows.
     - `standardize_targets`: the same for continuous outputs; `decode` reverses it.
-    - `scale`: how both are scaled: "standard" (mean 0, standard deviation 1) or "minmax" (0 … 1).
+    - `scale`: how both are scaled: "standard" (mean 0, standard deviation 1), "minmax" (0 … 1) or
+      "quantiles": to a normal distribution, by the quantiles of the training rows, which spreads
+      numbers that crowd at one end of their range.
+    - `input_scale`: how inputs are, if not alike; also a dict of features, {"height": "quantiles"},
+      where the others are "standard".
     - `target_scale`: how outputs are, if not alike: also "log1p", which standardises log(1 + x),
       for prices and counts that span orders of magnitude.
     - `labels`: the class names of the only output, or a dict from output to class names.
@@ -97,6 +101,7 @@ class Dataset:
         standardize: bool | Iterable[str] = False,
         standardize_targets: bool = False,
         scale: InputScale = "standard",
+        input_scale: InputScale | Mapping[str, Literal["quantiles"]] | None = None,
         target_scale: Scale | None = None,
         labels: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         kinds: Mapping[str, Kind] | None = None,
@@ -123,7 +128,9 @@ class Dataset:
         division = Split(split, seed, method)
         parts = division.rows(row_count, classes)
         self.method = division.resolve_method(classes)
-        self._unscaled_inputs = Unscaled.of(self.inputs, self._inputs, standardize, scale)
+        self._unscaled_inputs = Unscaled.of(
+            self.inputs, self._inputs, standardize, input_scale or scale
+        )
         self._unscaled_outputs = Unscaled.of(
             self.outputs, self._outputs, standardize_targets, target_scale or scale, SCALES
         )
@@ -132,6 +139,12 @@ class Dataset:
                 "NNM704",
                 f'target_scale="{target_scale}", but no target is scaled',
                 hint="standardize_targets=True scales targets",
+            )
+        if input_scale is not None and standardize is False:
+            raise DataError(
+                "NNM704",
+                f"input_scale={input_scale!r}, but no input is scaled",
+                hint="standardize=True scales inputs",
             )
         # What comes as float32 may have lost digits before.
         self.came_as_float32 = frozenset(

@@ -121,6 +121,8 @@ def _usual(standardization: Standardization | None, place: int, fill: float | No
     """Return the middle of the numbers of a column, if its standardisation has it."""
     if standardization is None:
         return fill
+    if standardization.quantiles and standardization.quantiles[place]:
+        return standardization.undo_feature(place, 0.0)
     mean, std = standardization.mean[place], standardization.std[place]
     if (mean, std) == (0, 1):  # a column that was left as it is
         return fill

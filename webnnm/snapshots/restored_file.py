@@ -13,6 +13,7 @@ from webnnm.data.binding.form import Form
 from webnnm.data.field import KINDS, Field
 from webnnm.data.pictures.fitting import check_fit
 from webnnm.data.pictures.pixel_scale import Light
+from webnnm.data.preparation.quantiles import maps_from_lists, maps_to_lists
 from webnnm.data.preparation.standardize import SCALES, Standardization
 from webnnm.data.tables import dialect
 from webnnm.data.tables.encoding import LabelEncoder, from_dict, to_dict
@@ -35,13 +36,16 @@ def build_content(facts: Restored) -> dict[str, Any]:
     """Return the JSON part of a snapshot; the numbers of `inputs` are separate tensors."""
     content: dict[str, Any] = {
         "inputs": {
-            block: {"repeat": fitted.repeat, "scale": fitted.scale}
+            block: {"repeat": fitted.repeat, "scale": fitted.scale, **_quantiles(fitted)}
             for block, fitted in facts.inputs.items()
         }
     }
     others = {
         "targets": {
-            block: [list(one.mean), list(one.std), one.repeat, one.scale]
+            block: [
+                *(list(one.mean), list(one.std), one.repeat, one.scale),
+                *_quantiles(one).values(),
+            ]
             for block, one in facts.targets.items()
         },
         "columns": {b: [to_dict(one) for one in all] for b, all in facts.columns.items()},
@@ -88,7 +92,8 @@ def read_restored(content: Mapping[str, Any], tensors: Mapping[str, StoredTensor
                 tuple(tensors[f"{NORM}{block}/{statistic}"].array().values())
                 for statistic in ("mean", "std")
             )
-            inputs[block] = _standardization(mean, std, entry["repeat"], entry["scale"])
+            maps = entry.get("quantiles", ())
+            inputs[block] = _standardization(mean, std, entry["repeat"], entry["scale"], maps)
         targets = {b: _standardization(*one) for b, one in content.get("targets", {}).items()}
         columns = {b: tuple(map(_encoder, all)) for b, all in content.get("columns", {}).items()}
         answers = {block: _answers(*one) for block, one in content.get("answers", {}).items()}
@@ -112,7 +117,13 @@ def _intervals(entries: Mapping[str, Any]) -> dict[str, Intervals]:
     return {block: intervals_from_dict(entry) for block, entry in entries.items()}
 
 
-def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardization:
+def _quantiles(fitted: Standardization) -> dict[str, Any]:
+    return {"quantiles": maps_to_lists(fitted.quantiles)} if fitted.quantiles else {}
+
+
+def _standardization(
+    mean: Any, std: Any, repeat: Any, scale: Any, quantiles: Any = ()
+) -> Standardization:
     if scale not in SCALES or len(mean) != len(std) or not mean:
         raise ValueError(f"scale {scale}, {len(mean)} means, {len(std)} deviations")
     numbers = tuple(map(float, mean)), tuple(map(float, std))
@@ -120,7 +131,10 @@ def _standardization(mean: Any, std: Any, repeat: Any, scale: Any) -> Standardiz
         raise ValueError("its means or deviations are impossible")
     if isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat < 2**53:
         raise ValueError(f"{repeat!r} neighbours with the same mean")
-    return Standardization(*numbers, repeat, scale)
+    maps = maps_from_lists(quantiles)
+    if maps and len(maps) != len(mean):
+        raise ValueError(f"{len(mean)} means, quantiles of {len(maps)}")
+    return Standardization(*numbers, repeat, scale, maps)
 
 
 def _encoder(entry: Any) -> Encoder:

@@ -178,6 +178,23 @@ async def test_rare_words_of_most_rows_are_hashed() -> None:
     assert not any("hashes" in text for text in again.reasons)
 
 
+async def test_numbers_that_crowd_at_one_end_are_scaled_by_quantiles() -> None:
+    table = {
+        "height": [(number % 4 == 3) * (number * 7 % 40) ** 4 for number in range(400)],
+        "age": [number * 7 % 90 for number in range(400)],
+        "code": [(number % 40) ** 5 for number in range(400)],
+        "phase": ["climb", "cruise"] * 200,
+    }
+    suggestion = await suggest(table, target="phase", categorical=["code"])
+    assert suggestion.options["input_scale"] == {"height": "quantiles"}
+    assert any(reason.startswith("height has most numbers") for reason in suggestion.reasons)
+    for other in ({"standardize": False}, {"scale": "minmax"}):
+        options = (await suggest(table, target="phase", **other)).options
+        assert "input_scale" not in options
+    crowded = await suggest(table, target="height", task="regression")
+    assert "input_scale" not in crowded.options
+
+
 async def test_a_long_tail_of_quantities_is_learnt_by_its_mean() -> None:
     draw = random.Random(1)
     visits = [int(draw.expovariate(1) ** 3) for _ in range(400)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from itertools import chain, cycle
@@ -17,6 +17,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, count, show
 from webnnm.data.field import Field
 from webnnm.data.preparation.precision import PrecisionLoss, find_losses
+from webnnm.data.preparation.quantiles import QuantileMap
 from webnnm.data.series.sequences import flatten_positions, restore_sequences
 
 MIN_STD = 1e-8
@@ -38,8 +39,8 @@ CHANNELS = ("channel", "channels")
 ROUNDED_BY_FLOAT32 = ("float64", "int64", "uint64", "int32", "uint32")
 """Types that float32 rounds."""
 
-InputScale = Literal["standard", "minmax"]
-"""To mean 0 and standard deviation 1, or to 0 … 1."""
+InputScale = Literal["standard", "minmax", "quantiles"]
+"""To mean 0 and standard deviation 1, to 0 … 1, or to a normal distribution."""
 Scale = InputScale | Literal["log1p"]
 """Of targets also the logarithm of 1 + x, to mean 0 and standard deviation 1."""
 
@@ -60,13 +61,22 @@ class Standardization:
     Attributes: `mean` and `std`, population values in float64; `repeat`, how many neighbouring
     elements share a pair of them (1, or the pixels of a channel if channels come first); `scale`,
     what the pair is. For "minmax" `mean` is the minimum and `std` the range: the same formula
-    scales the training rows to 0 … 1. For "log1p" they are those of log(1 + x).
+    scales the training rows to 0 … 1. For "log1p" they are those of log(1 + x). `quantiles` has for
+    each element the map to its normal score, whose `mean` is 0 and `std` 1, or None; or is ().
     """
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
     repeat: int = 1
     scale: Scale = "standard"
+    quantiles: tuple[QuantileMap | None, ...] = ()
+
+    @property
+    def coarse(self) -> bool:
+        """Whether float32 has too few steps within a standard deviation of some element."""
+        affine = any(abs(m) * COARSE > s for m, s in zip(self.mean, self.std, strict=True))
+        maps = [one for one in self.quantiles if one]
+        return affine or any(max(map(abs, one.numbers)) * COARSE > one.spread for one in maps)
 
     def apply(self, values: HostArray) -> HostArray:
         """Return (x - mean)/std in float32, with the shape unchanged, for one or more rows.
@@ -74,22 +84,47 @@ class Standardization:
         Raises `DataError` NNM704 for a negative number whose logarithm would be taken.
         """
         means, stds = self._iterate_statistics(values)
-        numbers = take_logarithms(values.values()) if self.scale == "log1p" else values.values()
+        numbers: Iterable[float] = values.values()
+        if self.scale == "log1p":
+            numbers = take_logarithms(values.values())
+        numbers = self._map_quantiles(numbers, QuantileMap.transform)
         flat = array("f", map(truediv, map(sub, numbers, means), stds))
         return HostArray("float32", values.shape, flat)
 
     def undo(self, values: HostArray) -> HostArray:
-        """Return z·std + mean, the inverse of `apply`.
+        """Return z·std + mean in the units of the data, the inverse of `apply`.
 
         In float32, or in float64 if float32 has too few steps within a standard deviation.
         """
         means, stds = self._iterate_statistics(values)
-        coarse = any(abs(m) * COARSE > s for m, s in zip(self.mean, self.std, strict=True))
         numbers: Iterable[float] = map(add, map(mul, values.values(), stds), means)
         if self.scale == "log1p":
             numbers = [math.expm1(min(number, MAX_LOGARITHM)) for number in numbers]
-        flat = array("d" if coarse else "f", numbers)
-        return HostArray("float64" if coarse else "float32", values.shape, flat)
+        numbers = self._map_quantiles(numbers, QuantileMap.invert)
+        flat = array("d" if self.coarse else "f", numbers)
+        return HostArray("float64" if self.coarse else "float32", values.shape, flat)
+
+    def undo_feature(self, index: int, value: float) -> float:
+        """Return the number of an element in the units of the data, before any logarithm."""
+        number = value * self.std[index] + self.mean[index]
+        one = self.quantiles[index] if self.quantiles else None
+        return one.invert([number])[0] if one else number
+
+    def _map_quantiles(
+        self,
+        numbers: Iterable[float],
+        convert: Callable[[QuantileMap, Iterable[float]], array[float]],
+    ) -> Iterable[float]:
+        """Return numbers or scores, with those of elements that have a map converted by it."""
+        if not any(self.quantiles):
+            return numbers
+        flat = array("d", numbers)
+        width = len(self.mean) * self.repeat
+        for index, one in enumerate(self.quantiles):
+            if one is not None:
+                for offset in range(index * self.repeat, (index + 1) * self.repeat):
+                    flat[offset::width] = convert(one, flat[offset::width])
+        return flat
 
     def seems_misdeclared(
         self, values: HostArray, *, scaled: bool, applied: HostArray | None = None
@@ -104,7 +139,7 @@ class Standardization:
         """
         width = len(self.mean) * self.repeat
         size = min(count(values.shape), MAX_SAMPLE_ROWS * width)
-        if not size or size % width or self.scale == "log1p":
+        if not size or size % width or self.scale == "log1p" or any(self.quantiles):
             return False
         numbers = values.values()[:size]
 
@@ -151,7 +186,8 @@ class Unscaled:
     [-1.0, 1.0, 97.0]
 
     Attributes: `fields`; `arrays`, of which float64 that is not scaled is float32 already;
-    `features`, block → names of those that are scaled, None for all of them; `scale`; `lost`,
+    `features`, block → names of those that are scaled, None for all of them; `scale`, and the
+    features `by_quantiles` whatever it is; `lost`,
     block → columns that lose distinct values as float32, since they are not scaled. Kept by a
     dataset so that it can be refitted to other training rows.
     """
@@ -160,6 +196,7 @@ class Unscaled:
     arrays: Mapping[str, HostArray]
     features: Mapping[str, tuple[str, ...] | None]
     scale: Scale = "standard"
+    by_quantiles: frozenset[str] = frozenset()
     lost: Mapping[str, Mapping[int, PrecisionLoss]] = dataclass_field(
         default_factory=dict[str, Any]
     )
@@ -170,15 +207,18 @@ class Unscaled:
         fields: Mapping[str, Field],
         arrays: Mapping[str, HostArray],
         chosen: bool | Iterable[str],
-        scale: Scale = "standard",
+        scale: Scale | Mapping[str, Literal["quantiles"]] = "standard",
         scales: Sequence[Scale] = INPUT_SCALES,
     ) -> Unscaled:
         """Apply a user's choice: True for all continuous fields, or names of fields and features.
 
-        `scales` are those that are possible.
+        `scales` are those that are possible; features with one of their own are in a dict.
 
         Raises `DataError` NNM704 for an unknown scale, NNM710 for an unknown name.
         """
+        by_quantiles = frozenset[str]()
+        if isinstance(scale, Mapping):
+            by_quantiles, scale = _check_feature_scales(scale), "standard"
         if scale not in scales:
             hint = suggestion(str(scale), scales) or f"one of {', '.join(scales)}"
             raise DataError("NNM704", f'unknown scale "{scale}"', hint=hint)
@@ -205,6 +245,7 @@ class Unscaled:
             if field.kind == "continuous"
             and (block in whole_blocks or requested & {*field.features})
         }
+        _check_scaled(by_quantiles, fields, scaled)
         rounded, lost = dict(arrays), dict[str, Mapping[int, PrecisionLoss]]()
         for block, values in arrays.items():
             if (
@@ -218,14 +259,14 @@ class Unscaled:
                 lost[block] = losses
             if values.dtype == "float64":
                 rounded[block] = restore_sequences(narrow, values)
-        return cls(dict(fields), rounded, scaled, scale, lost)
+        return cls(dict(fields), rounded, scaled, scale, by_quantiles, lost)
 
     def rename(self, rename: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Unscaled:
         """Return the same under other names; `rename` renames the keys of a dict."""
         fields, arrays, features, lost = map(
             rename, (self.fields, self.arrays, self.features, self.lost)
         )
-        return Unscaled(fields, arrays, features, self.scale, lost)
+        return Unscaled(fields, arrays, features, self.scale, self.by_quantiles, lost)
 
     def fit_transform(
         self, training: Sequence[int]
@@ -241,7 +282,7 @@ class Unscaled:
         fitted: dict[str, Standardization] = {}
         for block, features in self.features.items():
             rows, field = flatten_positions(arrays[block].rows(training), fields[block])
-            fitted[block] = fit(rows, field, features, self.scale)
+            fitted[block] = fit(rows, field, features, self.scale, self.by_quantiles)
             arrays[block] = restore_sequences(fitted[block].apply(arrays[block]), arrays[block])
             fields[block] = replace(fields[block], dtype="float32")
         return fields, arrays, fitted
@@ -252,30 +293,63 @@ def fit(
     field: Field,
     chosen: Sequence[str] | None = None,
     scale: Scale = "standard",
+    by_quantiles: Collection[str] = (),
 ) -> Standardization:
     """Fit the scaling of a field to rows, which should be the training rows.
 
     >>> fit(HostArray.of([[1, 5], [3, 5]]), Field((2,), "float32"))
-    Standardization(mean=(2.0, 5.0), std=(1.0, 1.0), repeat=1, scale='standard')
+    Standardization(mean=(2.0, 5.0), std=(1.0, 1.0), repeat=1, scale='standard', quantiles=())
     >>> fit(HostArray.of([1, 5, 2]), Field((), "float32"), scale="minmax").apply(
     ...     HostArray.of([1, 2, 5])).tolist()
     [0.0, 0.25, 1.0]
 
-    `chosen` restricts it to features of these names. Images are measured per channel, along the
-    dimension called `channels`, or else the smaller of the first and last of three dimensions.
+    `chosen` restricts it to features of these names; those `by_quantiles` are scaled so. Images are
+    measured per channel, along the dimension called `channels`, or else the smaller of the first
+    and last of three dimensions.
     """
     channel = find_channel_axis(field)
     size = count(field.shape) if channel is None else field.shape[channel]
     repeat = 1 if channel is None else count(field.shape[channel + 1 :])
     compute_statistics = compute_min_and_range if scale == "minmax" else compute_moments
     means, stds = [0.0] * size, [1.0] * size
+    maps: list[QuantileMap | None] = [None] * size
     for index in range(size):
-        if chosen is not None and _get_feature_name(field, index) not in chosen:
+        name = _get_feature_name(field, index)
+        if chosen is not None and name not in chosen:
             continue
         numbers = collect_feature(values, field.shape, index, repeat, size)
+        if scale == "quantiles" or name in by_quantiles:
+            maps[index] = QuantileMap.fit(numbers)
+            continue
         mean, std = compute_statistics(take_logarithms(numbers) if scale == "log1p" else numbers)
         means[index], stds[index] = mean, std if std >= MIN_STD else 1.0
-    return Standardization(tuple(means), tuple(stds), repeat, scale)
+    quantiles = tuple(maps) if any(maps) else ()
+    return Standardization(tuple(means), tuple(stds), repeat, scale, quantiles)
+
+
+def _check_feature_scales(scales: Mapping[str, Any]) -> frozenset[str]:
+    """Return the features of a dict, feature → "quantiles" (NNM704 for other scales)."""
+    for name, scale in scales.items():
+        if scale != "quantiles":
+            hint = '{"height": "quantiles"}; features that are not named are "standard"'
+            raise DataError("NNM704", f'the scale of "{name}" is {scale!r}', hint=hint)
+    return frozenset(scales)
+
+
+def _check_scaled(
+    names: Iterable[str],
+    fields: Mapping[str, Field],
+    scaled: Mapping[str, Sequence[str] | None],
+) -> None:
+    """Refuse features that have a scale, but are not scaled (NNM704)."""
+    features = {
+        name
+        for block, chosen in scaled.items()
+        for name in (fields[block].features if chosen is None else chosen)
+    }
+    for name in sorted({*names} - features):
+        hint = suggestion(name, features) or f"scaled are {', '.join(sorted(features)) or 'none'}"
+        raise DataError("NNM704", f'the feature "{name}" has a scale, but is not scaled', hint=hint)
 
 
 def take_logarithms(numbers: Sequence[float]) -> list[float]:

@@ -428,7 +428,12 @@ class SeriesDataset(Dataset):
         # Targets have the scale of the channels that they continue.
         for scaled in self.standardization.values():
             width = len(series.targets)
-            shared = replace(scaled, mean=scaled.mean[:width], std=scaled.std[:width])
+            shared = replace(
+                scaled,
+                mean=scaled.mean[:width],
+                std=scaled.std[:width],
+                quantiles=scaled.quantiles[:width],
+            )
             for block, values in self._unscaled_outputs.arrays.items():
                 self.target_standardization[block] = shared
                 self._outputs[block] = shared.apply(values)

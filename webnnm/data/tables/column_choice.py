@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from webnnm.core.errors import DataError
+from webnnm.data.preparation.standardize import compute_moments
+from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.description import ColumnDescription
+from webnnm.data.tables.table_dataset import Task, read_label
 
 Use = Literal["input", "target", "left out"]
 
@@ -20,6 +24,10 @@ EAST_ASIAN = "\u2e80"
 """The first character of scripts that are written without spaces between words."""
 MAX_CATEGORIES = 64
 """Of a column with more words than this, the most frequent ones become features."""
+MAX_SKEWNESS = 2.0
+"""That of an exponential distribution: of numbers beyond it, most are alike once standardised."""
+MIN_DISTINCT = 10
+"""Fewer different numbers are levels, which need no quantiles."""
 HASH_BUCKETS = 64
 """So many features share the words that are not among them, where more than half of the rows have
 one: products, customers, aeroplanes."""
@@ -118,6 +126,42 @@ def choose_hash_buckets(described: Sequence[ColumnDescription]) -> dict[str, int
         for name, times in counts.items()
         if sum(times[MAX_CATEGORIES:]) > sum(times[:MAX_CATEGORIES])
     }
+
+
+def choose_input_scale(
+    table: Table, columns: Sequence[str], target: str, task: Task = "auto"
+) -> dict[str, Literal["quantiles"]]:
+    """Return the columns of numbers that quantiles should scale: those that crowd at one end.
+
+    >>> from webnnm.data.tables.columns import as_table
+    >>> rows = {"height": [n**9 for n in range(50)], "age": [*range(50)], "kind": [*"ab"] * 25}
+    >>> choose_input_scale(as_table(rows), ["height", "age"], "kind")
+    {'height': 'quantiles'}
+
+    None if the numbers of the `target` crowd so too: its few large ones follow from those of the
+    inputs, whose distances quantiles would take away.
+    """
+    quantities = read_label(table, table.index(target), task).numbers
+    if quantities and abs(compute_skewness(quantities)) > MAX_SKEWNESS:
+        return {}
+    return {
+        name: "quantiles"
+        for name in columns
+        if (numbers := read_column(table, table.index(name)).numbers)
+        and len({*numbers}) > MIN_DISTINCT
+        and abs(compute_skewness(numbers)) > MAX_SKEWNESS
+    }
+
+
+def compute_skewness(numbers: Sequence[float]) -> float:
+    """Return the third standardised moment of numbers without NaN, 0 if they are all equal.
+
+    >>> compute_skewness([1, 2, 3]), round(compute_skewness([0, 0, 0, 0, 1]), 2)
+    (0.0, 1.5)
+    """
+    numbers = [number for number in numbers if number == number]
+    mean, std = compute_moments(numbers)
+    return std and math.fsum([((number - mean) / std) ** 3 for number in numbers]) / len(numbers)
 
 
 def count_words(column: ColumnDescription) -> float:

@@ -17,6 +17,7 @@ from webnnm.data.field import Field
 from webnnm.data.preparation.epoch_arrays import Arrays, augment_rows
 from webnnm.data.preparation.equal_rows import group_equal_rows
 from webnnm.data.preparation.precision import PrecisionLoss
+from webnnm.data.preparation.quantiles import QuantileMap
 from webnnm.data.preparation.row_sample import sample_rows
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.tables.date_encoding import DateEncoder
@@ -127,8 +128,16 @@ class Rows:
                 continue
             for index, units in enumerate(self.units(block)):
                 name = field.features[index] if field.features else f"column {index}"
-                columns.append(Column(name, values.values()[index::size], *units, block))
+                numbers = values.values()[index::size]
+                if scores := self._get_quantiles(block, index):
+                    numbers = scores.invert(numbers)
+                columns.append(Column(name, numbers, *units, block))
         return columns
+
+    def _get_quantiles(self, block: str, index: int) -> QuantileMap | None:
+        """Return the map by which a feature was scaled, None for any other scale."""
+        fitted = self.standardization.get(block)
+        return fitted.quantiles[index] if fitted and fitted.quantiles else None
 
     def units(self, block: str) -> list[tuple[float, float]]:
         """Return scale and offset of each number of a row, which convert it to the units of the
@@ -161,7 +170,7 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
             target = values.values()
             if block in dataset.target_standardization:
                 fitted = dataset.target_standardization[block]
-                if fitted.scale == "log1p":
+                if fitted.scale in ("log1p", "quantiles"):
                     target = fitted.undo(values).values()
                 else:
                     scale, offset = fitted.std[0], fitted.mean[0]

@@ -117,7 +117,7 @@ def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> Da
     features: dict[str, list[FeatureFacts]] = {}
     for f in quality.features:
         fitted = dataset.standardization.get(f.block)
-        raw = f.mean * fitted.std[f.index] + fitted.mean[f.index] if fitted else f.mean
+        raw = fitted.undo_feature(f.index, f.mean) if fitted else f.mean
         feature = FeatureFacts(
             f.name or str(f.index), f.mean, f.std, f.binary, f.minimum, f.maximum, raw
         )

@@ -169,7 +169,8 @@ def target_scale(facts: Facts) -> Hit | None:
 @rule(
     "E122",
     "advice",
-    "Learn their logarithm if none is negative: standardize_targets=True, target_scale='log1p'.",
+    "Learn their logarithm if none is negative: standardize_targets=True, target_scale='log1p'; or "
+    "their normal scores, target_scale='quantiles'.",
     confidence=0.7,
 )
 def target_skew(facts: Facts) -> Hit | None:
@@ -178,7 +179,7 @@ def target_skew(facts: Facts) -> Hit | None:
 
     Incomes, prices and word counts span orders of magnitude. The squared error then comes from the
     few largest targets, and the model learns nothing about the others; their logarithms differ
-    equally at both ends.
+    equally at both ends. So do the scores of a normal distribution that has their quantiles.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
@@ -186,7 +187,8 @@ def target_skew(facts: Facts) -> Hit | None:
     >>> data = Dataset(rows, [[1.5**i] for i in range(60)], standardize_targets=True)
     >>> print(review(text, data).finding("E122"))
     advice E122 line 1, column 22: targets of m go up to 6 deviations above their mean, ...
-      → Learn their logarithm if none is negative: standardize_targets=True, target_scale='log1p'.
+      → Learn their logarithm if none is negative: standardize_targets=True, target_scale='log1p'; \
+or their normal scores, target_scale='quantiles'.
 
     Ignore it where only the largest targets matter.
     """

@@ -12,6 +12,7 @@ from webnnm.data.tables.column_choice import (
     ColumnUse,
     choose_columns,
     choose_hash_buckets,
+    choose_input_scale,
 )
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
@@ -22,7 +23,7 @@ from webnnm.data.tables.model_suggestion import (
     has_long_tail,
     suggest_model,
 )
-from webnnm.data.tables.table_dataset import TableDataset
+from webnnm.data.tables.table_dataset import TableDataset, as_column_list
 from webnnm.expert.examination.columns import is_identifier
 from webnnm.expert.examination.rows import Column
 from webnnm.expert.suggesting.options import check_options
@@ -103,16 +104,21 @@ def _leave_out_identifiers(
     inputs = [use.name for use in uses if use.use == "input"]
     identifiers: list[str] = []
     for column in described:
-        if column.name in inputs and column.content == "number" and not column.missing:
-            numbers = read_column(table, table.index(column.name)).numbers or ()
-            if is_identifier(Column(column.name, numbers)):
-                identifiers.append(column.name)
+        if column.name not in inputs or column.content != "number" or column.missing:
+            continue
+        numbers = read_column(table, table.index(column.name)).numbers or ()
+        if is_identifier(Column(column.name, numbers)):
+            identifiers.append(column.name)
     if len(identifiers) == len(inputs):
         return [*uses]
     return [
         ColumnUse(use.name, "left out", IDENTIFIES) if use.name in identifiers else use
         for use in uses
     ]
+
+
+def _list_indices(table: Table, columns: Any) -> list[int]:
+    return [table.index(column) for column in as_column_list("categorical", columns)]
 
 
 def _make_dataset(
@@ -146,6 +152,11 @@ def _make_dataset(
         buckets = choose_hash_buckets([column for column in used if column.name != label])
         if buckets and limit == MAX_CATEGORIES:
             options["hash_buckets"] = buckets
+    if wanted.get("standardize", True) is True and "scale" not in wanted:
+        others = {label, *(table.names[i] for i in _list_indices(table, wanted.get("categorical")))}
+        numbers = [c.name for c in used if c.name not in others and c.content == "number"]
+        scales = choose_input_scale(table, numbers, label, wanted.get("task", "auto"))
+        options |= {"input_scale": scales} if scales else {}
     options |= {"standardize_targets": True, **wanted}
     dataset = TableDataset(table, **options)
     if dataset.label_encoder is not None and "standardize_targets" not in wanted:
@@ -182,9 +193,13 @@ def _explain_columns(
 def _explain_options(options: Mapping[str, Any]) -> list[str]:
     buckets = options.get("hash_buckets")
     hashed = list_names([*buckets]) if isinstance(buckets, Mapping) else ""
+    scales = options.get("input_scale")
+    scales = scales if isinstance(scales, Mapping) else {}
     reasons = {
         "standardize": "Numbers are scaled to mean 0 and standard deviation 1, so that all weigh "
         "alike at first.",
+        "input_scale": f"{list_names([*scales])} {'has' if len(scales) == 1 else 'have'} most "
+        "numbers at one end: quantiles spread them as a normal distribution.",
         "standardize_targets": "So is the target; predictions are in its own units.",
         "split": "A tenth of the rows choose the best epoch: few rows are soon learnt by heart.",
         "missing": "Missing cells are filled with means, and a feature tells where they were.",
@@ -195,6 +210,7 @@ def _explain_options(options: Mapping[str, Any]) -> list[str]:
     }
     expected = {
         "standardize": True,
+        "input_scale": options.get("input_scale") if scales else None,
         "standardize_targets": True,
         "split": VALIDATED,
         "missing": "indicator",

@@ -11,7 +11,8 @@ from webnnm.data.binding.binding import find_embedding_tables, get_complete_name
 from webnnm.data.binding.form import Form
 from webnnm.data.binding.matching import Slot, bind_field
 from webnnm.data.field import Field
-from webnnm.data.preparation.standardize import COARSE, Standardization
+from webnnm.data.preparation.quantiles import maps_to_lists
+from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.series.series_encoder import encoder_to_dict
 from webnnm.data.tables.encoding import NumberEncoder, to_dict
 from webnnm.formats.page.tokenizers import Texts
@@ -204,13 +205,13 @@ def describe_answers(state: ModelState, lengths: Mapping[str, int]) -> dict[str,
 
 
 def _describe_scale(scale: Standardization) -> dict[str, Any]:
-    pairs = zip(scale.mean, scale.std, strict=True)
     return {
         "mean": [*scale.mean],
         "std": [*scale.std],
         "repeat": scale.repeat,
         **({"logarithm": True} if scale.scale == "log1p" else {}),
-        "coarse": any(abs(mean) * COARSE > std for mean, std in pairs),
+        **({"quantiles": maps_to_lists(scale.quantiles)} if scale.quantiles else {}),
+        "coarse": scale.coarse,
     }
 
 

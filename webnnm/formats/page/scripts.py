@@ -15,7 +15,10 @@ ELEMENT = "page/model-element.js"
 OFFLINE = "page/offline.js"
 """The service worker, which stands beside the page: its folder is what it serves."""
 KERNELS = "inference/kernels.js"
-ALWAYS = (ELEMENT, "inference/model.js", "inference/rows.js", "inference/answers.js")
+ALWAYS = (
+    ELEMENT,
+    *(f"inference/{name}.js" for name in ("model", "rows", "answers", "scaling")),
+)
 COLUMNS = tuple(f"inference/{name}.js" for name in ("columns", "dates", "hashing"))
 PREPARATION = {
     "light": ("inference/pictures.js", "page/fitting.js", "common.js"),
