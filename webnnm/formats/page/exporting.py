@@ -118,11 +118,12 @@ def build_page(
     Raises `DataError` NNM905 for a model that no page can run, NNM703, NNM704 or NNM710 for `rows`
     that its inputs cannot be.
     """
-    lengths = _find_lengths(state, sequence)
+    texts = find_texts(state)
+    lengths = _find_lengths(state, sequence, texts)
     graph = build_inference_graph(state.network, 1, lengths, lengths)
     parameters = state.parameters
     values = {PARAMETER_PREFIX + name: parameters.value(name) for name in parameters.types}
-    rows = {**find_texts(state), **(rows or {})}
+    rows = {**texts, **(rows or {})}
     inputs, outputs = describe_rows(state, lengths, rows), describe_answers(state, lengths)
     tokenizers = dict(kind.file for kind in rows.values() if isinstance(kind, Texts))
     name = state.network.name or "model"
@@ -229,14 +230,18 @@ def count_work(graph: Graph) -> int:
     return work
 
 
-def _find_lengths(state: ModelState, sequence: Lengths) -> dict[str, int]:
-    """Return the length up to which rows of each sequence are computed."""
+def _find_lengths(
+    state: ModelState, sequence: Lengths, texts: Mapping[str, Texts]
+) -> dict[str, int]:
+    """Return the length up to which rows of each sequence are computed: texts are cut there."""
     lengths: dict[str, int] = {}
     for vertex in state.network.inputs:
         name = vertex.features[0].sequence
         if name is not None:
             asked = sequence if isinstance(sequence, int) else (sequence or {}).get(name)
-            lengths[name] = vertex.length or asked or state.sequence.get(name) or DEFAULT_LENGTH
+            cut = texts[vertex.block].length if vertex.block in texts else None
+            own = vertex.length or asked or cut or state.sequence.get(name)
+            lengths[name] = own or DEFAULT_LENGTH
     return lengths
 
 
