@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from webnnm.transformers.log_mel import log_mel as log_mel
     from webnnm.transformers.pretrained_model import PretrainedModel as PretrainedModel
     from webnnm.transformers.pretrained_model import from_pretrained as from_pretrained
+    from webnnm.transformers.text_head import train_text_head as train_text_head
     from webnnm.transformers.transcription import TranscriptionThresholds as TranscriptionThresholds
 
 __version__ = "0.1.0"
@@ -184,6 +185,7 @@ _OFFERED = {
     "formats.onnx.onnx_model": "OnnxModel load_onnx",
     "editing.parts": "join_models replace_head split_model",
     "transformers.pretrained_model": "PretrainedModel from_pretrained",
+    "transformers.text_head": "train_text_head",
     "model.searching": "search",
     "model.texts": "check format_model",
     "notation": "parse",

@@ -14,65 +14,20 @@ from tests.browser.exported_cases import CASES
 from tests.browser.exported_texts import bert, draw_texts, make_tokenizers
 from tests.browser.site_pages import WATCH_POLICY
 from tests.browser.test_exported_pages import ANSWER, check_equal, find_answers
-from tests.unit.transformers.folders import pack
+from tests.unit.transformers.tiny_bert import bert_files
 from tools.common import ROOT, SITE
-from webnnm import DataError, from_pretrained
+from webnnm import DataError, LabeledTextDataset, from_pretrained, train_text_head
 from webnnm.cli.serve import SiteServer
-from webnnm.core.arrays import HostArray
-from webnnm.core.random import Purpose, Stream
-from webnnm.core.shapes import count
 from webnnm.data.texts.tokenizer import TextTokenizer
 from webnnm.data.texts.vocabulary import UNITS, learn_vocabulary
 from webnnm.formats.page.tokenizers import Texts, encode_tokenizer
+from webnnm.model.serving import answer
 
-SIZE, INNER, LAYER = 16, 24, "encoder.layer.0"
-SQUARES = ("attention.self.query", "attention.self.key", "attention.self.value")
 TOKENS = """async ([file, texts]) => {
   const { openTokenizer } = await import("./webnnm/inference/tokens.js");
   const tokenizer = openTokenizer(JSON.parse(file));
   return texts.map((text) => tokenizer.encode(text));
 }"""
-
-
-def linear(name: str, outputs: int, inputs: int) -> dict[str, tuple[int, ...]]:
-    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
-
-
-def norm(name: str) -> dict[str, tuple[int, ...]]:
-    return {f"{name}.LayerNorm.weight": (SIZE,), f"{name}.LayerNorm.bias": (SIZE,)}
-
-
-def bert_files(vocabulary: int) -> dict[str, bytes]:
-    """Return the files of a small BERT."""
-    config = {
-        "model_type": "bert",
-        "architectures": ["BertModel"],
-        "vocab_size": vocabulary,
-        "hidden_size": SIZE,
-        "intermediate_size": INNER,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "max_position_embeddings": 40,
-        "type_vocab_size": 2,
-    }
-    shapes: dict[str, tuple[int, ...]] = {
-        "embeddings.word_embeddings.weight": (vocabulary, SIZE),
-        "embeddings.position_embeddings.weight": (40, SIZE),
-        "embeddings.token_type_embeddings.weight": (2, SIZE),
-        **norm("embeddings"),
-        **{k: v for name in SQUARES for k, v in linear(f"{LAYER}.{name}", SIZE, SIZE).items()},
-        **linear(f"{LAYER}.attention.output.dense", SIZE, SIZE),
-        **norm(f"{LAYER}.attention.output"),
-        **linear(f"{LAYER}.intermediate.dense", INNER, SIZE),
-        **linear(f"{LAYER}.output.dense", SIZE, INNER),
-        **norm(f"{LAYER}.output"),
-        **linear("pooler.dense", SIZE, SIZE),
-    }
-    tensors: dict[str, HostArray] = {}
-    for name, shape in shapes.items():
-        values = [u - 0.5 for u in Stream(0, Purpose.RANDOMIZE, name).uniform(count(shape))]
-        tensors[name] = HostArray.of(values, "float32", shape)
-    return {"config.json": json.dumps(config).encode(), "model.safetensors": pack(tensors)}
 
 
 def read_published() -> dict[str, Tokenizer]:
@@ -142,6 +97,26 @@ async def test_a_sentence_has_the_vector_that_python_finds(tmp_path: Path, page:
         await page.get_by_role("button", name="Predict").click()
         await page.locator("webnnm-model form p").first.wait_for()
         assert await page.evaluate("refused") == []
+    model.close()
+
+
+@pytest.mark.projects("webnn")
+async def test_a_head_on_an_encoder_answers_as_in_python(tmp_path: Path, page: Any) -> None:
+    tokenizer = bert()
+    files = bert_files(tokenizer.get_vocab_size()) | {"tokenizer.json": tokenizer.to_str().encode()}
+    encoder = await from_pretrained(files, pooling="mean", backend="numpy", log=lambda _: None)
+    texts = ["so good", "so very bad", "good", "bad, bad"] * 4
+    data = LabeledTextDataset(texts, ["yes", "no"] * 8, tokens=encoder, length=12)
+    model = await train_text_head(encoder, data, epochs=2)
+    await model.export(tmp_path / "page", format="page")
+    rows = ["Hello, world!", "ΣΊΣΥΦΟΣ 👍🏽 naïve", "so good " * 40]
+    expected = [json.loads(await answer(model, row)) for row in rows]
+    with SiteServer(tmp_path / "page") as server:
+        await page.goto(server.url)
+        for engine in ("webnn", "script"):
+            answers = (await page.evaluate(ANSWER, [engine, rows]))["answers"]
+            check_equal(answers, expected, engine)
+    encoder.close()
     model.close()
 
 

@@ -127,6 +127,7 @@ PUBLIC = [
     "suggest_sound_model",
     "suggest_text_model",
     "token_importance",
+    "train_text_head",
     "tree_leaves",
     "tree_map",
     "unpack_safetensors",

@@ -138,7 +138,8 @@ class Reviewer:
         # At this point, findings about an output concern written losses only.
         if any(output.block.loss for output in network.outputs):
             aims = _find_aims(network, sequence, None, lambda: objectives(network, sequence, None))
-        facts = gather_facts(network, None, None, aims[0], settings=Settings())
+        trained = self._model.trained
+        facts = gather_facts(network, None, None, aims[0], settings=Settings(), trained=trained)
         for finding in apply_rules(_with_refused(facts, sequence, aims[1])).findings:
             if finding.severity in ("error", "warning"):
                 self._logged.append(str(finding))

@@ -85,8 +85,8 @@ class LabeledTextDataset(Dataset):
     - `tokens`: what a token is. "words": a word, a punctuation mark or an emoji. "ngrams": every
       word, and every part of one of so many letters as `ngrams` says, which suits short texts such
       as titles and names. "letters": a character. "bytes": a part of a word, as frequent pairs of
-      bytes give it, which suits every script. Or the tokenizer of another model: the text or the
-      path of a `tokenizer.json`.
+      bytes give it, which suits every script. Or the tokenizer of another model: a model of
+      `from_pretrained`, or the text or the path of a `tokenizer.json`.
     - `ngrams`: the fewest and the most letters of n-grams, with the spaces around a word.
     - `vocabulary`: the most tokens that are learnt from the training rows, by default 5000 words,
       10,000 n-grams, 1000 letters, 5000 byte pairs.
@@ -313,6 +313,8 @@ def _read_tokenizer(tokens: Any) -> TextTokenizer | None:
     """Return the tokenizer of another model, None for a unit that is to be learnt."""
     if isinstance(tokens, TextTokenizer):
         return tokens
+    if hasattr(tokens, "tokenizer"):  # a pretrained model
+        return TextTokenizer(getattr(tokens.tokenizer, "text", ""))
     if isinstance(tokens, Path) or (isinstance(tokens, str) and tokens.endswith(".json")):
         try:
             return TextTokenizer(Path(tokens).read_text("utf-8"))
