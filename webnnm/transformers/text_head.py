@@ -153,14 +153,14 @@ async def _encode(trunk: NNModel, dataset: LabeledTextDataset) -> Dataset:
         batch = order[start : start + BATCH]
         answers = await trunk.predict([rows[row] for row in batch], BATCH)
         features |= zip(batch, answers.tolist(), strict=True)
-    place = {row: index for index, row in enumerate(dataset.rows("full"))}
+    indices = {row: index for index, row in enumerate(dataset.rows("full"))}
     (field,) = dataset.outputs.values()
     return Dataset(
         [features[index] for index in range(len(rows))],
         targets,
         name=dataset.name,
         batch_size=dataset.batch_size,
-        split=[[place[row] for row in dataset.rows(part)] for part in PARTS],
+        split=[[indices[row] for row in dataset.rows(part)] for part in PARTS],
         seed=dataset.seed,
         labels=dataset.labels(),
         kinds={ONLY_BLOCK: field.kind},

@@ -100,9 +100,9 @@ def _classify(
         weights.append((label, by_class[label], math.log(rest or 1.0)))
     guesses: list[int] = []
     for tokens in others:
-        known = [token for token in tokens if token in totals]
+        counted = [token for token in tokens if token in totals]
         scores = [
-            sum(logarithm - math.log(totals[one] - own[one] + SMOOTHING) for one in known)
+            sum(logarithm - math.log(totals[one] - own[one] + SMOOTHING) for one in counted)
             for _, own, logarithm in weights
         ]
         guesses.append(weights[scores.index(max(scores))][0])
