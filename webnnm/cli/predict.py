@@ -32,6 +32,11 @@ from webnnm.runtime.inference.answers import Prediction
 from webnnm.runtime.inference.forecasting import Forecast
 from webnnm.runtime.restored import Restored
 
+ORDINALS = ("predicted", "second", "third", "fourth", "fifth")
+"""The columns of the likeliest classes of a row."""
+MAX_CLASSES = len(ORDINALS)
+"""Of more classes, only so many are printed."""
+
 
 def add(commands: Parsers) -> None:
     """Add the command."""
@@ -48,6 +53,8 @@ def add(commands: Parsers) -> None:
     help = "continue the series of the training by N steps"
     one.add_argument("--steps", type=int, metavar="N", help=help)
     add_dialect(one)
+    help = f"the probabilities of all classes; default: of more than {MAX_CLASSES} the likeliest"
+    one.add_argument("--all-classes", action="store_true", help=help)
     one.add_argument("--out", metavar="FILE", help="default: the output")
     one.add_argument("--batch-size", type=int, metavar="N", help="rows computed at a time")
     add_backend(one)
@@ -60,7 +67,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     elif arguments.json:
         text = json.dumps(plain(answers), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     else:
-        text = _csv(answers)
+        text = _csv(answers, all_classes=arguments.all_classes)
     if arguments.out is None:
         print(text, end="")
     else:
@@ -143,11 +150,17 @@ def _write_forecasts(forecasts: Forecasts, *, as_json: bool) -> str:
     return text.getvalue()
 
 
-def _csv(answers: dict[str, dict[str, Any]]) -> str:
+def _csv(answers: dict[str, dict[str, Any]], *, all_classes: bool) -> str:
     """Return one row per row: the class if there are classes, then the numbers."""
     columns: dict[str, Sequence[Any]] = {}
     for name, answer in answers.items():
         prefix = f"{name}." if len(answers) > 1 else ""
+        is_one_of_many = len(answer.get("classes", ())) > MAX_CLASSES and not any(
+            isinstance(value, list) for value in answer["predicted"]
+        )
+        if is_one_of_many and not all_classes:
+            columns |= _rank(answer["classes"], answer["values"], prefix)
+            continue
         if "predicted" in answer:
             columns[f"{prefix}predicted"] = [_cell(value) for value in answer["predicted"]]
         rows = [_flat(row) for row in answer["values"]]
@@ -164,6 +177,28 @@ def _csv(answers: dict[str, dict[str, Any]]) -> str:
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def _rank(
+    classes: Sequence[Any], rows: Sequence[Sequence[float]], prefix: str
+) -> dict[str, Sequence[Any]]:
+    """Return the columns of the likeliest classes of rows of probabilities, the likeliest first.
+
+    >>> columns = _rank([*"abcdef"], [[0.1, 0.4, 0.25, 0.125, 0.0625, 0.0625]], "")
+    >>> [*columns.items()][:3]
+    [('predicted', ['b']), ('probability', ['0.4']), ('second', ['c'])]
+    """
+    orders = [
+        sorted(range(len(classes)), key=lambda index: -row[index])[:MAX_CLASSES] for row in rows
+    ]
+    columns: dict[str, Sequence[Any]] = {}
+    for rank, ordinal in enumerate(ORDINALS):
+        probability = f"{ordinal} probability" if rank else "probability"
+        columns[f"{prefix}{ordinal}"] = [classes[order[rank]] for order in orders]
+        columns[f"{prefix}{probability}"] = [
+            f"{row[order[rank]]:.7g}" for row, order in zip(rows, orders, strict=True)
+        ]
+    return columns
 
 
 def _flat(value: Any) -> list[Any]:

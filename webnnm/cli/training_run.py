@@ -7,9 +7,10 @@ import asyncio
 import json
 import signal
 import sys
+import textwrap
 from collections.abc import Awaitable, Callable, Collection, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from webnnm.cli.common import (
 from webnnm.cli.option_hints import as_options, options_of
 from webnnm.cli.output_paths import save_somewhere, write
 from webnnm.core.errors import DataError
+from webnnm.core.finding import Findings
 from webnnm.runtime.state import ReviewTime
 from webnnm.trainer.progress import display
 from webnnm.trainer.screen import Screen
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from webnnm.model.nnmodel import NNModel
     from webnnm.trainer.training import Training
 
+WIDTH = 98
+"""The settings of a training are folded into lines of so many characters."""
 HISTORY_SUFFIXES = (".csv", ".json", ".svg")
 """The formats of the history of a training."""
 REVIEW_TIMES: dict[str, ReviewTime] = {"before": True, "after": "after", "off": False}
@@ -73,6 +77,8 @@ async def run_training(
     names = options_of(arguments.parser)
 
     def log(line: str) -> None:
+        if line.startswith("settings: "):
+            line = textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         where = "the report has them" if arguments.report else "webnnm review shows them"
         say(_in_options(line.replace("see review()", where), names))
 
@@ -98,6 +104,7 @@ async def run_training(
             _write(history, arguments.history)
         except DataError as error:
             outcome.errors.append(error)
+        outcome.history = replace(history, findings=_write_as_options(history.findings, names))
         if dataset.size("testing"):
             outcome.test = await model.test()
         if look_at is not None:
@@ -175,6 +182,18 @@ def _write(history: History, path: str | None) -> None:
         history.plot(path)
     else:
         write(path, json.dumps(history.to_dict(), indent=2))
+
+
+def _write_as_options(findings: Findings, names: Collection[str]) -> Findings:
+    """Return findings with their remedies as command-line options."""
+    return Findings(
+        replace(
+            finding,
+            remedy=as_options(finding.remedy, names),
+            action=as_options(finding.action, names),
+        )
+        for finding in findings
+    )
 
 
 def _in_options(line: str, names: Collection[str]) -> str:

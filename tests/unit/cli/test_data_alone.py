@@ -320,3 +320,38 @@ def test_files_that_are_replaced_are_named(table: str, capsys: Printed) -> None:
     assert "this model is of none" in capsys.readouterr().err
     assert main(["predict", "mieten.safetensors", table, table]) == 2
     assert "2 tables at once" in capsys.readouterr().err
+
+
+def test_names_of_many_classes_are_predicted_by_the_likeliest_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    syllables = ("ka", "ro", "mi", "lu", "te", "no")
+    stems = [one + other + third for one in syllables for other in syllables for third in "bdgk"]
+    ends = ("ova", "sson", "ini", "escu", "opoulos", "enko", "oglu")
+    sizes = (1, 9, 9, 9, 9, 9, 9)
+    rows = [
+        f"{stem}{end},{end}"
+        for number, stem in enumerate(stems)
+        for end, size in zip(ends, sizes, strict=True)
+        if number % 9 < size
+    ]
+    Path("names.csv").write_text("\n".join(["name,end", *rows]))
+    assert main(["train", "names.csv", "--target", "end", "--text", "name", *FAST]) == 0
+    told = capsys.readouterr().err
+    assert "of the labels by words, " in told and "n-grams of letters, the better ones." in told
+    first, second = told[told.index("settings: ") :].splitlines()[:2]
+    assert len(first) <= 98 and second.startswith("  ") and "(default of" in second
+    assert "--class-weight balanced" in told and "class_weight=" not in told
+    report = Path("names-report.html").read_text()
+    assert "--class-weight balanced" in report and "class_weight=" not in report
+    Path("new.csv").write_text("name\nlinosson\ndutenko\n")
+    assert main(["predict", "names.safetensors", "new.csv"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split(",")[:4] == ["predicted", "probability", "second", "second probability"]
+    assert [line.split(",")[0] for line in lines] == ["sson", "enko"]
+    for line in lines:
+        shares = [float(cell) for cell in line.split(",")[1::2]]
+        assert len(shares) == 5 and shares == sorted(shares, reverse=True)
+    assert main(["predict", "names.safetensors", "new.csv", "--all-classes"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == ",".join(["predicted", *sorted(ends)])

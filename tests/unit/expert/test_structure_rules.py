@@ -275,6 +275,7 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
     assert RULES[case.id].test(case.after) is None
 
 
+LINEAR = "m:input shape=[4000]; m:output shape=[2]; m:layers matmul(w), softmax();"
 QUIET = [
     ("E301", facts(DEEP)),
     ("E304", facts(NORMAL)),
@@ -300,6 +301,12 @@ QUIET = [
     ("E309", facts(TIED)),
     ("E312", facts(LARGE, {"freeze": 0.5}, trained_before=True)),
     ("E405", facts(WIDE)),
+    ("E405", facts(LINEAR, data=DataFacts(sizes={"training": 20}))),
+    # Poolings, dropouts and activations are no products.
+    (
+        "E304",
+        facts(repeat("matmul(w, shape=[9]), add(b), relu(), dropout(0.1)", 5) + ", matmul(v)"),
+    ),
     # Without float16 on the device there is nothing to gain.
     ("E204", facts(IRIS, EDGE, device=device(float16=False))),
     ("E502", facts(TWO.format(kind=""), {"loss_weights": {"a": 1.0}})),

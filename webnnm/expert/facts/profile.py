@@ -50,6 +50,11 @@ class Profile:
         return len(self.chain)
 
     @property
+    def is_linear(self) -> bool:
+        """Whether there is a single product with parameters, as in logistic regression."""
+        return self.heavy_ops == 1
+
+    @property
     def samples_per_class(self) -> float | None:
         """Training rows per class of the output with the most classes, None without classes."""
         classes = max((output["classes"] for output in self.outputs), default=0)

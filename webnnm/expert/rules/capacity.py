@@ -184,10 +184,13 @@ def strong_dropout(facts: Facts) -> Hit | None:
     lowers=["capacity"],
 )
 def few_rows(facts: Facts) -> Hit | None:
-    """More than a hundred parameters per training row, or position of its sequences.
+    """More than a hundred parameters per training row, or position of its sequences; not of a
+    linear model.
 
     So many parameters fit any labels. So do ten per row, but with the usual precautions that seldom
-    costs accuracy, and all models of small tables have them.
+    costs accuracy, and all models of small tables have them. Of a linear model weight decay keeps
+    those near 0 that the rows do not determine (Hoerl & Kennard 1970), and models of texts have a
+    weight for every word (Joachims 1998).
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w, shape=[900]), relu(), "
@@ -200,7 +203,7 @@ def few_rows(facts: Facts) -> Hit | None:
     Ignore it where the test score is as good as the training score.
     """
     rows, size = facts.profile.training_samples, facts.profile.param_count
-    if rows is None or not _is_overparameterised(facts):
+    if rows is None or facts.profile.is_linear or not _is_overparameterised(facts):
         return None
     return Hit(
         message=f"{size:,} parameters for {rows:,} training rows",

@@ -22,6 +22,10 @@ SCOUTING_BUDGET = 20_000_000
 """The limit of seeds times parameters in the seed search (spec E.4)."""
 
 
+MIN_DEEP_PRODUCTS = 7
+"""Fewer products train without shortcuts: VGG-like networks of small pictures have five or six."""
+
+
 def _is_deep_without_norm(profile: Profile) -> bool:
     return profile.depth > HIGH_CAPACITY["depth"] and not profile.norm_count
 
@@ -115,12 +119,12 @@ def saturating_chain(facts: Facts) -> Hit | None:
 
 @rule("E304", "warning", "Use fewer layers, or add residual connections with normalisation.")
 def depth_without_norm(facts: Facts) -> Hit | None:
-    """Depth above 15 without residuals and normalisation.
+    """Depth above 15, of seven products or more, without residuals and normalisation.
 
-    Depth is the number of layers on the longest path from an input to an output, activations and
-    biases included; about seven products make 15. Plain stacks of that depth train worse than
-    shallow ones (He et al. 2015); shortcuts, by residual or by an explicit add, or normalisation
-    keep them trainable.
+    Depth is the number of layers on the longest path from an input to an output, activations,
+    biases, poolings and dropouts included; products are those with parameters. Plain stacks of that
+    depth train worse than shallow ones (He et al. 2015); shortcuts, by residual or by an explicit
+    add, or normalisation keep them trainable.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers unit(repeat=9), matmul(v), "
@@ -133,7 +137,8 @@ def depth_without_norm(facts: Facts) -> Hit | None:
     Ignore it where a long training does not matter.
     """
     depth = facts.profile.depth
-    if not _is_deep_without_norm(facts.profile) or facts.profile.residual_count:
+    has_few_products = facts.profile.heavy_ops < MIN_DEEP_PRODUCTS
+    if not _is_deep_without_norm(facts.profile) or facts.profile.residual_count or has_few_products:
         return None
     message = f"depth {depth} without residuals and normalisation"
     return Hit(message=message, evidence={"depth": depth})

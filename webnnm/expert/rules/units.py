@@ -191,23 +191,26 @@ def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"])
 def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A weight moved by more than ten times its norm.
+    """A weight moved by more than ten times its norm; not that of a linear model.
 
     A weight that moved by ten times its norm has nothing left of its initial value: one step was
-    too long, and the layers after it get values that they never saw.
+    too long, and the layers after it get values that they never saw. A linear model has no layers
+    after it, and reaches the same weights from any initial value.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
-    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w, shape=[2]), matmul(v);"
     >>> data = Dataset([[i / 4000] for i in range(40)], [10.0 * i for i in range(40)])
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=100, lr=3)
     >>> print(*[found for found in history.findings if found.id == "E912"])
-    warning E912 line 1, column 56: w1 moved by 20 times its norm, at lr 3
+    warning E912 line 1, column 56: w1 moved by 71 times its norm; v1 moved by 57 times ...
       → Lower lr, and lrm of this layer.
 
     Ignore it where it was intentionally initialised near 0.
     """
+    if facts.profile.is_linear:
+        return None
     moves = {name: way for name, way in history.moved.items() if way > MAX_MOVE}
     return _by_rate(
         history,
