@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from webnnm.data.pictures.augmentations import Flip as Flip
     from webnnm.data.pictures.augmentations import Rotate as Rotate
     from webnnm.data.pictures.augmentations import Shift as Shift
+    from webnnm.data.pictures.boxes import Box as Box
+    from webnnm.data.pictures.detection_dataset import DetectionDataset as DetectionDataset
+    from webnnm.data.pictures.detection_suggestion import (
+        suggest_detection_model as suggest_detection_model,
+    )
     from webnnm.data.pictures.images import ImageDataset as ImageDataset
     from webnnm.data.pictures.model_suggestion import suggest_image_model as suggest_image_model
     from webnnm.data.series.model_suggestion import suggest_series_model as suggest_series_model
@@ -108,6 +113,7 @@ if TYPE_CHECKING:
     from webnnm.model.texts import format_model as format_model
     from webnnm.notation import parse as parse
     from webnnm.runtime.inference.answers import Prediction as Prediction
+    from webnnm.runtime.inference.detections import Detections as Detections
     from webnnm.runtime.inference.forecasting import Forecast as Forecast
     from webnnm.runtime.inference.occlusion import token_importance as token_importance
     from webnnm.runtime.inference.painting import Painter as Painter
@@ -141,6 +147,9 @@ _OFFERED = {
     "data.tables.description": "describe_table",
     "data.files.downloads": "forget_downloads",
     "data.pictures.augmentations": "Brighten Erase Flip Rotate Shift",
+    "data.pictures.boxes": "Box",
+    "data.pictures.detection_dataset": "DetectionDataset",
+    "data.pictures.detection_suggestion": "suggest_detection_model",
     "data.pictures.images": "ImageDataset",
     "data.pictures.model_suggestion": "suggest_image_model",
     "data.examples.iris": "IrisDataset",
@@ -190,6 +199,7 @@ _OFFERED = {
     "model.texts": "check format_model",
     "notation": "parse",
     "runtime.inference.answers": "Prediction",
+    "runtime.inference.detections": "Detections",
     "runtime.inference.forecasting": "Forecast",
     "runtime.inference.painting": "Painter open_painter",
     "trainer.review": "Review",

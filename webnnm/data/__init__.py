@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from webnnm.data.dataset import Dataset as Dataset
     from webnnm.data.examples.iris import IrisDataset as IrisDataset
     from webnnm.data.field import Field as Field
+    from webnnm.data.pictures.detection_dataset import DetectionDataset as DetectionDataset
     from webnnm.data.pictures.images import ImageDataset as ImageDataset
     from webnnm.data.preparation.standardize import Standardization as Standardization
     from webnnm.data.series.series_dataset import SeriesDataset as SeriesDataset
@@ -24,6 +25,7 @@ _HOME = {
     "Batch": "batch",
     "CSVDataset": "tables.csv_dataset",
     "Dataset": "dataset",
+    "DetectionDataset": "pictures.detection_dataset",
     "Field": "field",
     "ImageDataset": "pictures.images",
     "IrisDataset": "examples.iris",

@@ -64,7 +64,7 @@ class Dataset:
     - `labels`: the class names of the only output, or a dict from output to class names.
     - `kinds`: block → kind, to override the detected one (that of the output if an input has the
       same name): "continuous", "classes" (class numbers), "onehot", "multilabel" (0 or 1 for each
-      label) or "distribution" (shares that sum to 1).
+      label), "distribution" (shares that sum to 1) or "boxes" (the grid of a `DetectionDataset`).
     - `names`: block → names of its dimensions (those of the input if an output has the same name).
     - `features`: the feature names of the only input, or a dict from input to names; for data
       frames they default to the column names.

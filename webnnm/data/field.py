@@ -8,8 +8,9 @@ from typing import Literal, get_args
 from webnnm.core.dtypes import DataType
 from webnnm.core.shapes import Shape
 
-Kind = Literal["continuous", "onehot", "classes", "multilabel", "distribution"]
-"""What the numbers mean: measurements, one-hot rows, class numbers, yes/no rows, probabilities."""
+Kind = Literal["continuous", "onehot", "classes", "multilabel", "distribution", "boxes"]
+"""What the numbers mean: measurements, one-hot rows, class numbers, yes/no rows, probabilities, the
+numbers of a `BoxGrid`."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

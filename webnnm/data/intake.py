@@ -215,13 +215,17 @@ def read_output(
     resolved_kind = _check_kind(where, kind) or detect_kind(values, named=labels is not None)
     if resolved_kind == "classes":
         values = _to_class_ids(where, values, labels, lengths)
-    elif resolved_kind in ("onehot", "multilabel", "distribution"):
+    elif resolved_kind in ("onehot", "multilabel", "distribution", "boxes"):
         values = HostArray.of(values, "float32")
     elif integers:
         values = HostArray.of(values, "float64")
     classes = 0
     if resolved_kind == "classes":
         classes = max(max(values.values()) + 1, len(labels or ()))
+    elif resolved_kind == "boxes":
+        from webnnm.training.losses import SHAPE_VALUES
+
+        classes = values.shape[-1] - SHAPE_VALUES
     elif resolved_kind != "continuous":
         classes = values.shape[-1] if len(values.shape) > 1 else 1
     if resolved_kind == "onehot" and detect_kind(values) != "onehot":

@@ -13,7 +13,7 @@ from webnnm.evaluation.result import TestResult
 if TYPE_CHECKING:
     from webnnm.core.markup import Markup
 
-SCORES = ("accuracy", "macro_f1", "r2", "mae")
+SCORES = ("accuracy", "macro_f1", "r2", "mae", "map", "map_50")
 """The scores shown for folds, if their reports have them."""
 
 

@@ -11,10 +11,19 @@ from webnnm.evaluation.history import plain
 if TYPE_CHECKING:
     from webnnm.core.markup import Markup
     from webnnm.evaluation.classification_report import ClassificationReport
+    from webnnm.evaluation.detection_report import DetectionReport
     from webnnm.evaluation.multilabel_report import MultilabelReport
     from webnnm.evaluation.regression_report import RegressionReport
 
-    Report = ClassificationReport | MultilabelReport | RegressionReport
+    Report = ClassificationReport | DetectionReport | MultilabelReport | RegressionReport
+
+
+METRICS = ("r2", "map_50", "accuracy")
+
+
+def find_metric(report: Report) -> str:
+    """Return the name of the metric that stands for a report: r2, map_50 or accuracy."""
+    return next((name for name in METRICS if hasattr(report, name)), METRICS[-1])
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,8 @@ class TestResult:
     Attributes: `loss`, the total over all outputs; `losses` per output; `samples`, the number of
     rows; `subset`; `outputs`, a report for each output. If there is only one output, the attributes
     of its report are also attributes of the result: for classes `accuracy`, `macro_f1`, `roc_auc`,
-    and `precision`, `recall`, `f1` by class; for quantities `r2`, `rmse`, `mae`.
+    and `precision`, `recall`, `f1` by class; for quantities `r2`, `rmse`, `mae`; for boxes `map`,
+    `map_50`, and `ap`, `ap_50` by class.
     """
 
     __test__ = False  # not a test for pytest
@@ -61,8 +71,8 @@ class TestResult:
         >>> TestResult(0.25, {"model": 0.25}, 8, "testing", {}).to_dict()["losses"]
         {'model': 0.25}
 
-        Non-finite numbers become None. Each report has a `kind`: "classification", "multilabel" or
-        "regression".
+        Non-finite numbers become None. Each report has a `kind`: "classification", "multilabel",
+        "regression" or "detection".
         """
         own = {name: getattr(self, name) for name in ("loss", "losses", "samples", "subset")}
         return {**plain(own), "outputs": {b: r.to_dict() for b, r in self.outputs.items()}}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.encoding import NumberEncoder
 from webnnm.runtime.inference.answers import Prediction
+from webnnm.runtime.inference.detections import Detections
 from webnnm.runtime.inference.forecasting import Forecast
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ async def answer(model: NNModel, data: Any) -> str:
     `data` is what `predict` takes for one row. Output → for classes `label`, the predicted one,
     with `labels` and their `probabilities`, or for several yes/no answers the list of those that
     are predicted as yes; for numbers, and for classes at each position of a sequence, `values`; for
-    forecasts these and their `times`, or `series`, id → the same.
+    forecasts these and their `times`, or `series`, id → the same; for objects in a picture `boxes`,
+    each with `x`, `y`, `width`, `height`, `label` and `score`.
     Raises what `predict` raises.
     """
     results = await model.predict(data)
@@ -171,6 +173,8 @@ async def answer(model: NNModel, data: Any) -> str:
 def _output(found: Any) -> dict[str, Any]:
     if isinstance(found, (Forecast, dict)):
         return found if isinstance(found, dict) else found.to_dict()
+    if isinstance(found, Detections):
+        return {"boxes": [box._asdict() for box in found[0]]}
     if not isinstance(found, Prediction):
         row = cast("list[Any]", found)[0].tolist() if isinstance(found, list) else found.tolist()[0]
         return {"values": row}

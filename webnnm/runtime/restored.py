@@ -85,6 +85,10 @@ class Restored:
         """Return the forms of inputs whose rows may be files, by block."""
         return {block: form for block, form in self.forms.items() if form.fit or form.rate}
 
+    def picture(self) -> str:
+        """Return the first input whose rows are pictures, "" without one."""
+        return next((block for block, form in self.forms.items() if form.light), "")
+
 
 def _select(mapping: Mapping[str, T], names: Collection[str]) -> dict[str, T]:
     return {name: value for name, value in mapping.items() if name in names}

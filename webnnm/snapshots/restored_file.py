@@ -22,6 +22,7 @@ from webnnm.runtime.inference.answers import Answers
 from webnnm.runtime.inference.entries import check_fits
 from webnnm.runtime.restored import Restored
 from webnnm.snapshots.safetensors import StoredTensor, invalid
+from webnnm.training.losses import SHAPE_VALUES
 
 if TYPE_CHECKING:
     from webnnm.data.series.intervals import Intervals
@@ -217,9 +218,15 @@ def _answers(shape: Any, kind: Any, classes: Any, names: Any) -> Answers:
     if kind not in KINDS:
         raise ValueError(f"kind {kind}")
     words = None if names is None else tuple(map(_text, cast("Sequence[Any]", names)))
-    if words is not None and len(words) != max(2, int(classes)) and kind != "multilabel":
+    expected = int(classes) if kind == "boxes" else max(2, int(classes))
+    if words is not None and len(words) != expected and kind != "multilabel":
         raise ValueError(f"{len(words)} names for {classes} classes")
-    return Answers(tuple(map(int, shape)), kind, int(classes), words)
+    sizes = tuple(map(int, shape))
+    if kind == "boxes" and (
+        len(sizes) != 3 or min(sizes) < 1 or sizes[2] != expected + SHAPE_VALUES
+    ):
+        raise ValueError(f"a grid of boxes {sizes} for {classes} classes")
+    return Answers(sizes, kind, int(classes), words)
 
 
 def _text(value: Any) -> str:

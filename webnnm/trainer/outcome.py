@@ -108,6 +108,9 @@ def _summarize(report: Any) -> dict[str, Any]:
     """Return the part of a report that shows whether its output learnt anything."""
     if hasattr(report, "r2"):
         return {"r2": report.r2}
+    if hasattr(report, "map_50"):  # boxes: several in a picture
+        names = ("labels", "support", "predicted", "hits")
+        return {**{name: list(getattr(report, name)) for name in names}, "several": True}
     if hasattr(report, "reports"):  # several labels: how often each is present, and is predicted
         return {
             "labels": list(report.labels),

@@ -173,6 +173,8 @@ def _choose_name(
     activation: OutputActivation, scores: int, labels: LabelFacts, numbers: bool, where: str
 ) -> tuple[str, str]:
     """Return the name of the first loss of D.4 that fits, and the reason."""
+    if labels.kind == "boxes":
+        return "BOX", "a grid of boxes"
     if activation in ("softmax", "logSoftmax") and scores > 1:
         if numbers:
             return "SCE", f"{activation} and class numbers"
@@ -204,6 +206,9 @@ def _check_output(
     loss: Loss, form: Labels, activation: OutputActivation, scores: int, where: str
 ) -> None:
     """Refuse losses that an output cannot have, whatever its labels are."""
+    if loss.name == "BOX" and activation != "linear":
+        hint = f"leave {activation}() out"
+        _fail(f"BOX takes logits and sizes, and {where} ends in {activation}", hint)
     if loss.name == "FOL" and activation == "linear":
         hint = "end the model in softmax() or sigmoid()"
         _fail(f"FOL needs probabilities, and {where} ends in neither softmax nor sigmoid", hint)
@@ -216,6 +221,10 @@ def _choose_conversion(
     loss: Loss, form: Labels, labels: LabelFacts, numbers: bool, where: str
 ) -> Conversion | None:
     """Return how labels are converted to the form that a loss needs; refuse what cannot be."""
+    if (loss.name == "BOX") != (labels.kind == "boxes"):
+        what = "boxes" if labels.kind == "boxes" else _describe(labels)
+        hint = "DetectionDataset has labels for BOX, and BOX is the loss for its labels"
+        _fail(f"{loss.name} is not the loss for the labels of {where}, which are {what}", hint)
     if form == "classes":
         if numbers:
             return None

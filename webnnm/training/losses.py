@@ -14,6 +14,13 @@ from webnnm.training.output_activation import ActivatedOutput, OutputActivation
 PROBABILITY_FLOOR = 1e-7
 """Probabilities without a fused form are clamped to [floor, 1 − floor] (spec D.2)."""
 
+SIZE_WEIGHT = 0.1
+"""The weight of the sizes of boxes beside the offsets of their centers (CenterNet)."""
+
+SHAPE_VALUES = 4
+"""The numbers of a cell of a grid of boxes after its classes, in cells: the offset (x, y) of the
+center in the cell, width and height of the box."""
+
 MIN_TARGET = 1e-30
 """Below this, a target counts as 0 when its logarithm is taken."""
 
@@ -164,9 +171,13 @@ def _log_p_q(
     if activation.kind != "sigmoid" and not logits:
         p = _clamp_probabilities(b, activation.output)
         return b.log(p), b.log(1 - p)
+    return _log_sigmoid(b, activation.logits if activation.kind == "sigmoid" else activation.output)
+
+
+def _log_sigmoid(b: GraphBuilder, z: Operand) -> tuple[Operand, Operand]:
+    """Return ln p and ln(1 − p) of p = σ(z)."""
     # ln σ(z) = −max(−z, 0) − ln(1 + e^−|z|): nothing overflows or cancels. The maximum as
     # (|z| − z)/2 has the slope at 0 for which the gradient is σ(z) − y there, too.
-    z = activation.logits if activation.kind == "sigmoid" else activation.output
     size = b.abs(z)
     rest = b.softplus(-size)
     return (z - size) * 0.5 - rest, (-z - size) * 0.5 - rest
@@ -285,6 +296,36 @@ def _focal(
     log_q = b.log(b.max(1 - b.exp(log_p), PROBABILITY_FLOOR))
     weight = 1.0 if s.alpha is None else b.constant(s.alpha, "float32")
     return _sum(b, -(y * term(log_p, log_q) * weight), mask)
+
+
+def _boxes(
+    b: GraphBuilder, h: ActivatedOutput, y: Operand, _s: LossSettings, _sequence: bool
+) -> LossRows:
+    """The loss of CenterNet (Zhou, Wang & Krähenbühl 2019, equations 1 to 4), by picture.
+
+    Scores of classes are logits. At centers, where the target is 1, −(1 − p)² ln p; elsewhere
+    −(1 − y)⁴ p² ln(1 − p); and the absolute errors of the offsets, and of the sizes times 0.1, at
+    centers; all summed and divided by the number of centers, at least 1.
+    """
+    classes = y.shape[-1] - SHAPE_VALUES
+
+    def part(values: Operand, start: int, size: int) -> Operand:
+        starts = [*[0] * (values.rank - 1), start]
+        return b.slice(values, starts=starts, sizes=[*values.shape[:-1], size])
+
+    scores, heat = part(h.output, 0, classes), part(y, 0, classes)
+    log_p, log_q = _log_sigmoid(b, scores)
+    centers = b.cast(b.equal(heat, 1), type="float32")
+    near = (1 - heat) * (1 - heat)
+    far = near * near  # 0 at centers
+    focal: Operand = -(centers * b.exp(log_q * 2) * log_p + far * b.exp(log_p * 2) * log_q)
+    axes = range(1, y.rank)
+    count = b.max(b.reduce_sum(centers, axes=axes), 1)
+    has_center = b.reduce_max(centers, axes=[y.rank - 1], keep_dimensions=True)
+    weights = b.constant([1.0, 1.0, SIZE_WEIGHT, SIZE_WEIGHT], "float32")
+    errors = b.abs(part(h.output, classes, SHAPE_VALUES) - part(y, classes, SHAPE_VALUES))
+    shapes = b.reduce_sum(errors * has_center * weights, axes=axes)
+    return LossRows((b.reduce_sum(focal, axes=axes) + shapes) / count)
 
 
 def _pair(b: GraphBuilder, alpha: Alpha | None, features: tuple[int, ...]) -> tuple[Any, Any]:
@@ -406,6 +447,11 @@ _ALL = (
         rows=_focal,
         fused=(*_CLASSES, "sigmoid"),
         smoothed=True,
+    ),
+    Loss(
+        name="BOX",
+        labels="same",
+        rows=_boxes,
     ),
 )
 

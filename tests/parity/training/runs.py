@@ -64,6 +64,7 @@ CNN = Network(
 )
 LINEAR = Network("matmul(w), add(b)", (5,), {"w1": (5, 3), "b1": (3,)})
 POSITIONS = Network("matmul(w), add(b)", (4, 5), {"w1": (5, 3), "b1": (4, 3)}, features=(4, 3))
+GRID = Network("matmul(w), add(b)", (2, 3, 5), {"w1": (5, 7), "b1": (2, 3, 7)}, features=(2, 3, 7))
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Run:
     - `head`: the layer that ends the network, "" for none; `loss` by its short name, with its
       `numbers` as the notation has them.
     - `labels`: "one-hot", "distribution", "classes", "classes with gaps" (some are -1),
-      "decisions" (0 or 1), "values" or "signs".
+      "decisions" (0 or 1), "values", "signs" or "boxes" (in a grid).
     - `settings`: hyperparameters; `rows`: of the dataset.
     - `limit`: the largest difference from what is expected, relative to the largest element.
     """
@@ -169,6 +170,7 @@ LOSSES = _losses(
     ("KLD of logSoftmax", "logSoftmax", "KLD", "distribution"),
     ("FOL of softmax", "softmax", "FOL", "one-hot", {"gamma": 2, "alpha": [0.5, 1, 1.5]}),
     ("FOL of sigmoid", "sigmoid", "FOL", "decisions", {"gamma": 1.5, "alpha": 0.25}),
+    ("BOX", "", "BOX", "boxes", {}, GRID),
 )
 """One step of plain descent for every loss and head."""
 
@@ -266,6 +268,9 @@ def _labels(kind: str, classes: list[int], stream: Stream) -> array[Any]:
             made += [float(u < 0.5) for u in row]
         elif kind == "signs":
             made += [1.0 if u < 0.5 else -1.0 for u in row]
+        elif kind == "boxes":  # a center where a number is small, with offsets and sizes
+            heat = [1.0 if u < 0.2 else u for u in row]
+            made += [*heat, row[0], row[1], 1 + 4 * row[1], 1 + 4 * row[2]]
         else:
             raise ValueError(kind)
     return array("f", made)
@@ -275,11 +280,12 @@ async def train(run: Run, backend: str, seed: int) -> Outcome:
     """Train as everybody does: a dataset, a model, `train`."""
     x, y = data(run, seed)
     classes = run.labels.startswith("classes")
+    kind = "classes" if classes else "boxes" if run.labels == "boxes" else None
     features = run.network.features[: -1 if classes else None]
     dataset = Dataset(
         HostArray.of(x, "float32", (run.rows, *run.network.row)),
         HostArray.of(y, "int32" if classes else "float32", (run.rows, *features)),
-        kinds={"model": "classes"} if classes else None,
+        kinds={"model": kind} if kind else None,
         split=(1, 0, 0),
         method="sequential",
         batch_size=BATCH,

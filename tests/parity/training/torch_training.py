@@ -1,6 +1,7 @@
 """The same trainings in PyTorch: its layers, its losses, its optimizers.
 
-Of the focal loss and of what PyTorch's functions do not take, the formula stands here.
+Of the focal loss, that of boxes, and of what PyTorch's functions do not take, the formula stands
+here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from tests.parity.training.formulas import FORMULAS, Adafactor, Lion, formula
-from tests.parity.training.runs import BATCH, CNN, Outcome, Run, data, starts
+from tests.parity.training.runs import BATCH, CLASSES, CNN, Outcome, Run, data, starts
 
 Array = torch.Tensor
 Weights = Mapping[str, Array]
@@ -80,6 +81,18 @@ def _pinball(p: Array, y: Array, run: Run) -> Array:
     return torch.maximum(alpha * error, (alpha - 1) * error).mean()
 
 
+def _boxes(z: Array, y: Array, _run: Run) -> Array:
+    """The loss of CenterNet (Zhou, Wang & Krähenbühl 2019, equations 1 to 4)."""
+    scores, heat = z[..., :CLASSES], y[..., :CLASSES]
+    p, centers = torch.sigmoid(scores), (heat == 1).float()
+    focal = centers * (1 - p) ** 2 * functional.logsigmoid(scores)
+    focal = focal + (1 - heat) ** 4 * p**2 * functional.logsigmoid(-scores)
+    errors = (z[..., CLASSES:] - y[..., CLASSES:]).abs() * centers.amax(-1, keepdim=True)
+    shapes = errors @ torch.tensor([1.0, 1.0, 0.1, 0.1])
+    count = centers.sum((1, 2, 3)).clamp(min=1)
+    return ((shapes.sum((1, 2)) - focal.sum((1, 2, 3))) / count).mean()
+
+
 LOSSES: Mapping[str, Callable[[Array, Array, Run], Array]] = {
     "MSE": _of_outputs(lambda p, y, _: functional.mse_loss(p, y)),
     "MAE": _of_outputs(lambda p, y, _: functional.l1_loss(p, y)),
@@ -94,6 +107,7 @@ LOSSES: Mapping[str, Callable[[Array, Array, Run], Array]] = {
     "HIL": _hinge,
     "KLD": lambda z, y, _: functional.kl_div(z.log_softmax(-1), y, reduction="batchmean"),
     "FOL": _focal,
+    "BOX": _boxes,
 }
 """By the loss, or by loss and head: the mean over a batch, of logits and labels."""
 

@@ -43,6 +43,8 @@ def measure_labels(
     `fitted` is how they were standardised, None if they were not.
     """
     shape = values.shape[1:]
+    if field.kind == "boxes":  # no number of which is a label on its own
+        return LabelFacts(kind=field.kind, shape=shape, classes=field.classes)
     flat: list[float] = list(values.values())
     if mask is not None or field.sequence:
         shape = shape[1:]

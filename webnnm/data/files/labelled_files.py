@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
@@ -79,8 +79,7 @@ async def count_endings(folder: Any) -> Counter[str]:
 
     Raises `DataError` NNM802 for what is neither.
     """
-    names = [name for name in await _list_files(folder) if not _is_hidden(name)]
-    return Counter(PurePosixPath(name).suffix.lower() for name in names)
+    return Counter(PurePosixPath(name).suffix.lower() for name in await list_files(folder))
 
 
 async def list_folder(folder: Any, endings: Collection[str]) -> LabelledFiles:
@@ -90,10 +89,9 @@ async def list_folder(folder: Any, endings: Collection[str]) -> LabelledFiles:
     for subsets (train, test), the next ones are labels. Files with other `endings` are ignored, as
     are hidden ones. Raises `DataError` NNM715 if there are none, NNM706 for one outside of folders.
     """
-    files = await _list_files(folder)
-    visible = {name: files[name] for name in sorted(files) if not _is_hidden(name)}
-    chosen = [name for name in visible if _has_ending(name, endings)]
-    ignored = tuple(name for name in visible if not _has_ending(name, endings))
+    files = await list_files(folder)
+    chosen = [name for name in files if _has_ending(name, endings)]
+    ignored = tuple(name for name in files if not _has_ending(name, endings))
     where = f'"{folder}"' if isinstance(folder, (str, Path)) else "the archive"
     if not chosen:
         raise DataError(
@@ -138,25 +136,42 @@ async def list_table(
     by default that of the table. Raises the errors of `read_csv`, `DataError` NNM710 for an unknown
     column, NNM809 for files that `refer` refuses.
     """
-    content: Any = table
+    columns = await read_columns(table, [*filter(None, (file, label))])
+    order = [*columns]
+    names = [str(cell) for cell in select_column(columns, file or order[0])]
+    labels = _read_quantities(select_column(columns, label or order[-1]))
+    return LabelledFiles(names, locate_files(table, folder, names, references), labels)
+
+
+async def read_columns(table: Any, known: Sequence[str]) -> dict[str, Sequence[Any]]:
+    """Return the cells of a CSV table by column; it has those whose names are `known`.
+
+    Raises the errors of `read_csv`, `DataError` NNM715 if it cannot be read.
+    """
+    content = await read_bytes(table) if isinstance(table, (str, Path)) else table
+    rows: Table = content if isinstance(content, Table) else read_csv(content, known=[*known])
+    return dict(zip(rows.names, rows.columns, strict=True))
+
+
+def select_column(columns: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
+    """Return the cells of a column. Raises `DataError` NNM710 if there is none of this name."""
+    if name not in columns:
+        hint = f"columns: {', '.join(columns)}"
+        raise DataError("NNM710", f'the table has no column "{name}"', hint=hint)
+    return columns[name]
+
+
+def locate_files(
+    table: Any, folder: str | Path | None, names: Sequence[str], references: Roots
+) -> list[Reference]:
+    """Return where the files are that a table names, relative to `folder` or else to the table.
+
+    Raises `DataError` NNM809 for files that `refer` refuses.
+    """
     owner: str | Path = "" if folder is None else f"{folder}/table"
-    if isinstance(table, (str, Path)):
-        content = await read_bytes(table)
-        owner = owner or table
-    rows: Table = (
-        content
-        if isinstance(content, Table)
-        else read_csv(content, known=[*filter(None, (file, label))])
-    )
-    columns = dict(zip(rows.names, rows.columns, strict=True))
-    chosen = (file or rows.names[0], label or rows.names[-1])
-    for name in chosen:
-        if name not in columns:
-            hint = f"columns: {', '.join(rows.names)}"
-            raise DataError("NNM710", f'the table has no column "{name}"', hint=hint)
-    names = [str(cell) for cell in columns[chosen[0]]]
-    sources = [refer(owner, name.replace("\\", "/"), references) for name in names]
-    return LabelledFiles(names, sources, _read_quantities(columns[chosen[1]]))
+    if not owner and isinstance(table, (str, Path)):
+        owner = table
+    return [refer(owner, name.replace("\\", "/"), references) for name in names]
 
 
 def number_labels(
@@ -217,8 +232,17 @@ def list_names(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
 
 
-async def _list_files(folder: Any) -> dict[str, Any]:
-    """Return the files of a folder or an archive by their paths in it."""
+async def list_files(folder: Any) -> dict[str, Any]:
+    """Return the files of a folder or an archive by their paths in it, without hidden ones.
+
+    `folder` is a path, or that of a zip archive, its address, its bytes or an open file. Raises
+    `DataError` NNM802 for what is neither.
+    """
+    files = await _list_all(folder)
+    return {name: files[name] for name in sorted(files) if not _is_hidden(name)}
+
+
+async def _list_all(folder: Any) -> dict[str, Any]:
     content = folder
     if isinstance(folder, (str, Path)):
         path = Path(folder)

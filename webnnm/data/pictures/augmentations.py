@@ -14,13 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import FORMATS, is_float
 from webnnm.core.errors import DataError
 from webnnm.core.random import Stream
 from webnnm.core.shapes import count
+
+if TYPE_CHECKING:
+    from webnnm.data.pictures.boxes import Box
 
 Arrays = Mapping[str, HostArray]
 
@@ -60,18 +63,22 @@ class PictureChange:
         if not pictures:
             shapes = ", ".join(str([*values.shape]) for values in inputs.values())
             raise DataError("NNM702", f"{type(self).__name__}: no input is pictures, but {shapes}")
-        rows = len(next(iter(pictures.values())))
-        uniform = stream.uniform(self.draws * rows)
-        draws = [uniform[row * self.draws : (row + 1) * self.draws] for row in range(rows)]
+        draws = self.draw(len(next(iter(pictures.values()))), stream)
         size = _find_planes(next(iter(pictures.values())).shape[1:])[1:3]
         masks = {
             block: values
             for block, values in outputs.items()
             if self.moves and len(values.shape) > 2 and _find_planes(values.shape[1:])[1:3] == size
         }
-        return self._change_all(pictures, draws), self._change_all(masks, draws)
+        return self.change_all(pictures, draws), self.change_all(masks, draws)
 
-    def _change_all(self, arrays: Arrays, draws: Sequence[Sequence[float]]) -> dict[str, HostArray]:
+    def draw(self, rows: int, stream: Stream) -> list[Sequence[float]]:
+        """Return the random numbers of each row, from 0 to 1."""
+        uniform = stream.uniform(self.draws * rows)
+        return [uniform[row * self.draws : (row + 1) * self.draws] for row in range(rows)]
+
+    def change_all(self, arrays: Arrays, draws: Sequence[Sequence[float]]) -> dict[str, HostArray]:
+        """Return arrays of pictures, each changed as the numbers of its row say."""
         result: dict[str, HostArray] = {}
         for block, values in arrays.items():
             planes, height, width, depth = _find_planes(values.shape[1:])
@@ -86,8 +93,16 @@ class PictureChange:
         return result
 
 
+class MovesBoxes(PictureChange):
+    """A change that boxes can follow, because their sides stay along those of the picture."""
+
+    @abstractmethod
+    def move_box(self, box: Box, draws: Sequence[float], width: float, height: float) -> Box:
+        """Return where a box of a picture of this size is after `apply`."""
+
+
 @dataclass(frozen=True)
-class Flip(PictureChange):
+class Flip(MovesBoxes):
     """Mirror half of the pictures: left and right, with `vertical` also up and down.
 
     >>> from webnnm import ImageDataset
@@ -117,9 +132,17 @@ class Flip(PictureChange):
             result += values[start : start + line]
         return result
 
+    def move_box(self, box: Box, draws: Sequence[float], width: float, height: float) -> Box:
+        """Return the box, mirrored or not."""
+        if self.horizontal and draws[0] < 0.5:
+            box = box._replace(x=width - box.x - box.width)
+        if self.vertical and draws[1] < 0.5:
+            box = box._replace(y=height - box.y - box.height)
+        return box
+
 
 @dataclass(frozen=True)
-class Shift(PictureChange):
+class Shift(MovesBoxes):
     """Move pictures to any side, by up to a `share` of their width and height."""
 
     share: float = 0.1
@@ -132,8 +155,7 @@ class Shift(PictureChange):
     def apply(self, plane: Plane, draws: Sequence[float]) -> array[float]:
         """Return the picture, moved by whole pixels."""
         values, height, width, depth, empty = plane
-        right = round((2 * draws[0] - 1) * self.share * width)
-        down = round((2 * draws[1] - 1) * self.share * height)
+        right, down = self._find_offset(draws, width, height)
         line = width * depth
         gap = array(values.typecode, [empty]) * (abs(right) * depth)
         blank = array(values.typecode, [empty]) * line
@@ -148,6 +170,16 @@ class Shift(PictureChange):
             else:
                 result += values[start + len(gap) : start + line] + gap
         return result
+
+    def move_box(self, box: Box, draws: Sequence[float], width: float, height: float) -> Box:
+        """Return the box, moved by as many pixels."""
+        right, down = self._find_offset(draws, width, height)
+        return box._replace(x=box.x + right, y=box.y + down)
+
+    def _find_offset(self, draws: Sequence[float], width: float, height: float) -> tuple[int, int]:
+        """Return the pixels to the right and down."""
+        right, down = ((2 * draw - 1) * self.share for draw in draws)
+        return round(right * width), round(down * height)
 
 
 @dataclass(frozen=True)

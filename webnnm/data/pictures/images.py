@@ -63,8 +63,8 @@ class ImageDataset(Dataset):
         name: str = "images",
         **options: Any,
     ) -> None:
-        pixels = _to_pixels(images, shape)
-        names = LAYOUTS[_resolve_layout(pixels.shape[1:], layout)]
+        pixels = read_images(images, shape)
+        names = LAYOUTS[resolve_layout(pixels.shape[1:], layout)]
         self.light = Light.measure(pixels, white)
         super().__init__(
             to_unit(pixels, self.light.white),
@@ -189,7 +189,8 @@ class ImageDataset(Dataset):
         return dataset
 
 
-def _to_pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
+def read_images(images: Any, shape: Sequence[int] | None) -> HostArray:
+    """Return the pixels of images, as `ImageDataset` takes them, `[rows, …]`."""
     try:
         values = concatenate_pictures(images) if isinstance(images, (list, tuple)) else None
         if values is None:
@@ -204,7 +205,8 @@ def _to_pixels(images: Any, shape: Sequence[int] | None) -> HostArray:
     return HostArray.of(values, shape=(size // count(shape), *shape))
 
 
-def _resolve_layout(shape: Sequence[int], layout: str | None) -> str:
+def resolve_layout(shape: Sequence[int], layout: str | None) -> str:
+    """Return the layout of images of a shape, by default the one with at most 4 channels."""
     if layout is not None and layout not in LAYOUTS:
         hint = suggestion(layout, LAYOUTS) or f"one of {', '.join(LAYOUTS)}"
         raise DataError("NNM704", f'unknown layout "{layout}"', hint=hint)

@@ -58,7 +58,8 @@ def suggest_image_model(dataset: AnyDataset, name: str = "model") -> str:
         raise DataError(
             "NNM702",
             f"{dataset.name} has inputs and outputs {shapes}",
-            hint="suggestions are for ImageDataset: one input of pictures, one output",
+            hint="suggestions are for ImageDataset: one input of pictures, one output; those for "
+            "DetectionDataset are made by suggest_detection_model",
         )
     target = fields[1]
     outputs = target.classes if target.kind == "classes" else (target.shape or (1,))[0]

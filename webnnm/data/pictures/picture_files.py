@@ -77,10 +77,15 @@ async def read_picture_files(
     fit: Fit,
     mode: Mode | None,
     unreadable: Unreadable,
+    *,
+    longer: int = LONGER,
+    multiple: int = 1,
+    enlarge: bool = True,
 ) -> ReadPictures:
     """Return the pixels of files, those that are no pictures left out or refused.
 
-    See `ImageDataset.from_files`.
+    See `ImageDataset.from_files`. A size that is not chosen has the `longer` side, or is smaller if
+    pictures are not to be enlarged; its sides are multiples of a number.
     """
     check_fit(fit)
     for name, value, choices in (
@@ -95,7 +100,11 @@ async def read_picture_files(
         raise DataError("NNM702", counts, hint="give one label per file")
     if not files.sources:
         raise DataError("NNM705", "there are no files", hint="give at least one")
-    (width, height), why = (_read_size(size), "") if size is not None else await _find_size(files)
+    (width, height), why = (
+        (_read_size(size), "")
+        if size is not None
+        else await _find_size(files, longer, multiple, enlarge)
+    )
     form = PictureFormat(width, height, 1 if mode == "grey" else 3, fit)
     results = await fit_pictures(files.sources, files.names, form)
     kept, arrays, skipped = list[int](), list[HostArray](), list[str]()
@@ -132,7 +141,9 @@ def _read_size(size: Any) -> tuple[int, int]:
     return width, height
 
 
-async def _find_size(files: LabelledFiles) -> tuple[tuple[int, int], str]:
+async def _find_size(
+    files: LabelledFiles, longer: int, multiple: int, enlarge: bool
+) -> tuple[tuple[int, int], str]:
     """Return a size for pictures, and why."""
     step = max(1, len(files.sources) // MEASURED)
     sizes: list[tuple[int, int]] = []
@@ -142,12 +153,14 @@ async def _find_size(files: LabelledFiles) -> tuple[tuple[int, int], str]:
         except DataError:
             continue  # who reads all of them reports it
     if not sizes:
-        return (LONGER, LONGER), "no picture can be read"
-    if len({*sizes}) == 1 and max(sizes[0]) <= MAX_OWN:
+        return (longer, longer), "no picture can be read"
+    fits = not any(side % multiple for side in sizes[0])
+    if len({*sizes}) == 1 and max(sizes[0]) <= MAX_OWN and fits:
         return sizes[0], "as all pictures are"
     width, height = (median(side) for side in zip(*sizes, strict=True))
-    scale = LONGER / max(width, height)
-    smaller = (max(1, round(width * scale)), max(1, round(height * scale)))
+    largest = max(width, height)
+    scale = (longer if enlarge else min(longer, largest)) / largest / multiple
+    smaller = (max(1, round(width * scale)) * multiple, max(1, round(height * scale)) * multiple)
     return smaller, f"their median shape is {width:g} × {height:g}"
 
 

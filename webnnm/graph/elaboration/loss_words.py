@@ -53,6 +53,7 @@ LOSSES = (
         "focal loss: easy examples count less",
         ("gamma", "alpha"),
     ),
+    LossWord("BOX", ("boxes", "centerNet"), "focal loss of centers, and errors of their boxes"),
 )
 
 _BY_WORD = {word: loss for loss in LOSSES for word in (loss.name, *loss.aliases)}

@@ -55,6 +55,8 @@ class Answers:
         Scores after the last class of the data belong to classes without names.
         """
         width = features[-1] if features else 1
+        if self.kind == "boxes":
+            return self if features == self.shape else None
         if width == 1:
             if self.classes > 2:
                 return None  # a class number, predicted like a measurement
@@ -222,7 +224,7 @@ def scales(
     lowered = lower_network(network, sequence=sequence)
     result: dict[str, Scale | None] = {}
     for output in network.outputs:
-        if output.name in answers:
+        if output.name in answers and answers[output.name].kind != "boxes":
             loss = None if output.block.loss is None else output.block.loss.loss
             activation = find_activation(lowered.outputs[output.name]).kind
             sizes = output.source.features.sizes()

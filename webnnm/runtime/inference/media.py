@@ -8,7 +8,13 @@ from typing import Any, cast
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.data.binding.form import Form
-from webnnm.data.pictures.fitting import PictureFormat, fit_pictures, is_picture
+from webnnm.data.files.labelled_files import load_file
+from webnnm.data.pictures.fitting import (
+    PictureFormat,
+    fit_pictures,
+    is_picture,
+    measure_picture,
+)
 from webnnm.data.sounds.listening import Listening, is_sound, listen
 
 
@@ -29,17 +35,52 @@ async def read_media(data: Any, forms: Mapping[str, Form], *, is_by_name: bool) 
     return rows
 
 
-async def _read_rows(block: str, values: Any, form: Form) -> Any:
+async def load_pictures(
+    data: Any, block: str, form: Form, *, is_by_name: bool
+) -> tuple[Any, list[tuple[int, int]] | None]:
+    """Return data of a prediction with loaded files, and the sizes of the pictures of an input.
+
+    Sizes are (width, height) in pixels, None for arrays of pictures of the size of the dataset's.
+    Raises the errors of `measure_picture`.
+    """
+    if is_by_name:
+        rows = {**cast("Mapping[str, Any]", data)}
+        name = next((name for name in rows if name.removesuffix(":input") == block), None)
+        if name is None:
+            return data, None
+        rows[name], sizes = await load_pictures(rows[name], block, form, is_by_name=False)
+        return rows, sizes
+    files = _list_files(data, form)
+    if files is None:
+        return data, None
+    contents = [await load_file(file) for file in files]
+    names = _name_files(block, files)
+    sizes = [
+        await measure_picture(content, name) for content, name in zip(contents, names, strict=True)
+    ]
+    return contents, sizes
+
+
+def _list_files(values: Any, form: Form) -> list[Any] | None:
+    """Return the files that are the rows of an input, None for arrays."""
     is_file = is_sound if form.rate else is_picture
     if is_file(values):
-        if isinstance(values, HostArray) and values.shape == form.field.shape:
-            return values
-        files: list[Any] = [values]
-    elif isinstance(values, (list, tuple)) and all(map(is_file, cast("Sequence[Any]", values))):
-        files = [*cast("Sequence[Any]", values)]
-    else:
+        is_row = isinstance(values, HostArray) and values.shape == form.field.shape
+        return None if is_row else [values]
+    if isinstance(values, (list, tuple)) and all(map(is_file, cast("Sequence[Any]", values))):
+        return [*cast("Sequence[Any]", values)]
+    return None
+
+
+def _name_files(block: str, files: Sequence[Any]) -> list[str]:
+    return [f'input "{block}", row {row}{_name(one)}' for row, one in enumerate(files)]
+
+
+async def _read_rows(block: str, values: Any, form: Form) -> Any:
+    files = _list_files(values, form)
+    if files is None:
         return values
-    names = [f'input "{block}", row {row}{_name(one)}' for row, one in enumerate(files)]
+    names = _name_files(block, files)
     if form.rate:
         results = await listen(files, names, Listening(form.rate, form.field.shape[0]))
     else:

@@ -20,6 +20,7 @@ from webnnm.runtime.inference.entries import Entrance, Entry, by_input, by_name,
 from webnnm.runtime.testing.evaluator import PREDICTION_BATCH
 
 if TYPE_CHECKING:
+    from webnnm.runtime.inference.detections import Sizes
     from webnnm.runtime.restored import Restored
 
 BUCKETS = (1, 4, 16)
@@ -102,12 +103,18 @@ class Predictor:
             predict = partial(self._of_windows, batch_size)
             return (await forecast_windows(series, windows, predict)).public()
         is_by_name = by_name(data, self._inputs, reading.kept)
+        sizes: Sizes = None
         if reading.media:
-            from webnnm.runtime.inference.media import read_media
+            from webnnm.runtime.inference.media import load_pictures, read_media
 
+            if reading.picture in reading.media:
+                form = reading.media[reading.picture]
+                data, sizes = await load_pictures(
+                    data, reading.picture, form, is_by_name=is_by_name
+                )
             data = await read_media(data, reading.media, is_by_name=is_by_name)
         if reading.single is not None and not is_by_name:
-            return await self._of_single(reading, reading.single(data), batch_size)
+            return await self._of_single(reading, reading.single(data), batch_size, sizes)
         data_by_input = (
             by_input(data, self._inputs) if is_by_name else {next(iter(self._inputs)): data}
         )
@@ -115,13 +122,15 @@ class Predictor:
         # Concurrent calls share contexts, one after the other.
         async with self._turn:
             outputs, lengths = await self._compute(rows, batch_size)
-        results = reading.answers(outputs, lengths)
+        results = reading.answers(outputs, lengths, sizes)
         return results if is_by_name else results[self._network.outputs[0].name]
 
     async def _of_windows(self, batch_size: int | None, windows: HostArray) -> Any:
         return await self.predict(windows, batch_size, scaled=True)
 
-    async def _of_single(self, reading: _Reading, entry: Entry, batch_size: int | None) -> Any:
+    async def _of_single(
+        self, reading: _Reading, entry: Entry, batch_size: int | None, sizes: Sizes
+    ) -> Any:
         """Return the predictions of the only output for rows of the only input.
 
         This is the fast path for single rows: it does nothing that they do not need.
@@ -138,7 +147,7 @@ class Predictor:
                 outputs = results[output.name]
         finally:
             self._turn.release()
-        return reading.answer(output.name, outputs, lengths)
+        return reading.answer(output.name, outputs, lengths, sizes)
 
     async def _compute(
         self, rows: _Rows, batch_size: int | None
@@ -279,6 +288,8 @@ class _Reading:
             answers = about.answers.get(output.name)
             self._answers[output.name] = answers and answers.of(output.source.features.sizes())
         self._scales: Mapping[str, Scale | None] | None = None
+        detects = any(one is not None and one.kind == "boxes" for one in self._answers.values())
+        self.picture = "" if kept is None or not detects else kept.picture()
 
     def _single(self) -> Entrance | None:
         """Return the entrance of the only input, if its rows are all that the only output needs."""
@@ -302,21 +313,33 @@ class _Reading:
             rows.add(entrance.vertex, entry)
         return rows
 
-    def answers(self, outputs: Outputs, lengths: Mapping[str, int]) -> dict[str, Any]:
-        """Return the predictions of the outputs; `lengths` are any that the sequences may have."""
-        return {name: self.answer(name, values, lengths) for name, values in outputs.items()}
+    def answers(self, outputs: Outputs, lengths: Mapping[str, int], sizes: Sizes) -> dict[str, Any]:
+        """Return the predictions of the outputs; `lengths` are any that the sequences may have.
+
+        `sizes` are those of pictures, see `find_boxes`.
+        """
+        return {name: self.answer(name, values, lengths, sizes) for name, values in outputs.items()}
 
     def answer(
-        self, name: str, values: HostArray | list[HostArray], lengths: Mapping[str, int]
+        self,
+        name: str,
+        values: HostArray | list[HostArray],
+        lengths: Mapping[str, int],
+        sizes: Sizes,
     ) -> Any:
         """Return the predictions of an output."""
         if self.kept is None:
             return interpret_output(values)
+        answers = self._answers[name]
+        if answers is not None and answers.kind == "boxes" and isinstance(values, HostArray):
+            from webnnm.runtime.inference.detections import find_boxes
+
+            return find_boxes(values, answers, self.kept.form(self.picture), sizes)
         if self._scales is None:
             self._scales = scales(self._network, self.kept.answers, lengths)
         return interpret_output(
             values,
-            self._answers[name],
+            answers,
             self._scales.get(name),
             self.kept.targets.get(name),
             self.kept.intervals.get(name),

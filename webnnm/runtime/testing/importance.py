@@ -14,6 +14,7 @@ from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count, is_integer
 from webnnm.data.binding.binding import Arrays
 from webnnm.evaluation.importance import PermutationImportance
+from webnnm.evaluation.result import find_metric
 from webnnm.runtime.state import HasState, ModelState
 from webnnm.runtime.testing.evaluator import PREDICTION_BATCH, Evaluator
 from webnnm.runtime.testing.objectives import assess_all, has_reports
@@ -135,7 +136,7 @@ async def _measure(
                 reports = assess_all(
                     binding, state.objectives(), losses, outputs_of_copy, targets, masks
                 )
-                scoring = scoring or ("r2" if hasattr(reports[name], "r2") else "accuracy")
+                scoring = scoring or find_metric(reports[name])
                 scores.append(_score(reports[name], scoring))
     finally:
         evaluator.close()

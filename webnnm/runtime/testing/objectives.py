@@ -279,6 +279,10 @@ def assess(
 
         dataset = cast("Any", binding.dataset)
         return compare_forecasts(outputs, targets, dataset, subset, intervals)
+    if about.kind == "boxes":
+        from webnnm.evaluation.detection_report import compare_grids
+
+        return compare_grids(outputs, targets, cast("Any", binding.dataset), field, subset)
     kind: Kind = about.kind
     if chosen.labels == "classes":
         kind = "classes"

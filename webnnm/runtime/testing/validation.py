@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from webnnm.backends.base import DeviceTensor
 from webnnm.data.binding.binding import DataBinding
+from webnnm.evaluation.result import find_metric
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.evaluator import Arrays, Evaluator
 from webnnm.runtime.testing.objectives import assess_all, has_reports
@@ -46,7 +47,7 @@ class Validation:
         compared = evaluation.outputs, targets, masks
         reports = assess_all(binding, state.objectives(), losses, *compared)
         for name, report in reports.items():
-            metric = "r2" if hasattr(report, "r2") else "accuracy"
+            metric = find_metric(report)
             value = getattr(report, metric, None)
             if value is not None:
                 metrics[metric if len(losses) == 1 else f"{name} {metric}"] = value

@@ -5,48 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
 
+from webnnm.core.rectangles import Rectangle, suppress_overlaps
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.shaping import arange, as_type, part, reshape_to, scalar_like
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.graph.node import Operand
 
 
-class Box(NamedTuple):
-    """A box by its lowest and highest coordinates."""
+def _from_corners(y1: float, x1: float, y2: float, x2: float) -> Rectangle:
+    """Return the box between two opposite corners."""
+    return Rectangle(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
 
-    top: float
-    left: float
-    bottom: float
-    right: float
 
-    @classmethod
-    def of_corners(cls, y1: float, x1: float, y2: float, x2: float) -> Box:
-        """Return the box between two opposite corners."""
-        return cls(min(y1, y2), min(x1, x2), max(y1, y2), max(x1, x2))
-
-    @classmethod
-    def of_center(cls, x: float, y: float, width: float, height: float) -> Box:
-        """Return the box around a center."""
-        return cls(y - height / 2, x - width / 2, y + height / 2, x + width / 2)
-
-    @property
-    def area(self) -> float:
-        """The area, 0 for a box without a width or a height."""
-        return max(0.0, self.bottom - self.top) * max(0.0, self.right - self.left)
-
-    def overlaps(self, other: Box, threshold: float) -> bool:
-        """Return whether intersection over union exceeds a threshold."""
-        shared = Box(
-            max(self.top, other.top),
-            max(self.left, other.left),
-            min(self.bottom, other.bottom),
-            min(self.right, other.right),
-        ).area
-        if not shared:
-            return False
-        return shared > threshold * (self.area + other.area - shared)
+def _from_center(x: float, y: float, width: float, height: float) -> Rectangle:
+    """Return the box around a center."""
+    return Rectangle(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
 
 @imports("NonMaxSuppression")
@@ -73,26 +47,18 @@ def non_max_suppression(
     if boxes.shape != (batches, amount, 4):
         raise c.invalid(f"boxes {boxes} do not fit scores {scores}")
     values, corners = c.require_floats(scores, "its scores"), c.require_floats(boxes, "its boxes")
-    make = Box.of_center if c.flag("center_point_box") else Box.of_corners
+    make = _from_center if c.flag("center_point_box") else _from_corners
     selected: list[int] = []
     for batch in range(batches):
         first = batch * amount * 4
         for kind in range(classes):
             start = (batch * classes + kind) * amount
             row = values[start : start + amount]
-            if limit <= 0:
-                continue
             candidates = [k for k, score in enumerate(row) if score > lowest]
             candidates.sort(key=lambda k: -row[k])
-            boxes_of_class: list[tuple[int, Box]] = []
-            for k in candidates:
-                box = make(*corners[first + 4 * k : first + 4 * k + 4])
-                if not any(box.overlaps(other, threshold) for _, other in boxes_of_class):
-                    boxes_of_class.append((k, box))
-                    if len(boxes_of_class) == limit:
-                        break
-            for k, _ in boxes_of_class:
-                selected += (batch, kind, k)
+            rectangles = [make(*corners[first + 4 * k : first + 4 * k + 4]) for k in candidates]
+            for index in suppress_overlaps(rectangles, threshold, max(0, limit)):
+                selected += (batch, kind, candidates[index])
     if not selected:
         return c.empty("int64", (0, 3))
     return c.b.constant(selected, "int64", (len(selected) // 3, 3))
