@@ -13,6 +13,8 @@ const SUM_TOLERANCE = 1e-3;
 const THRESHOLD = 0.5;
 
 /**
+ * Return what outputs mean; the numbers of boxes are left to boxes.js.
+ *
  * @param {Record<string, AnswerFormat>} formats @param {Numbers} outputs
  * @param {Record<string, number>} lengths
  */
@@ -26,11 +28,11 @@ export function describe(formats, outputs, lengths) {
   }));
 }
 
-/** @param {AnswerFormat} format @param {number[]} values @param {number | null} positions */
+/** @param {AnswerFormat} format @param {number[]} values @param {number | null} positions @returns {any} */
 function describeOutput(format, values, positions) {
   const shape = positions === null ? format.shape : [positions, ...format.shape];
   const { kind, classes = 0, scale, target } = format;
-  if (!kind) return { values: nest(target ? undo(values, target) : values, shape) };
+  if (!kind || kind === "boxes") return { values: nest(target ? undo(values, target) : values, shape) };
   const columns = kind === "multilabel" ? 1 : classes;
   const shares = scale ? toProbabilities(values, columns, scale) : values;
   const labels = format.labels ?? Array.from({ length: Math.max(2, classes) }, (_, number) => number);

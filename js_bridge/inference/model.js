@@ -71,7 +71,14 @@ export async function openModel(url, only) {
   /** @param {any} row */
   const predict = async (row) => {
     const { numbers, lengths } = await prepare(manifest.inputs, row);
-    return describe(manifest.outputs, await run(numbers), lengths);
+    const outputs = await run(numbers);
+    const answers = describe(manifest.outputs, outputs, lengths);
+    for (const [name, output] of Object.entries(manifest.outputs)) {
+      if (output.kind !== "boxes") continue;
+      const { findBoxes } = await import("./boxes.js");
+      answers[name] = { boxes: await findBoxes(output, outputs[name] ?? [], row) };
+    }
+    return answers;
   };
   const [format] = Object.values(manifest.inputs);
   return {

@@ -117,11 +117,23 @@ interface RowFormat {
 interface AnswerFormat {
   shape: number[];
   positions: boolean;
-  kind?: "classes" | "onehot" | "multilabel";
+  kind?: "classes" | "onehot" | "multilabel" | "boxes";
   classes?: number;
   labels?: string[] | null;
   scale?: "probability" | "logit" | "logProbability" | null;
   target?: Scale;
+  /** Of boxes: the input with the picture, and what pictures are brought to. */
+  picture?: { input: string; width: number; height: number; fit?: import("../page/fitting.js").Fit };
+}
+
+/** A box around an object, in pixels of the picture. */
+interface PredictedBox {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  label: any;
+  score: number;
 }
 
 /** A graph of probes: what it computes is compared with what it should. */

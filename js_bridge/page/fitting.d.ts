@@ -31,6 +31,9 @@ export function fit(source: Memory | ImageBitmapSource, options: string): Promis
 /** Return the width and the height of a picture of Python as it is to be seen. */
 export function measure(source: Memory | ImageBitmapSource, options: string): Promise<[number, number]>;
 
+/** Return the size of anything that a canvas can draw, or of a file, as it is to be seen. */
+export function measurePicture(picture: ImageBitmapSource): Promise<{ width: number; height: number }>;
+
 /** Return the pixels of anything that a canvas can draw, or of a file: rows of grey or RGB. */
 export function fitPicture(picture: ImageBitmapSource, format: Format): Promise<Uint8Array<ArrayBuffer>>;
 

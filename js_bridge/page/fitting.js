@@ -21,10 +21,16 @@ export async function fit(source, options) {
 
 /** @type {import("./fitting.js").measure} */
 export async function measure(source, options) {
-  const bitmap = await decode(borrowPicture(source, JSON.parse(options).size));
+  const { width, height } = await measurePicture(borrowPicture(source, JSON.parse(options).size));
+  return [width, height];
+}
+
+/** @type {import("./fitting.js").measurePicture} */
+export async function measurePicture(picture) {
+  const bitmap = await decode(picture);
   const { width, height } = bitmap;
   bitmap.close();
-  return [width, height];
+  return { width, height };
 }
 
 /** Return something that can be drawn; a buffer of Python is a file, or pixels of a size. @param {any} source @param {number[]} size */

@@ -13,7 +13,8 @@
  *   | { kind: "sound", fieldShape: number[], rate: number }
  *   | { kind: "numbers", shape: (number | null)[] }} Input
  * @typedef {{ times: any[], values: any[] }} Forecast
- * @typedef {Forecast | { series: Record<string, Forecast> } | { values: any } | { label: any, labels: any[], probabilities: number[] }} Output
+ * @typedef {Forecast | { series: Record<string, Forecast> } | { values: any } | { boxes: PredictedBox[] }
+ *   | { label: any, labels: any[], probabilities: number[] }} Output
  * @typedef {object} Model what runs a model
  * @property {Record<string, Input>} signature
  * @property {(row: any) => Promise<Record<string, Output>>} predict
@@ -262,6 +263,9 @@ function unwrapOnly(outputs) {
   return first && others.length === 0 ? first : outputs;
 }
 
+/** @param {number} share */
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
 /** Show the prediction of an output. @param {Output} output @returns {HTMLElement} */
 function renderOutput(output) {
   if ("series" in output) {
@@ -271,6 +275,13 @@ function renderOutput(output) {
   if ("times" in output) {
     const show = (/** @type {any} */ value) => [value].flat().map(short).join(", ");
     return make("ol", {}, ...output.times.map((time, at) => make("li", {}, make("span", {}, String(time)), show(output.values[at]))));
+  }
+  if ("boxes" in output) {
+    const lines = output.boxes.map(({ label, score, ...box }) => {
+      const [x, y, width, height] = [box.x, box.y, box.width, box.height].map(Math.round);
+      return make("li", {}, make("span", {}, String(label)), percent(score), `${width} × ${height} pixels at (${x}, ${y})`);
+    });
+    return lines.length > 0 ? make("ol", {}, ...lines) : make("p", {}, "No objects were found.");
   }
   if ("values" in output) {
     const flat = [output.values].flat(Infinity);
@@ -282,7 +293,7 @@ function renderOutput(output) {
   const lines = ranked.slice(0, MAX_CLASSES).map(({ label, share }) =>
     make("li", {},
       make("span", {}, String(label)),
-      `${(100 * share).toFixed(1)} %`,
+      percent(share),
       make("meter", { value: share, ariaLabel: String(label) })));
   return make("ol", {}, ...lines);
 }

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from webnnm import (
     Dataset,
+    DetectionDataset,
     ImageDataset,
     IrisDataset,
     LabeledTextDataset,
@@ -499,6 +500,25 @@ CASES = (
         [
             [[[v[0], 255 - v[0], 90] for v in row] for row in PIXELS],
             [[[v[0] for v in row] for row in PIXELS]] * 3,
+        ],
+    ),
+    Case(
+        "boxes around objects",
+        "m:input shape={channels:1, height:6, width:5}; m:output shape=[6, 5, 6];"
+        "m:param start shape=[6] init=constant(1.5);"
+        "m:layers conv2d(f, filters=6, kernel=3, padding=same, bias=start),"
+        "transpose(permutation=[1, 2, 0]);",
+        lambda: DetectionDataset(
+            [[[v[0] for v in row] for row in PIXELS]] * 2,
+            [[(0, 1, 2, 3, "cat"), (2, 2, 3, 2, "dog")], []],
+            stride=1,
+            **ALL,
+        ),
+        [
+            [[v[0] for v in row] for row in PIXELS],
+            [[v[0] / 255 for v in row] for row in PIXELS[::-1]],
+            [[0.5] * 5] * 6,
+            [1, 2],
         ],
     ),
     Case(

@@ -11,7 +11,11 @@ from webnnm.formats.page.portable_limits import LIMITS
 
 FOLDER = ROOT / "js_bridge"
 IMPORT = re.compile(r'(?<!@typedef )(?:from|await import\() ?"(\.{1,2}/[\w./-]+\.js)"')
-SOMETIMES = (*scripts.PREPARATION.values(), *scripts.ENGINES.values())
+SOMETIMES = (
+    *scripts.PREPARATION.values(),
+    *scripts.ANSWERS.values(),
+    *scripts.ENGINES.values(),
+)
 ALL = (*scripts.ALWAYS, scripts.OFFLINE, *(path for paths in SOMETIMES for path in paths))
 
 

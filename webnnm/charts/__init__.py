@@ -9,6 +9,7 @@ Every function returns a `Chart`, which notebooks display, `save` writes, and pa
 """
 
 from webnnm.charts.boundary import decision_boundary as decision_boundary
+from webnnm.charts.boxed_pictures import boxed_pictures as boxed_pictures
 from webnnm.charts.calibration import calibration_curve as calibration_curve
 from webnnm.charts.chart import Chart as Chart
 from webnnm.charts.confusion import confusion_matrix as confusion_matrix
@@ -28,6 +29,7 @@ from webnnm.charts.worst import worst_pictures as worst_pictures
 
 __all__ = (
     "Chart",
+    "boxed_pictures",
     "calibration_curve",
     "confusion_matrix",
     "curves",

@@ -63,7 +63,7 @@ def worst_pictures(
             "picture": f"{numbers[row]}: {_describe(actual[row], shares[row], names)} "
             f"({max(shares[row]):.0%})",
             "order": order,
-            "url": _encode(pixels.rows([row]), sizes, [*dataset.inputs[block].names]),
+            "url": encode_picture(pixels.rows([row]), sizes, [*dataset.inputs[block].names]),
         }
         for order, row in enumerate(known[:count])
     ]
@@ -114,7 +114,7 @@ def _describe(actual: int, shares: Sequence[float], names: Sequence[str]) -> str
     return names[actual] + wrong
 
 
-def _encode(picture: HostArray, sizes: dict[str, int], order: Sequence[str]) -> str:
+def encode_picture(picture: HostArray, sizes: dict[str, int], order: Sequence[str]) -> str:
     """Return a picture as the address of a PNG file, from its darkest to its brightest number."""
     values = [float(value) for value in picture.values()]
     low, high = (0.0, 1.0) if min(values) >= 0 and max(values) <= 1 else (min(values), max(values))

@@ -26,9 +26,11 @@ from webnnm.cli.output_paths import write
 from webnnm.cli.rows import csv_table, find_form, inputs_of, json_rows
 from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes
+from webnnm.data.pictures.boxes import COORDINATES
 from webnnm.evaluation.history import plain
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.inference.answers import Prediction
+from webnnm.runtime.inference.detections import Detections
 from webnnm.runtime.inference.forecasting import Forecast
 from webnnm.runtime.restored import Restored
 
@@ -62,7 +64,9 @@ def add(commands: Parsers) -> None:
 
 def _predict(arguments: argparse.Namespace) -> int:
     answers = asyncio.run(_predict_rows(arguments))
-    if isinstance(answers, Forecasts):
+    if isinstance(answers, Detections):
+        text = _write_boxes(answers, arguments.rows, as_json=arguments.json)
+    elif isinstance(answers, Forecasts):
         text = _write_forecasts(answers, as_json=arguments.json)
     elif arguments.json:
         text = json.dumps(plain(answers), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -82,7 +86,9 @@ class Forecasts(NamedTuple):
     several: bool
 
 
-async def _predict_rows(arguments: argparse.Namespace) -> dict[str, Any] | Forecasts:
+async def _predict_rows(
+    arguments: argparse.Namespace,
+) -> dict[str, Any] | Forecasts | Detections:
     """Return output → its numbers, and the class of every row if there are classes."""
     for path in arguments.rows:
         check_table(path)
@@ -93,7 +99,10 @@ async def _predict_rows(arguments: argparse.Namespace) -> dict[str, Any] | Forec
             message = "--steps continues a series, and this model is of none"
             raise CommandError("NNM704", message, hint="leave it out, and give rows")
         if form is not None and (form.fit or form.rate) and arguments.rows != ["-"]:
-            return {model.outputs()[0]: _answer(await model.predict(arguments.rows))}
+            answer = await model.predict(arguments.rows)
+            if isinstance(answer, Detections):
+                return answer
+            return {model.outputs()[0]: _answer(answer)}
         if len(arguments.rows) > 1:
             raise CommandError("NNM704", f"{len(arguments.rows)} tables at once", hint="give one")
         if arguments.steps is not None and arguments.rows == ["-"]:
@@ -127,6 +136,23 @@ def _answer(output: Any) -> dict[str, Any]:
         return {"values": plain(output)}
     values = plain(output.probabilities)
     return {"predicted": output.classes, "classes": list(output.labels), "values": values}
+
+
+def _write_boxes(detections: Detections, files: Sequence[str], *, as_json: bool) -> str:
+    """Return the boxes of each picture as rows, or as JSON."""
+    if as_json:
+        content = [
+            {"picture": file, "boxes": [box._asdict() for box in boxes]}
+            for file, boxes in zip(files, detections, strict=True)
+        ]
+        return json.dumps(plain(content), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["picture", "label", "score", *COORDINATES])
+    for file, boxes in zip(files, detections, strict=True):
+        for *numbers, label, score in boxes:
+            writer.writerow([file, label, *(f"{number:.7g}" for number in (score, *numbers))])
+    return text.getvalue()
 
 
 def _write_forecasts(forecasts: Forecasts, *, as_json: bool) -> str:

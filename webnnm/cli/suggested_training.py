@@ -20,6 +20,7 @@ from webnnm.cli.output_paths import check_places
 from webnnm.cli.suggested_data import suggest_for_command
 from webnnm.cli.training_report import find_better, list_scores, write_report
 from webnnm.cli.training_run import TrainingOutcome, print_outcome, run_training
+from webnnm.data.pictures.detection_dataset import DetectionDataset
 from webnnm.data.series.series_dataset import SeriesDataset
 from webnnm.data.tables.table_dataset import TableDataset
 from webnnm.evaluation.baselines import Scores, get_scores, score_constant
@@ -76,8 +77,11 @@ def train_suggested(arguments: argparse.Namespace) -> int:
 async def _score_rivals(
     arguments: argparse.Namespace, suggestion: Suggestion, test: TestResult
 ) -> dict[str, Scores]:
-    """Return the scores of the model and of simpler ones; tests of series have their own."""
-    if isinstance(suggestion.dataset, SeriesDataset):
+    """Return the scores of the model and of simpler ones; tests of series have their own.
+
+    No simple model finds boxes.
+    """
+    if isinstance(suggestion.dataset, (SeriesDataset, DetectionDataset)):
         return {}
     rivals = {"this model": get_scores(test)}
     if suggestion.linear_source:

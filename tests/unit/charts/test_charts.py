@@ -14,7 +14,17 @@ from typing import Any
 
 import pytest
 
-from webnnm import BackendError, DataError, Dataset, EpochRecord, History, ImageDataset, charts
+from webnnm import (
+    BackendError,
+    Box,
+    DataError,
+    Dataset,
+    DetectionDataset,
+    EpochRecord,
+    History,
+    ImageDataset,
+    charts,
+)
 from webnnm.charts.chart import MIME
 from webnnm.charts.theme import SERIES, THEMES, configuration
 from webnnm.evaluation.calibration import reliability
@@ -64,6 +74,13 @@ CHARTS = {
         ),
         [[0.9, 0.1], [0.2, 0.8], [0.75, 0.25], [0.4, 0.6]],
         subset="training",
+    ),
+    "boxes": lambda: charts.boxed_pictures(
+        DetectionDataset(
+            bytes(384), [[(1, 2, 3, 4, "cat")], [], [(4, 4, 4, 4, "dog")]], shape=(8, 16)
+        ),
+        [[Box(1, 2, 3, 4, "cat", 0.9)], [Box(1, 1, 3, 3, "cat", 0.5)], []],
+        subset="full",
     ),
     "calibration": lambda: charts.calibration_curve(reliability(SCORES, TRUE)),
     "importance": lambda: charts.permutation_importance(
@@ -390,6 +407,29 @@ def test_forecasts_begin_at_the_last_value() -> None:
         charts.forecast([1], [3.0, 4.0], [3], {"model": [5.0]})
     with pytest.raises(DataError, match="NNM705"):
         charts.forecast([1], [3.0], [3], {})
+
+
+def test_pictures_with_the_most_wrong_boxes_come_first() -> None:
+    chart = CHARTS["boxes"]()
+    assert chart.description == ("1 of 2 boxes are found, 1 is predicted wrongly, in 3 pictures.")
+    values = chart.to_dict()["data"]["values"]
+    assert [one["picture"] for one in values if "url" in one] == [
+        "1: 0 missed, 1 wrong",
+        "2: 1 missed, 0 wrong",
+        "0: 0 missed, 0 wrong",
+    ]
+    kinds = [(one["kind"], one["label"], one["x2"]) for one in values if "kind" in one]
+    assert kinds == [
+        ("predicted", "cat", 4),
+        ("actual", "dog", 8),
+        ("actual", "cat", 4),
+        ("predicted", "cat", 4),
+    ]
+    data = DetectionDataset(bytes(128), [[(1, 2, 3, 4, "cat")], []], shape=(8, 8))
+    with pytest.raises(DataError, match="NNM702: boxes of 1 pictures, 2 pictures"):
+        charts.boxed_pictures(data, [[]], subset="full")
+    with pytest.raises(DataError, match="NNM702: dataset has no boxes"):
+        charts.boxed_pictures(Dataset([[1.0], [2.0]], ["a", "b"]), [[]], subset="full")
 
 
 def test_the_most_wrong_pictures_come_first() -> None:

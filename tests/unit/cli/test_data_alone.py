@@ -232,6 +232,38 @@ def test_pictures_in_folders_are_learnt(
     assert main(["test", "stripes.safetensors", "--data", "x.csv"]) == 2
 
 
+def test_pictures_with_boxes_are_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    pictures = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(7)
+    for part in ("images", "labels"):
+        (tmp_path / "marks" / part).mkdir(parents=True)
+    for number in range(60):
+        picture = pictures.new("L", (24, 24), 40)
+        x, y = draw.randrange(12), draw.randrange(12)
+        picture.paste(230, (x, y, x + 10, y + 10))
+        picture.save(tmp_path / "marks" / "images" / f"{number}.png")
+        line = f"0 {(x + 5) / 24} {(y + 5) / 24} {10 / 24} {10 / 24}\n"
+        (tmp_path / "marks" / "labels" / f"{number}.txt").write_text(line)
+    (tmp_path / "marks" / "classes.txt").write_text("square\n")
+    assert main(["train", "marks", "--seeds", "0", "--epochs", "25"]) == 0
+    printed = capsys.readouterr()
+    assert "60 boxes (YOLO) are around objects of 1 classes: square." in printed.err
+    assert "mAP" in printed.out and "mAP" in (tmp_path / "marks-report.html").read_text()
+    file = "marks/images/59.png"
+    assert main(["predict", "marks.safetensors", file]) == 0
+    heading, box, *others = capsys.readouterr().out.splitlines()
+    assert heading == "picture,label,score,x,y,width,height"
+    picture, label, _, *numbers = box.split(",")
+    assert (picture, label, others) == (file, "square", [])
+    assert [*map(float, numbers)] == pytest.approx([x, y, 10, 10], abs=1.5)
+    assert main(["predict", "marks.safetensors", file, "--json"]) == 0
+    [content] = strict(capsys.readouterr().out)
+    assert content["picture"] == file and content["boxes"][0]["label"] == "square"
+
+
 def test_sounds_in_folders_are_learnt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:

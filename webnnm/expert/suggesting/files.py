@@ -9,6 +9,9 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.data.dataset import Dataset
 from webnnm.data.pictures import fitting
+from webnnm.data.pictures.annotated_files import has_annotations
+from webnnm.data.pictures.detection_dataset import DetectionDataset
+from webnnm.data.pictures.detection_suggestion import suggest_detection_model
 from webnnm.data.pictures.images import ImageDataset
 from webnnm.data.pictures.model_suggestion import suggest_image_model
 from webnnm.data.sounds import listening
@@ -51,14 +54,24 @@ async def suggest_for_files(
         message = f'"{folder}" has no pictures, sounds or texts, but {others}'
         hint = "folders are named for the labels of the files in them: cats/1.jpg, dogs/2.jpg"
         raise DataError("NNM715", message, hint=hint)
+    if by_kind["pictures"] and await has_annotations(folder):
+        kind = "boxes"
     makers = {
+        "boxes": (DetectionDataset.from_files, DetectionDataset.__init__),
         "pictures": (ImageDataset.from_files, ImageDataset.__init__),
         "sounds": (SoundDataset.from_files, SoundDataset.__init__),
         "texts": (LabeledTextDataset.from_folder, LabeledTextDataset.__init__),
     }[kind]
-    check_options(f"a folder of {kind}", (*makers, Dataset.__init__), wanted)
-    if kind == "pictures":
-        dataset: Dataset = await ImageDataset.from_folder(folder, **wanted)
+    files = "pictures with boxes" if kind == "boxes" else kind
+    check_options(f"a folder of {files}", (*makers, Dataset.__init__), wanted)
+    if kind == "boxes":
+        boxed = await DetectionDataset.from_folder(folder, **wanted)
+        dataset: Dataset = boxed
+        text, reasons = suggest_detection_model(boxed, name), _explain_boxes(boxed)
+        call = f"await DetectionDataset.from_folder({write_literal(folder)}"
+        example = "PICTURE.png"
+    elif kind == "pictures":
+        dataset = await ImageDataset.from_folder(folder, **wanted)
         text, reasons = suggest_image_model(dataset, name), _explain_pictures(dataset)
         call, example = f"await ImageDataset.from_folder({write_literal(folder)}", "PICTURE.png"
     elif kind == "sounds":
@@ -85,6 +98,23 @@ def _explain_pictures(dataset: Dataset) -> tuple[str, ...]:
         f"Pictures are brought to {sizes['width']} × {sizes['height']} pixels {colours}.",
         _explain_sizes(dataset, "Pictures"),
         "Convolutions look for the same small patterns everywhere, at several sizes.",
+    )
+
+
+def _explain_boxes(dataset: DetectionDataset) -> tuple[str, ...]:
+    report, grid = dataset.file_report, dataset.grid
+    assert report is not None
+    hidden = (
+        f" {dataset.hidden_boxes} boxes share their cell with a smaller one and cannot be found; "
+        "a smaller stride parts them."
+    )
+    return (
+        f"{report.boxes:,} boxes ({report.source}) are around objects of {grid.classes} classes: "
+        f"{list_names(report.classes)}.",
+        f"Pictures are brought to {grid.width:g} × {grid.height:g} pixels.",
+        _explain_sizes(dataset, "Pictures"),
+        f"A grid of {grid.columns} × {grid.rows} cells tells where the centers of objects are, and "
+        f"how large their boxes are (CenterNet).{hidden * bool(dataset.hidden_boxes)}",
     )
 
 

@@ -193,6 +193,9 @@ def assemble_page(
     first = scripts.ALWAYS
     for key, modules in scripts.PREPARATION.items():
         first += modules if any(key in one for one in inputs.values()) else ()
+    kinds = {one.get("kind") for one in outputs.values()}
+    for kind, modules in scripts.ANSWERS.items():
+        first += modules if kind in kinds else ()
     first += scripts.ENGINES[engines[0]]
     others = tuple(path for engine in engines[1:] for path in scripts.ENGINES[engine])
     # If WebNN comes first, a browser without it fetches the model as ONNX instead.

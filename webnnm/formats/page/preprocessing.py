@@ -176,8 +176,9 @@ def describe_answers(state: ModelState, lengths: Mapping[str, int]) -> dict[str,
     """Return output → what its numbers mean.
 
     `shape` of a row, or of each position if it has `positions`; for classes `labels`, or null, with
-    `kind`, `classes` and the `scale` of the scores, null for probabilities; for numbers `target`,
-    how they were standardised.
+    `kind`, `classes` and the `scale` of the scores, null for probabilities; for boxes also the
+    `picture`: its input, and the size to which it is brought; for numbers `target`, how they were
+    standardised.
     """
     facts = state.data_facts()
     kinds = scales(state.network, facts.answers, lengths)
@@ -198,6 +199,15 @@ def describe_answers(state: ModelState, lengths: Mapping[str, int]) -> dict[str,
                 "labels": None if answers.names is None else [*answers.names],
                 "scale": kinds.get(output.name),
             }
+            if answers.kind == "boxes" and (block := facts.picture()):
+                form = facts.forms[block]
+                sizes_by_name = dict(zip(form.field.names, form.field.shape, strict=True))
+                described["picture"] = {
+                    "input": block,
+                    "width": sizes_by_name["width"],
+                    "height": sizes_by_name["height"],
+                    **({"fit": form.fit} if form.fit else {}),
+                }
         elif target is not None:
             described["target"] = _describe_scale(target)
         result[output.name] = described

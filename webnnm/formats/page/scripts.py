@@ -28,6 +28,8 @@ PREPARATION = {
     "tokenizer": ("inference/tokens.js",),
 }
 """What prepares the rows of inputs that have a key in the manifest."""
+ANSWERS = {"boxes": ("inference/boxes.js",)}
+"""What makes answers of outputs of a kind."""
 WEBNN = (
     *("inference/device.js", "common.js", "page/browser.js"),
     *(f"webnn/{name}.js" for name in ("bridge", "failures", "handles", "permutations", "plans")),
