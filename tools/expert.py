@@ -32,6 +32,11 @@ with up to 256 training rows and as many others: the log has the three findings 
 `history.findings` has all of them, and `model.review(history)` returns them together with those of
 the review before training.
 
+One mistake shows in many ways: if `lr` is a thousandth of what it should be, weights do not move
+(E901), and the model is no better than chance (E902). What another finding explains is therefore a
+note, "probably because of E324", and the cause, which is as severe as its worst symptom, says
+"explains E901, E902". Only the cause has a remedy.
+
 Severities: **error**, training cannot succeed; **warning**, it will probably go wrong; **advice**,
 it could go better; **info**, what was decided and why.
 
@@ -187,8 +192,11 @@ def section(rule: Rule) -> str:
     example = f"```python\n{text.example}\n```" if text.example else ""
     done = f'*On "auto":* {rule.action}.' if rule.action else ""
     remedy = f"*Remedy:* {rule.remedy}" if rule.remedy else ""
+    links = ", ".join(f"[{id}](#{id.lower()})" for id in sorted(rule.explains))
+    explains = f"*Explains:* {links}" if links else ""
     head = f"**{rule.severity}.** {text.condition}"
-    paragraphs = [f"### {rule.id}", head, *text.reasons, example, done, remedy, text.ignore]
+    paragraphs = [f"### {rule.id}", head, *text.reasons, example, done, remedy, explains]
+    paragraphs.append(text.ignore)
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
 
 

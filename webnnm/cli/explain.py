@@ -87,7 +87,9 @@ def _run(arguments: argparse.Namespace) -> int:
             text_of_rule.condition,
             *text_of_rule.reasons,
         ]
-        text = [*head, text_of_rule.example, done, advice, text_of_rule.ignore]
+        explains = f"explains {', '.join(sorted(rule.explains))}" if rule.explains else ""
+        parts["explains"] = sorted(rule.explains)
+        text = [*head, text_of_rule.example, done, advice, explains, text_of_rule.ignore]
     else:
         hint = suggestion(code, [*RULES, *MEANINGS])
         raise CommandError("NNM703", f'there is no finding or error "{arguments.code}"', hint=hint)

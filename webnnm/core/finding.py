@@ -44,6 +44,8 @@ class Finding:
     - `evidence`: the numbers behind it.
     - `places`: line and column of the nodes in the model text.
     - `failed`: the rule itself failed, which is a fault of webnnm and says nothing of the model.
+    - `explains`: the ids of findings that are its symptoms; `explained_by`: those of the probable
+      causes of this one.
     """
 
     id: str
@@ -57,6 +59,8 @@ class Finding:
     evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
     places: tuple[tuple[int, int], ...] = ()
     failed: bool = False
+    explains: tuple[str, ...] = ()
+    explained_by: tuple[str, ...] = ()
 
     @property
     def area(self) -> str:
@@ -75,10 +79,16 @@ class Finding:
 
     @property
     def advice(self) -> list[str]:
-        """What was done about the finding, and what remains to be done."""
+        """What was done about the finding, and what remains to be done.
+
+        Of a symptom its cause: the remedy is that of the cause.
+        """
         done = [f"done: {self.action}"] if self.action else []
+        if self.explained_by:
+            return [*done, f"probably because of {', '.join(self.explained_by)}"]
         shows_remedy = self.remedy and (self.severity != "info" or not self.action)
-        return done + ([f"→ {self.remedy}"] if shows_remedy else [])
+        explained = [f"explains {', '.join(self.explains)}"] if self.explains else []
+        return done + ([f"→ {self.remedy}"] if shows_remedy else []) + explained
 
     def __str__(self) -> str:
         head = " ".join(filter(None, (self.severity, self.id, self.where)))
@@ -90,7 +100,8 @@ class Finding:
         attributes: dict[str, Any] = {
             f.name: values[f.name] for f in fields(cls) if f.name in values
         }
-        attributes["nodes"] = tuple(attributes.get("nodes", ()))
+        for name in ("nodes", "explains", "explained_by"):
+            attributes[name] = tuple(attributes.get(name, ()))
         attributes["places"] = tuple(
             (line, column) for line, column in attributes.get("places", ())
         )
@@ -116,11 +127,16 @@ class Findings(list[Finding]):
     >>> found[0].severity
     'info'
 
-    The table begins with the most important finding.
+    Both begin with the most important finding.
     """
 
+    @property
+    def ranked(self) -> list[Finding]:
+        """The findings, the most important first: by severity, then by confidence."""
+        return sorted(self, key=lambda finding: finding.rank)
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) or "nothing was found"
+        return "\n".join(map(str, self.ranked)) or "nothing was found"
 
     def to_html(self) -> Markup:
         """Return the table as HTML, as notebooks show it."""
@@ -133,7 +149,7 @@ class Findings(list[Finding]):
                 finding.message,
                 " ".join(finding.advice).removeprefix("→ "),
             )
-            for finding in sorted(self, key=lambda finding: finding.rank)
+            for finding in self.ranked
         ]
         head = ("finding", "place", "what", "what to do")
         return html_table([head, *rows], head=True) if rows else tag("p", str(self))

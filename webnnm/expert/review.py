@@ -9,6 +9,7 @@ from typing import Any
 
 from webnnm.core.errors import DataError, Span, suggestion
 from webnnm.core.finding import Finding
+from webnnm.expert.causes import attribute_symptoms
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.registry import RULES
 from webnnm.expert.rules.rule import Hit, Rule
@@ -46,7 +47,8 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
         if rule.id not in off:
             findings += _apply(rule, facts, locate, partial(decisions.decide, rule.id))
     decisions.add_strengths()
-    findings = drop_contradictions(soften_refuted(_merge_failures(findings, facts), facts))
+    findings = soften_refuted(_merge_failures(findings, facts), facts)
+    findings = drop_contradictions(attribute_symptoms(findings))
     return Review(
         findings=findings,
         settings=decisions.settings,
@@ -170,13 +172,16 @@ def drop_contradictions(findings: Sequence[Finding]) -> list[Finding]:
     >>> [finding.id for finding in drop_contradictions([fast, few])]
     ['E305']
     """
-    kept: list[Finding] = []
-    sound = [finding for finding in findings if not finding.failed]
-    for finding in sorted(sound, key=lambda finding: finding.rank):
+    advising = [finding for finding in findings if not finding.failed and not finding.explained_by]
+    dropped: list[Finding] = []
+    kept: list[Rule] = []
+    for finding in sorted(advising, key=lambda finding: finding.rank):
         rule = RULES[finding.id]
-        if not any(rule.contradicts(RULES[other.id]) for other in kept):
-            kept.append(finding)
-    return [finding for finding in findings if finding.failed or finding in kept]
+        if any(rule.contradicts(other) for other in kept):
+            dropped.append(finding)
+        else:
+            kept.append(rule)
+    return [finding for finding in findings if finding not in dropped]
 
 
 def _make_finding(

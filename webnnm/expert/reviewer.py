@@ -14,6 +14,7 @@ from webnnm.data.binding.binding import DataBinding, bind, with_targets
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import require_finite
 from webnnm.data.protocol import load_subset
+from webnnm.expert.causes import attribute_symptoms
 from webnnm.expert.facts.facts import DataFacts, Facts, OutputFacts, ScoutingFacts
 from webnnm.expert.facts.gathering import data_facts, gather_facts
 from webnnm.expert.facts.profile import Profile
@@ -215,7 +216,7 @@ class Reviewer:
             ids = {*off, *(finding.id for finding in review.findings)}
             earlier = [finding for finding in history.findings if finding.id not in ids]
             both = sorted([*review.findings, *earlier], key=lambda finding: finding.id)
-            review = replace(review, findings=drop_contradictions(both))
+            review = replace(review, findings=drop_contradictions(attribute_symptoms(both)))
         return replace(review, logged=self._logged)
 
     def _gather(self, history: History | None, *about: Any) -> Facts:
@@ -231,7 +232,7 @@ class Reviewer:
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)
         off = () if facts.history is None else facts.history.settings.silence
-        findings = hindsight(facts, off=off, early=early)
+        findings = attribute_symptoms(hindsight(facts, off=off, early=early), history.findings)
         return sorted(drop_contradictions(findings), key=lambda finding: finding.rank)
 
     def failure(self, error: Exception) -> Finding:
@@ -244,7 +245,8 @@ class Reviewer:
         """Return the findings of a training that has ended, including those that it adds."""
         assert self._reviewed is not None
         facts = with_history(self._reviewed, history)
-        return drop_contradictions(soften_refuted([*history.findings, *findings], facts))
+        latest = {finding.id: finding for finding in (*history.findings, *findings)}
+        return drop_contradictions(soften_refuted([*latest.values()], facts))
 
 
 def with_history(facts: Facts, history: History) -> Facts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -139,8 +139,11 @@ class Review:
         }
 
 
-def summarize_findings(ranked: Iterable[Finding]) -> list[str]:
+def summarize_findings(ranked: Iterable[Finding], reported: Collection[str] = ()) -> list[str]:
     """Return the lines of the findings that matter, and one with the ids of the others.
+
+    Of those whose ids were `reported` earlier there is a line with what they explain, if that is
+    new.
 
     >>> first = Finding(id="E404", severity="warning", message="dropout1 drops 80 %")
     >>> second = Finding(id="E111", severity="info", message="softmax and CCE of m")
@@ -151,7 +154,12 @@ def summarize_findings(ranked: Iterable[Finding]) -> list[str]:
     more: dict[str, list[str]] = {"more": [], "notes": []}
     shown = 0
     for finding in ranked:
-        if finding.severity == SEVERITIES[-1]:
+        if finding.id in reported:
+            symptoms = [symptom for symptom in finding.explains if symptom not in reported]
+            lines += [f"{finding.id} explains {', '.join(symptoms)} → {finding.remedy}"] * bool(
+                symptoms
+            )
+        elif finding.severity == SEVERITIES[-1]:
             more["notes"].append(finding.id)
         elif finding.severity == SEVERITIES[0] or shown < MAX_SHOWN:
             shown += 1

@@ -379,9 +379,8 @@ class Training(Unfinished):
         except Exception as error:
             failures = [reviewer.failure(error)]
         findings = [*reviewer.hindsight(history), *failures]
-        for line in summarize_findings(
-            finding for finding in findings if finding.id not in self._reported
-        ):
+        reported = self._reported | {finding.id for finding in history.findings}
+        for line in summarize_findings(findings, reported):
             self._reporter.note(line)
         history.findings = Findings(reviewer.final_findings(history, findings))
 
@@ -460,9 +459,11 @@ class Training(Unfinished):
         """Report what can be seen during the training, such as a loss that does not change."""
         if self._reviewer_before is None:
             return
+        before = {finding.id for finding in self.history.findings}
         for finding in self._reviewer_before.hindsight(self.history, early=True):
-            self._reported.add(finding.id)
-            self._reporter.note(str(finding))
+            if finding.id not in before:
+                self._reported.add(finding.id)
+                self._reporter.note(str(finding))
 
     def _improves(self, criterion: float) -> bool:
         best = self.history.best_loss

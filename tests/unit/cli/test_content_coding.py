@@ -18,7 +18,7 @@ from webnnm.cli.validators import allows_range, is_unchanged
 pytestmark = pytest.mark.desktop
 
 TEXT = b"const text = 'the same again and again';\n" * 40
-PACKED = gzip.compress(TEXT)
+PACKED = gzip.compress(TEXT, mtime=0)
 BROTLI = b"what brotli made of it"
 NAME = "a.mjs"
 BOTH = ("br", "gzip")

@@ -67,7 +67,7 @@ def test_folds_stand_side_by_side() -> None:
 
 def test_findings_begin_with_the_most_important_one() -> None:
     found = Findings([INFO, WARNING])
-    assert str(found) == f"{INFO}\n{WARNING}"
+    assert str(found) == f"{WARNING}\n{INFO}"
     shown = Words(found.to_html()).found
     assert " ".join(shown[:7]) == "finding place what what to do warning"
     assert shown.index("E404") < shown.index("E111")

@@ -6,6 +6,7 @@ from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
+from webnnm.expert.rules.symptoms import OVERFITTING, STUCK
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex
 from webnnm.training.automatic import LAMBDA
 from webnnm.training.optimizers import OPTIMIZERS
@@ -117,6 +118,7 @@ def many_features(facts: Facts) -> Hit | None:
     "Set regularization='L2' and lambda2=0.01, or use a smaller model.",
     confidence=0.6,
     raises=["regularisation"],
+    explains=OVERFITTING,
 )
 def penalty_off(facts: Facts) -> Hit | None:
     """E401 holds, regularization was turned off explicitly, and there are more than a hundred
@@ -142,7 +144,7 @@ def penalty_off(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence=_capacity(facts), fix=STRONG_PENALTY)
 
 
-@rule("E404", "warning", "Drop 10 to 50 %.", lowers=["regularisation"])
+@rule("E404", "warning", "Drop 10 to 50 %.", lowers=["regularisation"], explains=STUCK)
 def strong_dropout(facts: Facts) -> Hit | None:
     """A dropout layer drops more than 70 %, or leaves fewer than three units of a hidden layer.
 
@@ -182,6 +184,7 @@ def strong_dropout(facts: Facts) -> Hit | None:
     "Use a smaller model or more data.",
     confidence=0.5,
     lowers=["capacity"],
+    explains=OVERFITTING,
 )
 def few_rows(facts: Facts) -> Hit | None:
     """More than a hundred parameters per training row, or position of its sequences; not of a
@@ -211,7 +214,13 @@ def few_rows(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E406", "warning", "Lower freeze, or leave trainable=false out.", lowers=["freeze"])
+@rule(
+    "E406",
+    "warning",
+    "Lower freeze, or leave trainable=false out.",
+    lowers=["freeze"],
+    explains=STUCK,
+)
 def no_trainable_parameters(facts: Facts) -> Hit | None:
     """All parameters are frozen, or more than 95 % of them.
 

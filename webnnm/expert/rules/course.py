@@ -20,6 +20,7 @@ from webnnm.expert.facts.course import (
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import MAX_CONVERGED_LOSS, MIN_EPOCHS, MIN_LOSS_TO_LEARN
 from webnnm.expert.rules.rule import Hit, after
+from webnnm.expert.rules.symptoms import STUCK
 from webnnm.training.optimizers import OPTIMIZERS
 
 MIN_BATCH = 8
@@ -45,6 +46,7 @@ MAX_OVERFLOWS = 0.1
     "Lower lr, or let it fall with schedule='cosine'.",
     early=True,
     lowers=["lr"],
+    explains=["E918"],
 )
 def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the
@@ -101,7 +103,9 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     )
 
 
-@after("E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.")
+@after(
+    "E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.", explains=STUCK
+)
 def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
     """For 40 % or more of the epochs the rate was below 2 % of its maximum.
 
@@ -134,7 +138,7 @@ def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
     )
 
 
-@after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.")
+@after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.", explains=STUCK)
 def long_warm_up(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The rate was rising for 80 % or more of the epochs.
 
@@ -169,7 +173,7 @@ def long_warm_up(facts: Facts, history: HistoryFacts) -> Hit | None:
     )
 
 
-@after("E916", "warning", "Set a larger patience.", raises=["patience"])
+@after("E916", "warning", "Set a larger patience.", raises=["patience"], explains=STUCK)
 def early_stop(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A patience below 10 ended the training in its first 30 %, with a training loss above 0.3
     times that of a constant prediction.
@@ -207,7 +211,13 @@ def early_stop(facts: Facts, history: HistoryFacts) -> Hit | None:
     )
 
 
-@after("E917", "warning", "Lower scale, or set compute_type='float32'.", lowers=["scale"])
+@after(
+    "E917",
+    "warning",
+    "Lower scale, or set compute_type='float32'.",
+    lowers=["scale"],
+    explains=STUCK,
+)
 def gradient_overflow(facts: Facts, history: HistoryFacts) -> Hit | None:
     """One in ten steps or more was skipped, because its gradient left the range of float16.
 

@@ -11,6 +11,7 @@ from webnnm.core.shapes import show
 from webnnm.expert.facts.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.facts.structure import channels_last, first_layers, looks_up, scales
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.training.automatic import MIN_ROWS, VALIDATION_SHARE
 from webnnm.training.loss_choice import LARGE_SHARE
 
@@ -85,7 +86,7 @@ def _training_counts(facts: Facts) -> dict[str, Sequence[int]]:
     }
 
 
-@rule("E601", "warning", "Stratify the split.")
+@rule("E601", "warning", "Stratify the split.", explains=["E902", "E903", "E905", "E906", "E907"])
 def class_without_training(facts: Facts) -> Hit | None:
     """A class of the data has no row in training.
 
@@ -167,7 +168,12 @@ def _fractions(features: Sequence[FeatureFacts]) -> bool:
     return low >= 0 and high <= 1 and high - low >= MIN_EXTENT
 
 
-@rule("E603", "warning", "Standardise the inputs: standardize=True.")
+@rule(
+    "E603",
+    "warning",
+    "Standardise the inputs: standardize=True.",
+    explains=[*STUCK, *UNSTABLE, "E310", "E329"],
+)
 def feature_scale(facts: Facts) -> Hit | None:
     """A feature of the training rows has |mean| > 3, or std outside 0.1 … 10; except for features
     of only 0 and 1, constants, features that spread within 0 … 1, indices for an embedding, and
@@ -354,6 +360,7 @@ def no_validation_rows(facts: Facts) -> Hit | None:
     "advice",
     "Gather rows of the rare classes, or set class_weight='balanced'.",
     confidence=0.7,
+    explains=["E906"],
 )
 def class_imbalance(facts: Facts) -> Hit | None:
     """The largest class has more than five times the training rows of the smallest; not where E110
@@ -424,7 +431,7 @@ def large_batch(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E610", "warning", "Set shuffle=True.")
+@rule("E610", "warning", "Set shuffle=True.", explains=[*STUCK, *UNSTABLE])
 def class_order(facts: Facts) -> Hit | None:
     """Rows sorted by class, and shuffling off.
 
@@ -446,7 +453,7 @@ def class_order(facts: Facts) -> Hit | None:
     return Hit(message="rows are sorted by class and not shuffled", fix={"shuffle": True})
 
 
-@rule("E611", "advice", "Gather more rows of it.")
+@rule("E611", "advice", "Gather more rows of it.", explains=["E903", "E906"])
 def rare_class(facts: Facts) -> Hit | None:
     """A class has fewer than 10 training rows, and there are testing rows; only information where
     no class has more than twice as many as another.
@@ -505,7 +512,12 @@ def statistics_leak(facts: Facts) -> Hit | None:
     return Hit(message=f"standardised with statistics of the {fitted} rows")
 
 
-@rule("E613", "warning", "Leave the column out with features=[…], or split texts into tokens.")
+@rule(
+    "E613",
+    "warning",
+    "Leave the column out with features=[…], or split texts into tokens.",
+    explains=["E903", "E905", "E907"],
+)
 def unknown_words(facts: Facts) -> Hit | None:
     """More than half of the other rows have a word that no training row has in that column.
 
@@ -532,7 +544,12 @@ def unknown_words(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence=shares)
 
 
-@rule("E628", "warning", "Spell each class in one way only, as name.strip().lower() does.")
+@rule(
+    "E628",
+    "warning",
+    "Spell each class in one way only, as name.strip().lower() does.",
+    explains=["E601", "E611", "E903", "E906"],
+)
 def spellings(facts: Facts) -> Hit | None:
     """Names of classes differ only in capitals, spaces and underscores; not for single letters.
 
@@ -614,6 +631,7 @@ def small_test_set(facts: Facts) -> Hit | None:
     "warning",
     'Name the dimensions of the data, names=["height", "width", "channels"], and of the input, '
     "shape={channels:3, height:32, width:32}; or write inputLayout=nhwc.",
+    explains=["E902", "E903", "E922", "E924"],
 )
 def channel_order(facts: Facts) -> Hit | None:
     """A convolution takes the first dimension of pictures or signals for channels, but channels are

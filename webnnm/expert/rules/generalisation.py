@@ -37,6 +37,7 @@ MIN_RISE = 0.1
     confidence=0.8,
     lowers=["capacity"],
     raises=["regularisation"],
+    explains=["E905"],
 )
 def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, beyond

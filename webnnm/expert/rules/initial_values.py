@@ -10,6 +10,7 @@ from webnnm.expert.facts.paths import ancestors, behind, keeps_positions, propag
 from webnnm.expert.facts.profile import heavy_in
 from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.graph.elaboration.initialise import WEIGHTS, Initialiser, fans, initialisers
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex
 
@@ -26,7 +27,9 @@ MIN_EXPANSION = 4
 """A layer of random features has at least this many times as many outputs as inputs."""
 
 
-@rule("E313", "warning", "Leave init out: weights then start at random.")
+@rule(
+    "E313", "warning", "Leave init out: weights then start at random.", explains=[*STUCK, *UNSTABLE]
+)
 def equal_weights(facts: Facts) -> Hit | None:
     """The weights of two consecutive products start at a single value, or those before relu at 0.
 
@@ -66,7 +69,12 @@ def equal_weights(facts: Facts) -> Hit | None:
     return merge_hits(messages, tail=": its units stay equal")
 
 
-@rule("E314", "warning", "Leave init out, or use heNormal or glorot, which adapt to the width.")
+@rule(
+    "E314",
+    "warning",
+    "Leave init out, or use heNormal or glorot, which adapt to the width.",
+    explains=[*STUCK, *UNSTABLE, "E310", "E329"],
+)
 def weight_scale(facts: Facts) -> Hit | None:
     """The standard deviation of initial weights, times the root of the fan-in, is outside 0.01 …
     10; or the product of several layers, each relative to He's, is outside 0.001 … 1000.
@@ -126,7 +134,12 @@ def _find_compound_scale(facts: Facts, starts: Mapping[str, Initialiser]) -> Hit
     return None
 
 
-@rule("E315", "warning", "Leave init out: biases then start near 0.")
+@rule(
+    "E315",
+    "warning",
+    "Leave init out: biases then start near 0.",
+    explains=[*STUCK, "E310", "E908"],
+)
 def negative_bias(facts: Facts) -> Hit | None:
     """Biases before relu start at −5 or below.
 
@@ -165,6 +178,7 @@ def negative_bias(facts: Facts) -> Hit | None:
     "warning",
     "Let them learn, or load trained values: await model.load_params(other).",
     lowers=["freeze"],
+    explains=STUCK,
 )
 def random_frozen_weights(facts: Facts) -> Hit | None:
     """Weights that are not trainable start at random, and nothing was loaded; only information

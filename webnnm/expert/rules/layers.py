@@ -20,6 +20,7 @@ from webnnm.expert.facts.paths import (
 from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.capacity import MAX_DROPOUT
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network, ParameterVertex
 from webnnm.ops.declare.operator import no_gradient
 
@@ -41,7 +42,7 @@ MIN_LARGE_WINDOW, MIN_PIXELS = 3, 16
 pixels large."""
 
 
-@rule("E316", "warning", "Use tanh, sigmoid or softsign, which have a gradient.")
+@rule("E316", "warning", "Use tanh, sigmoid or softsign, which have a gradient.", explains=STUCK)
 def without_gradient(facts: Facts) -> Hit | None:
     """Parameters reach the outputs only through layers without a gradient.
 
@@ -109,7 +110,12 @@ def negative_logarithm(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E318", "warning", "Leave the factors out: weights learn their own scale.")
+@rule(
+    "E318",
+    "warning",
+    "Leave the factors out: weights learn their own scale.",
+    explains=[*STUCK, *UNSTABLE, "E310", "E329"],
+)
 def constant_factors(facts: Facts) -> Hit | None:
     """Constant factors after a product multiply values by more than 1,000 or less than 0.001 on the
     way to the last product.
@@ -159,6 +165,7 @@ def constant_factors(facts: Facts) -> Hit | None:
     "warning",
     "Insert positionalEmbedding(place, size=…) or positionalEncoding() before it.",
     refuted=True,
+    explains=["E902", "E923"],
 )
 def attention_without_order(facts: Facts) -> Hit | None:
     """Attention over embedded words without positions; only information where a linear bag-of-words
@@ -262,7 +269,9 @@ def _to_list(value: Any) -> Sequence[int]:
     return (value,) if isinstance(value, int) else value
 
 
-@rule("E321", "warning", "Use strides no larger than the kernel.")
+@rule(
+    "E321", "warning", "Use strides no larger than the kernel.", explains=["E902", "E903", "E922"]
+)
 def stride_gaps(facts: Facts) -> Hit | None:
     """Values between the windows of a convolution or pooling are never read: strides are larger
     than the kernel, or share a factor with its dilation.
@@ -330,7 +339,12 @@ def _spatial(layer: LayerVertex) -> Sequence[int]:
     return [sizes[axis] for axis in named or (axes[:-1] if channels_last else axes[1:])]
 
 
-@rule("E322", "warning", "Pool less, or after the convolutions.")
+@rule(
+    "E322",
+    "warning",
+    "Pool less, or after the convolutions.",
+    explains=["E902", "E903", "E922", "E924"],
+)
 def single_pixel(facts: Facts) -> Hit | None:
     """A convolution with a kernel larger than 1 gets a picture of a single pixel.
 
@@ -357,7 +371,13 @@ def single_pixel(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E323", "advice", "Use flatten() instead, or more convolutions before it.", confidence=0.5)
+@rule(
+    "E323",
+    "advice",
+    "Use flatten() instead, or more convolutions before it.",
+    confidence=0.5,
+    explains=["E924"],
+)
 def early_global_average(facts: Facts) -> Hit | None:
     """A global average follows a single convolution that sees less than half of the picture.
 
@@ -395,6 +415,7 @@ def early_global_average(facts: Facts) -> Hit | None:
     "Put a convolution before it, and pool after that with strides of 2.",
     confidence=0.7,
     refuted=True,
+    explains=["E902", "E903", "E922", "E924"],
 )
 def early_pooling(facts: Facts) -> Hit | None:
     """Windows of 3 × 3 or more are pooled before the first convolution, and leave a picture of
@@ -439,7 +460,11 @@ def early_pooling(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E408", "warning", "Give it as many units as there are classes, or more.", raises=["capacity"]
+    "E408",
+    "warning",
+    "Give it as many units as there are classes, or more.",
+    raises=["capacity"],
+    explains=["E902", "E904", "E922"],
 )
 def narrow_layer(facts: Facts) -> Hit | None:
     """A product has at most a fourth as many units as the layer before it and as the classes after
@@ -482,7 +507,7 @@ def narrow_layer(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E411", "warning", "Leave it out.", lowers=["regularisation"])
+@rule("E411", "warning", "Leave it out.", lowers=["regularisation"], explains=STUCK)
 def input_dropout(facts: Facts) -> Hit | None:
     """More than 20 % of fewer than 32 features are dropped at an input.
 
@@ -514,7 +539,13 @@ def input_dropout(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E412", "advice", "Put a gru, conv1d or attend before the average.", confidence=0.7)
+@rule(
+    "E412",
+    "advice",
+    "Put a gru, conv1d or attend before the average.",
+    confidence=0.7,
+    explains=["E902", "E923"],
+)
 def early_sequence_mean(facts: Facts) -> Hit | None:
     """The positions of a sequence are averaged or summed before anything but linear layers.
 

@@ -54,6 +54,7 @@ MIN_DISTANCE_TO_NEIGHBOURS, EXAMINED_ROWS = 0.15, 200
     "Raise lr, at least to the default of the optimizer.",
     early=True,
     raises=["lr"],
+    explains=["E902", "E904", "E910", "E911", "E922"],
 )
 def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss hardly fell, and no weight moved by more than 5 % of its norm.
@@ -230,6 +231,7 @@ def class_never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Add hidden layers or units with an activation, and train more epochs.",
     confidence=0.8,
     raises=["capacity", "epochs"],
+    explains=["E902"],
 )
 def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The model predicts the class of far fewer training rows than their nearest neighbours do.
@@ -279,6 +281,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     "attention before the pooling; if not, check whether labels belong to their rows, and gather "
     "more.",
     confidence=0.95,
+    explains=["E902"],
 )
 def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its sequence without
@@ -325,6 +328,7 @@ def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     "If it matters where something is, use flatten() instead, or pool to a few parts, such as "
     "averagePool2d to 4 × 4; if not, check whether labels belong to their rows.",
     confidence=0.8,
+    explains=["E902"],
 )
 def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its picture, or its

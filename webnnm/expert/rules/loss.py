@@ -7,6 +7,7 @@ from collections.abc import Callable
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK
 from webnnm.training.loss_choice import LARGE_SHARE, LabelFacts
 from webnnm.training.losses import LOSSES, is_fused
 
@@ -106,7 +107,7 @@ def label_conversion(facts: Facts) -> Hit | None:
     return merge_hits(messages, action="labels converted")
 
 
-@rule("E107", "warning", "End the model in sigmoid() and use BCE.")
+@rule("E107", "warning", "End the model in sigmoid() and use BCE.", explains=STUCK)
 def multiple_labels(facts: Facts) -> Hit | None:
     """CCE on rows with several 1s.
 
@@ -175,6 +176,7 @@ def outliers(facts: Facts) -> Hit | None:
     "E110",
     "advice",
     "Set class_weight='balanced' if rare classes matter as much as others.",
+    explains=["E906"],
 )
 def dominant_class(facts: Facts) -> Hit | None:
     """One class has more than 90 % of the labels; not with class_weight, or with row weights that
@@ -291,7 +293,9 @@ def logit_loss(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E114", "warning", "Look for the intended column: there is nothing to learn.")
+@rule(
+    "E114", "warning", "Look for the intended column: there is nothing to learn.", explains=["E902"]
+)
 def constant_target(facts: Facts) -> Hit | None:
     """All targets of the training rows are the same number, or the same class, or one of up to
     eight columns of targets is.

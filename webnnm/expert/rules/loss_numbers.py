@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK
 from webnnm.graph.elaboration.loss_words import loss_numbers
 from webnnm.training.loss_choice import MAD_TO_STD
 
@@ -26,7 +27,13 @@ def _numbers(facts: Facts) -> dict[str, Mapping[str, Any]]:
     return {output.name: loss_numbers(output.block) for output in facts.network.outputs}
 
 
-@rule("E119", "warning", "Leave delta out: it is then derived from the targets.", raises=["delta"])
+@rule(
+    "E119",
+    "warning",
+    "Leave delta out: it is then derived from the targets.",
+    raises=["delta"],
+    explains=STUCK,
+)
 def huber_delta(facts: Facts) -> Hit | None:
     """The text sets δ of the Huber loss below a hundredth of the deviation of the targets, or, if
     the targets have outliers, above five deviations.
@@ -61,7 +68,9 @@ def huber_delta(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E120", "warning", "Lower gamma to 2, or use cross-entropy, which has no gamma.")
+@rule(
+    "E120", "warning", "Lower gamma to 2, or use cross-entropy, which has no gamma.", explains=STUCK
+)
 def focal_gamma(facts: Facts) -> Hit | None:
     """γ of a focal loss is above 5.
 
@@ -114,6 +123,7 @@ def _weights(facts: Facts, output: OutputFacts, classes: int) -> Sequence[float]
     "warning",
     "Set class_weight='balanced', or leave the weights out.",
     confidence=0.8,
+    explains=[*STUCK, "E906"],
 )
 def class_weight_ratio(facts: Facts) -> Hit | None:
     """Class weights, from class_weight or α, make the share of one class in the loss more than

@@ -45,7 +45,7 @@ def float16_scaling(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E202", "warning", "Set gradient_scaling='on'.")
+@rule("E202", "warning", "Set gradient_scaling='on'.", explains=["E917"])
 def no_gradient_scaling(facts: Facts) -> Hit | None:
     """More heavy operators compute in float16 than in float32, and scaling is off.
 
@@ -126,7 +126,7 @@ def float32_on_edge(facts: Facts) -> Hit | None:
     return Hit(message=f"{wide} heavy operators in float32 for {why}", evidence={"heavy": wide})
 
 
-@rule("E205", "warning", "Set scale to 128 or more.", "scale=128")
+@rule("E205", "warning", "Set scale to 128 or more.", "scale=128", explains=["E917"])
 def small_scale(facts: Facts) -> Hit | None:
     """Float16, uncertainty weighting, and a scale below 128.
 

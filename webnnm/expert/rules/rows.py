@@ -30,6 +30,7 @@ def _report(facts: Facts, id: str) -> Hit | None:
     "warning",
     "If they stand for missing values, leave these cells empty and set missing='mean'; if not, "
     "correct them.",
+    explains=["E109", "E603"],
 )
 def far_cells(facts: Facts) -> Hit | None:
     """A column has a repeated value, or values in a few cells, far from all others; or 0 or −1 is
@@ -88,7 +89,12 @@ def single_predictor(facts: Facts) -> Hit | None:
     return replace(hit, severity="advice") if hit and "marks" in hit.evidence else hit
 
 
-@rule("E616", "warning", "Leave the column out: new rows will have other numbers.")
+@rule(
+    "E616",
+    "warning",
+    "Leave the column out: new rows will have other numbers.",
+    explains=["E603", "E903"],
+)
 def row_number(facts: Facts) -> Hit | None:
     """A column numbers the rows, or its name says that it identifies them; not where the rows are
     split in order.
@@ -193,7 +199,12 @@ def windows(facts: Facts) -> Hit | None:
     return _report(facts, "E620")
 
 
-@rule("E621", "warning", "Find out which class is right, and drop the other rows.")
+@rule(
+    "E621",
+    "warning",
+    "Find out which class is right, and drop the other rows.",
+    explains=["E902", "E903", "E905", "E922"],
+)
 def contradictory_labels(facts: Facts) -> Hit | None:
     """More than 1 % of the rows are equal to a row of another class.
 
@@ -219,6 +230,7 @@ def contradictory_labels(facts: Facts) -> Hit | None:
     "warning",
     "Split the rows at random, or gather training rows like the testing rows.",
     confidence=0.8,
+    explains=["E902", "E903", "E905", "E907"],
 )
 def distribution_shift(facts: Facts) -> Hit | None:
     """The mean of a column in testing differs by more than a standard deviation from that in
@@ -253,6 +265,7 @@ def distribution_shift(facts: Facts) -> Hit | None:
     "E623",
     "warning",
     "Pass the rows without padding, with length='max': padding then has no effect.",
+    explains=["E902", "E903", "E922"],
 )
 def manual_padding(facts: Facts) -> Hit | None:
     """Rows of a sequence, or of tokens that attention, a mean or a recurrent layer combines, end in
@@ -291,6 +304,7 @@ def manual_padding(facts: Facts) -> Hit | None:
     "E625",
     "warning",
     "Subtract the first value before they become float32, or let the dataset do it: standardize=.",
+    explains=["E603"],
 )
 def float32_rounding(facts: Facts) -> Hit | None:
     """A column loses different values as float32: a time in seconds since 1970.
@@ -338,7 +352,13 @@ def category_numbers(facts: Facts) -> Hit | None:
     return _report(facts, "E626")
 
 
-@rule("E627", "advice", "Check whether labels still belong to their rows.", confidence=0.4)
+@rule(
+    "E627",
+    "advice",
+    "Check whether labels still belong to their rows.",
+    confidence=0.4,
+    explains=["E902", "E903", "E905"],
+)
 def labels_without_relation(facts: Facts) -> Hit | None:
     """The nearest training rows predict the class no better than the most frequent class does.
 
@@ -366,6 +386,7 @@ def labels_without_relation(facts: Facts) -> Hit | None:
     "Treat it as numbers: leave it out of categorical=[…], leave cells without a number empty, and "
     "set missing='mean'.",
     confidence=0.7,
+    explains=["E613", "E903"],
 )
 def numeric_categories(facts: Facts) -> Hit | None:
     """Four fifths of the categories of a column are numbers, and have fewer than ten training rows
@@ -395,6 +416,7 @@ def numeric_categories(facts: Facts) -> Hit | None:
     "Pass the pictures as they are, to ImageDataset or with names=[…] for their dimensions; or "
     "move the channels, as x.transpose(0, 3, 1, 2) does: reshape does not reorder the numbers.",
     confidence=0.8,
+    explains=["E902", "E903", "E922", "E924"],
 )
 def channel_reshape(facts: Facts) -> Hit | None:
     """Pictures for a convolution, of two to four channels and 8 × 8 pixels or more, are rougher
@@ -432,6 +454,7 @@ def channel_reshape(facts: Facts) -> Hit | None:
     "Convert all cells to one unit before the column is standardised; where both are intended, "
     "take the logarithm.",
     confidence=0.7,
+    explains=["E109", "E603"],
 )
 def unit_mix(facts: Facts) -> Hit | None:
     """Some cells of a positive column are 1,000, 100, 10 or 60 times the others, or another usual
@@ -498,6 +521,7 @@ def target_formula(facts: Facts) -> Hit | None:
     "warning",
     "Leave out the column that is mostly empty, with features=[…], or fill in the cells with "
     "missing='mean'.",
+    explains=["E611", "E903"],
 )
 def missing_rows(facts: Facts) -> Hit | None:
     """missing='drop' left out more than half of the rows that have a label; advice where 2,000
@@ -530,6 +554,7 @@ def missing_rows(facts: Facts) -> Hit | None:
     "Write them as dates (2019-01-31), of which TableDataset makes days, season and weekday; "
     "or pass the year as a number, and the season as sin and cos of 2π·day/365.25.",
     confidence=0.8,
+    explains=["E603", "E622"],
 )
 def dates_as_numbers(facts: Facts) -> Hit | None:
     """All values of a column, twelve or more from two or more months, are dates written as one
@@ -560,6 +585,7 @@ def dates_as_numbers(facts: Facts) -> Hit | None:
     "Leave out what turns one class into another, as mirroring swaps left and right; shift or crop "
     "pictures, or add noise; or return the other class for these rows.",
     confidence=0.7,
+    explains=["E902", "E904", "E922"],
 )
 def class_changing_augmentation(facts: Facts) -> Hit | None:
     """An eighth or more of 100 augmented rows look like another class: a row of that class is

@@ -50,7 +50,7 @@ class Rule:
     there: hyperparameters, or "capacity" and "regularisation" in general. A rule on the course of a
     training is `early` if it may fire while the training runs. A finding that would prevent
     learning is `refuted` by scores on other rows that leave nothing to learn: it then becomes
-    information.
+    information. `explains` has the ids of the rules that find its consequences.
     """
 
     id: str
@@ -63,6 +63,7 @@ class Rule:
     raises: frozenset[str] = frozenset()
     early: bool = False
     refuted: bool = False
+    explains: frozenset[str] = frozenset()
 
     def contradicts(self, other: Rule) -> bool:
         """Return whether this remedy lowers what the other one raises, or vice versa."""
@@ -89,13 +90,20 @@ def rule(
     raises: Sequence[str] = (),
     early: bool = False,
     refuted: bool = False,
+    explains: Sequence[str] = (),
 ) -> Callable[[Test], Test]:
     """Declare a rule; the function's docstring says when it holds."""
 
     def declare(test: Test) -> Test:
         assert id not in DECLARED, id
-        both = frozenset(lowers), frozenset(raises)
-        DECLARED[id] = Rule(id, severity, remedy, action, test, confidence, *both, early, refuted)
+        DECLARED[id] = Rule(
+            *(id, severity, remedy, action, test, confidence),
+            lowers=frozenset(lowers),
+            raises=frozenset(raises),
+            early=early,
+            refuted=refuted,
+            explains=frozenset(explains),
+        )
         return test
 
     return declare

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
+from webnnm.expert.rules.symptoms import STUCK
 from webnnm.training.optimizers import OPTIMIZERS
 
 MIN_LION_STEPS = 200
@@ -37,7 +38,13 @@ def no_early_stop(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E702", "advice", "Train more epochs, or set a larger lr.", raises=["epochs", "lr"])
+@rule(
+    "E702",
+    "advice",
+    "Train more epochs, or set a larger lr.",
+    raises=["epochs", "lr"],
+    explains=STUCK,
+)
 def few_steps(facts: Facts) -> Hit | None:
     """Fewer than 200 steps with lion or rlion, whose steps have a nearly fixed length.
 
@@ -65,7 +72,9 @@ def few_steps(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence={"steps": steps}, fix={"epochs": enough})
 
 
-@rule("E703", "advice", "Set freeze=0, or load trained parameters.", lowers=["freeze"])
+@rule(
+    "E703", "advice", "Set freeze=0, or load trained parameters.", lowers=["freeze"], explains=STUCK
+)
 def random_trunk(facts: Facts) -> Hit | None:
     """Parameters are frozen in a model that was never trained or loaded.
 

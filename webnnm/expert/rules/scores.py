@@ -7,6 +7,7 @@ import math
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.paths import tail
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK
 from webnnm.graph.elaboration.vertices import LayerVertex, ParameterVertex
 
 MAX_MEAN_WITHOUT_BIAS = 1.0
@@ -26,7 +27,12 @@ def _is_softmax(layer: LayerVertex) -> bool:
     return layer.has("probabilistic") and layer.operator.name != "sigmoid"
 
 
-@rule("E409", "warning", "Move dropout() before the last product, or leave it out.")
+@rule(
+    "E409",
+    "warning",
+    "Move dropout() before the last product, or leave it out.",
+    explains=[*STUCK, "E907"],
+)
 def output_dropout(facts: Facts) -> Hit | None:
     """Dropout after the last product, on the scores or the quantity itself.
 
@@ -51,7 +57,7 @@ def output_dropout(facts: Facts) -> Hit | None:
     return merge_hits({a: f"{a} drops predictions of {b}" for a, b in outputs.items()})
 
 
-@rule("E504", "warning", "Leave out the activation before the output activation.")
+@rule("E504", "warning", "Leave out the activation before the output activation.", explains=STUCK)
 def scores_in_range(facts: Facts) -> Hit | None:
     """An activation with bounded results comes directly before softmax or sigmoid.
 
@@ -82,7 +88,7 @@ def scores_in_range(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E505", "warning", "Leave out one of them.")
+@rule("E505", "warning", "Leave out one of them.", explains=STUCK)
 def double_softmax(facts: Facts) -> Hit | None:
     """Two softmax layers follow each other at an output.
 

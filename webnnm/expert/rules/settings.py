@@ -9,6 +9,7 @@ from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.expert.rules.schedule import MIN_UPDATES
+from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import STEPPED_SCHEDULES
 from webnnm.training.settings import Settings
@@ -53,7 +54,13 @@ def updates(facts: Facts, epochs: float | None = None) -> int | None:
     return -(-batches // facts.settings.accumulate) * int(epochs or facts.settings.epochs or 0)
 
 
-@rule("E209", "warning", "Leave scale out: 1000 suits most models.", lowers=["scale"])
+@rule(
+    "E209",
+    "warning",
+    "Leave scale out: 1000 suits most models.",
+    lowers=["scale"],
+    explains=["E917"],
+)
 def overflowing_scale(facts: Facts) -> Hit | None:
     """The gradient scale is larger than the largest float16, 65,504.
 
@@ -76,7 +83,7 @@ def overflowing_scale(facts: Facts) -> Hit | None:
     return Hit(message=f"scale {scale:g}, float16 ends at 65504", fix={"scale": 1000.0})
 
 
-@rule("E324", "warning", "Raise lr to near the optimizer's default.", raises=["lr"])
+@rule("E324", "warning", "Raise lr to near the optimizer's default.", raises=["lr"], explains=STUCK)
 def low_rate(facts: Facts) -> Hit | None:
     """The learning rate is less than a hundredth of the optimizer's default; for trained or loaded
     parameters, less than a ten-thousandth.
@@ -104,7 +111,13 @@ def low_rate(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E325", "warning", "Raise agc_lambda to about 0.01.", raises=["agc_lambda"])
+@rule(
+    "E325",
+    "warning",
+    "Raise agc_lambda to about 0.01.",
+    raises=["agc_lambda"],
+    explains=[*STUCK, "E919"],
+)
 def tiny_agc_lambda(facts: Facts) -> Hit | None:
     """Adaptive clipping with agc_lambda below 0.0001.
 
@@ -126,7 +139,13 @@ def tiny_agc_lambda(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"agc_lambda": 0.01})
 
 
-@rule("E326", "warning", "Lower momentum_factor to 0.9.", lowers=["momentum_factor"])
+@rule(
+    "E326",
+    "warning",
+    "Lower momentum_factor to 0.9.",
+    lowers=["momentum_factor"],
+    explains=UNSTABLE,
+)
 def large_momentum(facts: Facts) -> Hit | None:
     """Momentum above 0.995.
 
@@ -149,7 +168,7 @@ def large_momentum(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"momentum_factor": 0.9})
 
 
-@rule("E327", "warning", "Lower epsilon to 1e-8.", lowers=["epsilon"])
+@rule("E327", "warning", "Lower epsilon to 1e-8.", lowers=["epsilon"], explains=[*STUCK, *UNSTABLE])
 def large_epsilon(facts: Facts) -> Hit | None:
     """ε of adam, adamw or adafactor is above 0.001.
 
@@ -171,7 +190,7 @@ def large_epsilon(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"epsilon": optimizer.defaults["epsilon"]})
 
 
-@rule("E328", "warning", "Raise beta2 to 0.999.", raises=["beta2"])
+@rule("E328", "warning", "Raise beta2 to 0.999.", raises=["beta2"], explains=[*STUCK, *UNSTABLE])
 def small_beta2(facts: Facts) -> Hit | None:
     """β₂ is below 0.5, in an optimizer that divides by the mean square of gradients.
 
@@ -193,7 +212,13 @@ def small_beta2(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"beta2": 0.999})
 
 
-@rule("E414", "warning", "Lower weight_decay to about 0.01.", lowers=["regularisation"])
+@rule(
+    "E414",
+    "warning",
+    "Lower weight_decay to about 0.01.",
+    lowers=["regularisation"],
+    explains=[*STUCK, "E920"],
+)
 def strong_decay(facts: Facts) -> Hit | None:
     """Weight decay is 1 or more and removes at least 0.01 % of each weight per step.
 
@@ -218,7 +243,13 @@ def strong_decay(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E415", "warning", "Lower it to about 0.0001.", lowers=["regularisation"])
+@rule(
+    "E415",
+    "warning",
+    "Lower it to about 0.0001.",
+    lowers=["regularisation"],
+    explains=[*STUCK, "E920"],
+)
 def strong_penalty(facts: Facts) -> Hit | None:
     """λ of L1 or L2 is 0.1 or more.
 
@@ -274,7 +305,11 @@ def loss_weight_ratio(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E507", "warning", "Lower label_smoothing to 0.1, or leave it out.", lowers=["label_smoothing"]
+    "E507",
+    "warning",
+    "Lower label_smoothing to 0.1, or leave it out.",
+    lowers=["label_smoothing"],
+    explains=STUCK,
 )
 def strong_smoothing(facts: Facts) -> Hit | None:
     """Labels are smoothed by more than 0.4, or at all where no output has classes.
@@ -303,7 +338,13 @@ def strong_smoothing(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"label_smoothing": 0.1})
 
 
-@rule("E704", "warning", "Lower min_lr to below lr, or leave it out.", lowers=["min_lr"])
+@rule(
+    "E704",
+    "warning",
+    "Lower min_lr to below lr, or leave it out.",
+    lowers=["min_lr"],
+    explains=UNSTABLE,
+)
 def floor_above_rate(facts: Facts) -> Hit | None:
     """min_lr is not below lr.
 
@@ -324,7 +365,13 @@ def floor_above_rate(facts: Facts) -> Hit | None:
     return Hit(message=f"min_lr {floor:g}, lr {rate:g}", fix={"min_lr": 0.0})
 
 
-@rule("E705", "warning", "Lower warmup_epochs to 1 or 2.", lowers=["warmup_epochs"])
+@rule(
+    "E705",
+    "warning",
+    "Lower warmup_epochs to 1 or 2.",
+    lowers=["warmup_epochs"],
+    explains=[*STUCK, "E915"],
+)
 def all_warm_up(facts: Facts) -> Hit | None:
     """The warm-up takes half of the epochs or more.
 
@@ -351,6 +398,7 @@ def all_warm_up(facts: Facts) -> Hit | None:
     "warning",
     "Use longer steps or a larger factor.",
     raises=["step_epochs", "step_factor"],
+    explains=[*STUCK, "E914"],
 )
 def early_step_decay(facts: Facts) -> Hit | None:
     """A step schedule is below a hundredth of its rate after a third of the epochs.
@@ -382,6 +430,7 @@ def early_step_decay(facts: Facts) -> Hit | None:
     "warning",
     "Raise schedule_epochs to epochs, or leave it out.",
     raises=["schedule_epochs"],
+    explains=[*STUCK, "E914"],
 )
 def short_schedule(facts: Facts) -> Hit | None:
     """The schedule ends within the first half of the epochs, at a rate near 0.
@@ -407,7 +456,7 @@ def short_schedule(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"schedule_epochs": epochs})
 
 
-@rule("E708", "warning", "Raise patience to 10 or more.", raises=["patience"])
+@rule("E708", "warning", "Raise patience to 10 or more.", raises=["patience"], explains=["E916"])
 def small_patience(facts: Facts) -> Hit | None:
     """Patience is below 3 epochs, in a training of 10 or more.
 
@@ -429,7 +478,13 @@ def small_patience(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"patience": 10})
 
 
-@rule("E709", "warning", "Train more epochs, or use smaller batches.", raises=["epochs"])
+@rule(
+    "E709",
+    "warning",
+    "Train more epochs, or use smaller batches.",
+    raises=["epochs"],
+    explains=STUCK,
+)
 def few_updates(facts: Facts) -> Hit | None:
     """Fewer than 60 updates of randomly initialised parameters.
 
@@ -469,6 +524,7 @@ def few_updates(facts: Facts) -> Hit | None:
     "Raise batch_size to about 20, or lower lr.",
     lowers=["lr"],
     raises=["batch_size"],
+    explains=UNSTABLE,
 )
 def single_row_batches(facts: Facts) -> Hit | None:
     """Batches of one row, at a rate above a tenth of the optimizer's default.
@@ -493,7 +549,13 @@ def single_row_batches(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"batch_size": 20})
 
 
-@rule("E711", "warning", "Lower accumulate: 1 steps after every batch.", lowers=["accumulate"])
+@rule(
+    "E711",
+    "warning",
+    "Lower accumulate: 1 steps after every batch.",
+    lowers=["accumulate"],
+    explains=STUCK,
+)
 def long_accumulation(facts: Facts) -> Hit | None:
     """More batches are accumulated than half an epoch has.
 
@@ -544,7 +606,7 @@ def _has_validation(facts: Facts) -> bool:
     return bool(facts.data.sizes.get("validation") or facts.settings.validation_split)
 
 
-@rule("E713", "advice", "Set restore_best=True.", confidence=0.6)
+@rule("E713", "advice", "Set restore_best=True.", confidence=0.6, explains=["E918"])
 def no_restore(facts: Facts) -> Hit | None:
     """restore_best is off, at a constant rate or in a training with patience below its epochs.
 

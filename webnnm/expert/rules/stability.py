@@ -7,6 +7,7 @@ from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.profile import HIGH_CAPACITY, Profile
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.totals import DIVERGED_REMEDY
 
@@ -89,6 +90,7 @@ def adaptive_clipping(facts: Facts) -> Hit | None:
     "E303",
     "warning",
     "Use a few layers with relu, or insert residual connections and normalisation.",
+    explains=[*STUCK, "E909"],
 )
 def saturating_chain(facts: Facts) -> Hit | None:
     """Five or more saturating layers (sigmoid, tanh, hardSigmoid, softsign, erf) follow each other
@@ -117,7 +119,12 @@ def saturating_chain(facts: Facts) -> Hit | None:
     return Hit(message=message, nodes=chain, evidence={"chain": len(chain)})
 
 
-@rule("E304", "warning", "Use fewer layers, or add residual connections with normalisation.")
+@rule(
+    "E304",
+    "warning",
+    "Use fewer layers, or add residual connections with normalisation.",
+    explains=STUCK,
+)
 def depth_without_norm(facts: Facts) -> Hit | None:
     """Depth above 15, of seven products or more, without residuals and normalisation.
 
@@ -157,7 +164,13 @@ def _converging(facts: Facts) -> float:
     return 4 * (1 - momentum) / (profile.input_features + 1)
 
 
-@rule("E305", "warning", "Lower lr to near the optimizer's default.", lowers=["lr"])
+@rule(
+    "E305",
+    "warning",
+    "Lower lr to near the optimizer's default.",
+    lowers=["lr"],
+    explains=[*STUCK, *UNSTABLE],
+)
 def high_rate(facts: Facts) -> Hit | None:
     """The learning rate is more than ten times the optimizer's default; not for sgd and sgdm with a
     single product before softmax or sigmoid and a rate of at most 4 (1 − momentum) / (inputs + 1).
@@ -188,7 +201,7 @@ def high_rate(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E306", "warning", "Set gradient_clipping='global'.")
+@rule("E306", "warning", "Set gradient_clipping='global'.", explains=UNSTABLE)
 def recurrence_without_clipping(facts: Facts) -> Hit | None:
     """Recurrence over more than 100 positions, with clipping off.
 
@@ -214,7 +227,7 @@ def recurrence_without_clipping(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence={"length": length}, fix={"gradient_clipping": "global"})
 
 
-@rule("E307", "warning", "Use layerNorm, or batches of at least 8 rows.")
+@rule("E307", "warning", "Use layerNorm, or batches of at least 8 rows.", explains=["E907", "E913"])
 def noisy_statistics(facts: Facts) -> Hit | None:
     """Batch normalisation with fewer than 8 rows in a batch.
 
@@ -238,7 +251,7 @@ def noisy_statistics(facts: Facts) -> Hit | None:
     return Hit(message=message, nodes=layers, evidence={"batch_size": size})
 
 
-@rule("E308", "warning", "Move the output activation to the end of the model.")
+@rule("E308", "warning", "Move the output activation to the end of the model.", explains=STUCK)
 def early_output_activation(facts: Facts) -> Hit | None:
     """A softmax or sigmoid output activation feeds a heavy operator, other than through attend.
 
@@ -286,6 +299,7 @@ def linear_pair(facts: Facts) -> Hit | None:
     "E310",
     "warning",
     "Initialise the layer with biases of 0 and the default init, or use leakyRelu.",
+    explains=[*STUCK, "E908"],
 )
 def dead_units_at_start(facts: Facts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 on all rows with the
@@ -380,6 +394,7 @@ def costly_scouting(facts: Facts) -> Hit | None:
     "E329",
     "warning",
     "Leave init out, normalise between the layers, or standardise inputs and targets.",
+    explains=[*STUCK, *UNSTABLE],
 )
 def high_initial_loss(facts: Facts) -> Hit | None:
     """The initial loss is more than thirty times the baseline, the loss of a constant prediction.

@@ -9,6 +9,7 @@ from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.loss import of_outputs
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.ops.declare.operator import UNBOUNDED
 from webnnm.training.loss_choice import LabelFacts
 from webnnm.training.losses import LOSSES
@@ -54,6 +55,7 @@ def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
     "E102",
     "warning",
     "Use the loss that fits the output activation, or the activation that fits the loss.",
+    explains=STUCK,
 )
 def unfitting_activation(facts: Facts) -> Hit | None:
     """A written loss is not made for the output activation: BCE without sigmoid, CCE or KLD
@@ -107,7 +109,7 @@ def target_row_sums(facts: Facts) -> Hit | None:
     return merge_hits(of_outputs(facts, text, "KLD"))
 
 
-@rule("E106", "warning", "End the model in softmax() and use CCE.")
+@rule("E106", "warning", "End the model in softmax() and use CCE.", explains=STUCK)
 def exclusive_labels(facts: Facts) -> Hit | None:
     """BCE over two or more outputs, and each row has exactly one 1.
 
@@ -133,7 +135,12 @@ def exclusive_labels(facts: Facts) -> Hit | None:
     return merge_hits(of_outputs(facts, text, "BCE"))
 
 
-@rule("E108", "warning", "Standardise the targets: standardize_targets=True.")
+@rule(
+    "E108",
+    "warning",
+    "Standardise the targets: standardize_targets=True.",
+    explains=[*STUCK, *UNSTABLE, "E329"],
+)
 def target_scale(facts: Facts) -> Hit | None:
     """MSE on targets with std > 10 or < 0.1, or |mean| > 3·max(std, 1); not where E114 or E117
     applies.
@@ -287,6 +294,7 @@ def regression_on_labels(facts: Facts) -> Hit | None:
     "warning",
     "Leave the output activation out, or scale the targets to its range.",
     confidence=0.95,
+    explains=[*STUCK, "E909"],
 )
 def target_range(facts: Facts) -> Hit | None:
     """Targets lie outside the range of the last operator, such as relu, sigmoid or tanh.

@@ -14,6 +14,7 @@ from webnnm.expert.facts.course import highest_rate, percent, relative_losses, u
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import MIN_GOOD_SKILL, MIN_LOSS_TO_LEARN, skills_of
 from webnnm.expert.rules.rule import Hit, after, merge_hits
+from webnnm.expert.rules.symptoms import STUCK
 
 MAX_DEAD, MAX_SATURATED = 0.5, 0.75
 """A share of a layer's units, and of its values, that leaves less than half of the layer."""
@@ -28,7 +29,14 @@ MAX_CLIPPED_STEPS = 0.9
 """Clipping is for peaks; with this share of clipped steps there are no peaks."""
 
 
-@after("E908", "warning", "Lower lr, or use leakyRelu.", lowers=["lr"], refuted=True)
+@after(
+    "E908",
+    "warning",
+    "Lower lr, or use leakyRelu.",
+    lowers=["lr"],
+    refuted=True,
+    explains=["E902", "E904", "E910", "E911", "E922"],
+)
 def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
     training, and were not before (E310); only information where the skill is 0.9 on training rows,
@@ -92,6 +100,7 @@ def _by_rate(
     "E909",
     "warning",
     "Standardise the inputs, and leave init out; relu does not saturate.",
+    explains=["E902", "E904", "E910", "E911", "E922"],
 )
 def saturation(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than three quarters of the values of a tanh or sigmoid layer are at the ends of its
@@ -222,7 +231,11 @@ def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 
 @after(
-    "E919", "warning", "Set gradient_clipping='off', or a larger agc_lambda.", raises=["agc_lambda"]
+    "E919",
+    "warning",
+    "Set gradient_clipping='off', or a larger agc_lambda.",
+    raises=["agc_lambda"],
+    explains=STUCK,
 )
 def constant_clipping(facts: Facts, history: HistoryFacts) -> Hit | None:
     """Nine in ten steps or more were clipped, and a weight moved by less than 1 %.
@@ -259,7 +272,7 @@ def constant_clipping(facts: Facts, history: HistoryFacts) -> Hit | None:
     )
 
 
-@after("E920", "warning", "Lower lambda1 and lambda2.", lowers=["regularisation"])
+@after("E920", "warning", "Lower lambda1 and lambda2.", lowers=["regularisation"], explains=STUCK)
 def dominant_penalty(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The penalty on the weights outweighed the loss in the first epoch, and the loss did not fall
     below 0.3 times that of a constant prediction.
