@@ -46,7 +46,7 @@ MAX_OVERFLOWS = 0.1
     "Lower lr, or let it fall with schedule='cosine'.",
     early=True,
     lowers=["lr"],
-    explains=["E918"],
+    explains=["E908", "E909", "E912", "E918"],
 )
 def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the

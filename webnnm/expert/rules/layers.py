@@ -415,7 +415,7 @@ def early_global_average(facts: Facts) -> Hit | None:
     "Put a convolution before it, and pool after that with strides of 2.",
     confidence=0.7,
     refuted=True,
-    explains=["E902", "E903", "E922", "E924"],
+    explains=["E902", "E903", "E908", "E922", "E924"],
 )
 def early_pooling(facts: Facts) -> Hit | None:
     """Windows of 3 × 3 or more are pooled before the first convolution, and leave a picture of

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
+from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.training.automatic import MIN_ROWS
 
 CHANGE = "Learn the change: subtract"
@@ -30,7 +31,7 @@ def _report(facts: Facts, id: str) -> Hit | None:
     "warning",
     "If they stand for missing values, leave these cells empty and set missing='mean'; if not, "
     "correct them.",
-    explains=["E109", "E603"],
+    explains=[*STUCK, *UNSTABLE, "E109", "E603", "E627"],
 )
 def far_cells(facts: Facts) -> Hit | None:
     """A column has a repeated value, or values in a few cells, far from all others; or 0 or −1 is
