@@ -6,6 +6,7 @@ import argparse
 import inspect
 import textwrap
 from dataclasses import dataclass
+from typing import Any
 
 from webnnm.cli.common import OK, CommandError, Parsers, command, print_json
 from webnnm.cli.error_meanings import MEANINGS
@@ -66,6 +67,7 @@ def add(commands: Parsers) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     code = arguments.code.upper()
+    parts: dict[str, Any]
     if code in MEANINGS:
         meaning, remedy = MEANINGS[code]
         parts = {"id": code, "meaning": meaning, "remedy": remedy}

@@ -272,7 +272,7 @@ def early_output_activation(facts: Facts) -> Hit | None:
     return merge_hits({name: f"{name} feeds {user}" for name, user in layers.items()})
 
 
-@rule("E309", "advice", "Insert an activation between them.")
+@rule("E309", "advice", "Insert an activation between them.", explains=["E902", "E904", "E922"])
 def linear_pair(facts: Facts) -> Hit | None:
     """Two heavy operators without a non-linearity between them; except for projections, embeddings,
     tied weights, and where the result of the first operator is also used elsewhere.
