@@ -22,6 +22,7 @@ from webnnm.data.series.sequences import (
     pad,
     resolve_length,
 )
+from webnnm.data.series.sliding import SlidingWindows
 from webnnm.data.tables.columns import find_duplicates, get_column_keys
 
 LARGE = 1 << 20
@@ -301,6 +302,9 @@ def _read_rows(
         values, lengths = flatten_rows(where, value, dtype)
         require_finite(where, values, lengths)
         return values, lengths
+    if isinstance(value, SlidingWindows):  # a copy of its rows would take their memory many times
+        require_finite(where, value.steps)
+        return value, ()
     try:
         values = HostArray.of(value, dtype, copy=True)
     except DataError as error:

@@ -43,17 +43,17 @@ def find_losses(before: HostArray, after: HostArray) -> dict[int, PrecisionLoss]
     if size > MAX_COLUMNS or not rows or count(before.shape) != count(after.shape):
         return {}
     sample = range(0, rows, -(-rows // MAX_ROWS))
-    exact, rounded = before.values(), after.values()
+    exact, rounded = before.rows(sample).values(), after.rows(sample).values()
     lost: dict[int, PrecisionLoss] = {}
     for column in range(size):
-        values: Sequence[float] = [exact[row * size + column] for row in sample]
+        values: Sequence[float] = exact[column::size]
         low, high = min(values), max(values)
         largest = max(abs(low), abs(high))
         # Values that are further apart on average than a few steps of float32 rarely meet.
         if high - low > largest * 2.0**-MANTISSA_BITS * len(values) / (1 - MIN_KEPT_SHARE):
             continue
         distinct = len(set(values))
-        kept = len({rounded[row * size + column] for row in sample})
+        kept = len({*rounded[column::size]})
         if kept < MIN_KEPT_SHARE * distinct:
             lost[column] = PrecisionLoss(distinct, kept, float(largest))
     return lost

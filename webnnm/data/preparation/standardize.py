@@ -19,6 +19,7 @@ from webnnm.data.field import Field
 from webnnm.data.preparation.precision import PrecisionLoss, find_losses
 from webnnm.data.preparation.quantiles import QuantileMap
 from webnnm.data.series.sequences import flatten_positions, restore_sequences
+from webnnm.data.series.sliding import SlidingWindows
 
 MIN_STD = 1e-8
 """A feature that varies less than this is treated as constant: its std counts as 1."""
@@ -281,9 +282,15 @@ class Unscaled:
         fields, arrays = dict(self.fields), dict(self.arrays)
         fitted: dict[str, Standardization] = {}
         for block, features in self.features.items():
-            rows, field = flatten_positions(arrays[block].rows(training), fields[block])
-            fitted[block] = fit(rows, field, features, self.scale, self.by_quantiles)
-            arrays[block] = restore_sequences(fitted[block].apply(arrays[block]), arrays[block])
+            values, field = arrays[block], fields[block]
+            if isinstance(values, SlidingWindows):
+                rows, field = values.steps.rows(values.list_steps(training)), field.of_position()
+                fitted[block] = fit(rows, field, features, self.scale, self.by_quantiles)
+                arrays[block] = values.map_steps(fitted[block].apply)
+            else:
+                rows, field = flatten_positions(values.rows(training), field)
+                fitted[block] = fit(rows, field, features, self.scale, self.by_quantiles)
+                arrays[block] = restore_sequences(fitted[block].apply(values), values)
             fields[block] = replace(fields[block], dtype="float32")
         return fields, arrays, fitted
 

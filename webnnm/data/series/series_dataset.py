@@ -22,9 +22,11 @@ from webnnm.data.series.series_encoder import (
     MAX_STEPS,
     SeriesEncoder,
     are_levels,
+    stack_steps,
     stack_targets,
     stack_windows,
 )
+from webnnm.data.series.sliding import SlidingWindows
 from webnnm.data.series.steps import MISSING, Missing, as_series_table, group_rows, read_steps
 from webnnm.data.series.timeline import Step, find_step, show_time
 from webnnm.data.split import Rows, Split, split_rows
@@ -393,19 +395,32 @@ class SeriesDataset(Dataset):
             }
             self.series = replace(self.series, levels=levels)
         series, columns = self.series, len(self.series.targets)
+        # Rows of one level share the memory of their steps; others are scaled one by one.
+        slides = series.scaling == "all" or (
+            series.scaling == "series" and {key for key, _ in self._ends} <= {*series.levels}
+        )
         windows: list[HostArray] = []
         targets: list[HostArray] = []
+        starts: list[int] = []
         self._levels: list[Levels] = []
         for key, rows in groupby(self._ends, key=itemgetter(0)):
             ends = [end for _, end in rows]
-            inputs, levels = series.scale(
-                stack_windows(series, self.steps[key], ends), [key] * len(ends)
-            )
             outputs = stack_targets(series, self.steps[key], ends)
-            windows.append(inputs)
+            if slides:
+                before = sum(map(len, windows))
+                starts += [before + end + 1 - series.window for end in ends]
+                windows.append(stack_steps(series, self.steps[key], series.levels.get(key)))
+                levels = [series.levels[key][:columns]] * len(ends) if series.levels else []
+            else:
+                inputs = stack_windows(series, self.steps[key], ends)
+                scaled, levels = series.scale(inputs, [key] * len(ends))
+                windows.append(scaled)
             targets.append(scale_steps(outputs, levels, columns) if levels else outputs)
             self._levels += levels
-        return concatenate(windows), concatenate(targets)
+        inputs = concatenate(windows)
+        if slides:
+            inputs = SlidingWindows(inputs, starts, series.window)
+        return inputs, concatenate(targets)
 
     def _apply_split(self, parts: Rows) -> None:
         series = self.series

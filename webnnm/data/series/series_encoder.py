@@ -196,6 +196,25 @@ def stack_windows(encoder: SeriesEncoder, steps: Steps, ends: Sequence[int]) -> 
     return HostArray("float64", (len(ends), width, len(shifted)), flat)
 
 
+def stack_steps(encoder: SeriesEncoder, steps: Steps, levels: Levels | None = None) -> HostArray:
+    """Return steps, float64 `[steps, channels]`, of which consecutive ones are a window.
+
+    What is known in advance stands `horizon` steps earlier, as in windows. With `levels`, the
+    channels that have one are scaled.
+    """
+    columns = [*steps.past]
+    for channel, (mean, deviation) in zip(encoder.scaled, levels or (), strict=False):
+        scaled = [(value - mean) / deviation for value in columns[channel]]
+        columns[channel] = array("d", scaled)
+    for column in steps.ahead:
+        later = column[encoder.horizon : encoder.horizon + steps.known]
+        columns.append(later + array("d", bytes(8 * (steps.known - len(later)))))
+    flat = array("d", bytes(8 * steps.known * len(columns)))
+    for channel, column in enumerate(columns):
+        flat[channel :: len(columns)] = column
+    return HostArray("float64", (steps.known, len(columns)), flat)
+
+
 def stack_targets(encoder: SeriesEncoder, steps: Steps, ends: Sequence[int]) -> HostArray:
     """Return what follows these steps, float64 `[windows, horizon, …]`."""
     columns, horizon = [*steps.past[: len(encoder.targets)]], encoder.horizon
