@@ -13,6 +13,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.json_text import parse_json
 from webnnm.data.binding.form import Form
 from webnnm.data.dataset import Dataset
+from webnnm.data.series.series_dataset import SPLIT, SeriesDataset
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
@@ -79,19 +80,25 @@ def json_rows(text: str | bytes) -> Any:
 
 
 def build_dataset(
-    model: NNModel, table: Table, label: str | None, split: Sequence[float] | None
+    model: NNModel, table: Table, label: str | None, split: Sequence[Any] | None
 ) -> Dataset:
     """Return a table as a dataset, scaled and encoded as in the training of the model.
 
     `label` names the column of the labels; by default that of the training, else the last column.
-    Without `split` all rows are tested.
+    Without `split` all rows are tested, of series the last fifth of the steps.
     """
     facts = model.state.restored or Restored()
     block, output = model.inputs()[0], model.outputs()[0]
     form = find_form(model)
-    if form is not None and (form.series is not None or form.fit or form.rate):
-        hint = "webnnm train tests such data, and --report shows the result"
-        raise DataError("NNM702", "the model takes no rows of a table to test", hint=hint)
+    if form is not None and form.series is not None:
+        targets = [one.name for one in form.series.targets]
+        if label is not None and label not in targets:
+            hint = f"leave it out: the model forecasts {', '.join(targets)}"
+            raise DataError("NNM704", f"--label {label}", hint=hint)
+        scales = facts.inputs.get(block), facts.targets.get(output)
+        return SeriesDataset.from_encoder(
+            table, form.series, *scales, split=SPLIT if split is None else split, name="rows"
+        )
     reader = None if form is None else form.reader
     default = facts.label if facts.label in table.names else -1
     with as_command_error("NNM710"):

@@ -1,4 +1,4 @@
-"""The command `test`: how well a snapshot predicts the rows of a table."""
+"""The command `test`: how well a snapshot predicts the rows of a table, or files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from webnnm.cli.common import (
     add_model,
     check_table,
     command,
+    is_table,
     open_model,
     parts,
     print_json,
 )
-from webnnm.cli.rows import build_dataset, csv_table
+from webnnm.cli.rows import build_dataset, csv_table, find_form
+from webnnm.cli.suggested_data import is_data
+from webnnm.cli.tested_files import read_files
 from webnnm.data.field import SUBSETS
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.evaluation.result import TestResult
@@ -27,9 +30,10 @@ from webnnm.runtime.restored import Restored
 
 def add(commands: Parsers) -> None:
     """Add the command."""
-    one = command(commands, "test", "test a snapshot on the rows of a table", _test)
+    one = command(commands, "test", "test a snapshot on a table, or on files", _test)
     add_model(one, help="path of a snapshot")
-    one.add_argument("--data", required=True, metavar="CSV", help="path or URL of a table")
+    help = "path or URL of a table, or a folder or archive of pictures, sounds or texts"
+    one.add_argument("--data", required=True, metavar="DATA", help=help)
     one.add_argument(
         "--label", metavar="COLUMN", help="name or number from 0; default: that of the training"
     )
@@ -41,7 +45,8 @@ def add(commands: Parsers) -> None:
         "--split",
         type=parts,
         metavar="PARTS",
-        help="as in the training, to test rows that it held back; default: all rows are tested",
+        help="as in the training, to test rows that it held back; default: all rows are tested, of "
+        "a series the last fifth of the steps",
     )
     one.add_argument("--batch-size", type=int, metavar="N", help="rows computed at a time")
     add_backend(one)
@@ -58,8 +63,14 @@ def _test(arguments: argparse.Namespace) -> int:
 
 async def _run_test(arguments: argparse.Namespace) -> TestResult:
     settings: dict[str, Any] = {"backend": arguments.backend, "batch_size": arguments.batch_size}
-    check_table(arguments.data)
+    is_files = not is_table(arguments.data) and is_data(arguments.data)
+    if not is_files:
+        check_table(arguments.data)
     async with await open_model(arguments.model, learnt=True, **settings) as model:
+        form = find_form(model)
+        if is_files or (form is not None and (form.fit or form.rate)):
+            model.set_dataset(await read_files(model, arguments.data, arguments.split))
+            return await model.test(arguments.subset)
         facts = model.state.restored or Restored()
         table = csv_table(await read_bytes(arguments.data), arguments, facts, model.inputs()[0])
         model.set_dataset(build_dataset(model, table, arguments.label, arguments.split))

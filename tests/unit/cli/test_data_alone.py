@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import shlex
+import shutil
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -143,6 +145,15 @@ def test_a_model_needs_a_table_and_a_path(capsys: Printed, tmp_path: Path) -> No
 
 # Other data than tables.
 
+TESTED = re.compile(r"MASE (\d+\.\d+)\n")
+
+
+def score_again(model: str, data: str, capsys: Printed, *options: str) -> dict[str, Any]:
+    """Return the scores of the only output in a test of a snapshot."""
+    assert main(["test", model, "--data", data, "--json", *options]) == 0
+    (scores,) = strict(capsys.readouterr().out)["outputs"].values()
+    return scores
+
 
 def test_a_series_is_forecast_and_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
@@ -160,6 +171,11 @@ def test_a_series_is_forecast_and_continued(
     assert main(["predict", "sales.safetensors", "--steps", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "time,sold"
+    scores = score_again("sales.safetensors", "sales.csv", capsys)
+    assert scores["mase"] == pytest.approx(float(TESTED.findall(printed.out)[0]), abs=1e-3)
+    assert "last season (7)" in scores["simple"]
+    assert main(["test", "sales.safetensors", "--data", "sales.csv", "--label", "day"]) == 2
+    assert "the model forecasts sold" in capsys.readouterr().err
     assert [line.partition(",")[0] for line in lines[1:]] == [
         "2024-10-07",
         "2024-10-08",
@@ -229,6 +245,11 @@ def test_pictures_in_folders_are_learnt(
     assert main(["predict", "stripes.safetensors", *files]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(",")[0] for line in lines] == ["predicted", "rows", "columns"]
+    scores = score_again("stripes.safetensors", "stripes", capsys, "--split", "0.7,0,0.3")
+    assert f"accuracy {scores['accuracy']:.4f}, macro" in printed.out
+    shutil.make_archive("packed", "zip", "stripes")
+    every = score_again("stripes.safetensors", "packed.zip", capsys)
+    assert sum(map(sum, every["confusion_matrix"])) == 80
     assert main(["test", "stripes.safetensors", "--data", "x.csv"]) == 2
 
 
@@ -280,6 +301,8 @@ def test_sounds_in_folders_are_learnt(
     printed = capsys.readouterr()
     assert "The folders are 2 classes: high, low." in printed.err
     assert "webnnm predict tones.safetensors SOUND.wav" in printed.err
+    scores = score_again("tones.safetensors", "tones", capsys, "--split", "0.7,0,0.3")
+    assert f"accuracy {scores['accuracy']:.4f}, macro" in printed.out
     assert main(["predict", "tones.safetensors", "tones/low/3.wav"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "predicted,high,low"
 
@@ -294,7 +317,13 @@ def test_texts_in_folders_are_learnt(
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{number}.txt").write_text(f"{words}, visit {number}")
     assert main(["train", "mails", "--seeds", "0"]) == 0
-    assert "Each file is read up to" in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert "Each file is read up to" in printed.err
+    scores = score_again("mails.safetensors", "mails", capsys, "--split", "0.7,0,0.3")
+    assert f"accuracy {scores['accuracy']:.4f}, macro" in printed.out
+    Path("rows.csv").write_text("a,b\n1,2\n")
+    assert main(["test", "mails.safetensors", "--data", "rows.csv"]) != 0
+    capsys.readouterr()
     Path("new.csv").write_text("text\nwhat an awful visit\n")
     assert main(["predict", "mails.safetensors", "new.csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("blame,")

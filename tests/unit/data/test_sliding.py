@@ -56,3 +56,30 @@ def test_unscaled_windows_are_rows_of_any_dataset() -> None:
     windows = SlidingWindows(HostArray.of([[1.0], [2.0], [4.0]], "float64"), [0, 1], 2)
     data = Dataset(windows, [0.5, 1.5], split=(1, 0, 0))
     assert data.arrays("training")[0]["model"].tolist() == [[[1], [2]], [[2], [4]]]
+
+
+def test_a_table_is_tested_with_the_scales_of_the_training() -> None:
+    data = make_shops(scale="series")
+    rows = [
+        {"shop": shop, "day": day, "price": 1, "seen": 2, "sold": day * 10.0}
+        for shop in ("a", "new")
+        for day in range(40, 70)
+    ]
+    scales = data.standardization["model"], data.target_standardization["model"]
+    tested = SeriesDataset.from_encoder(rows, data.series, *scales)
+    assert tested.series.levels == data.series.levels
+    assert tested.standardization["model"] == scales[0]
+    (mean, deviation), *_ = data.series.levels["a"]
+    window = scales[0].apply(
+        data.series.scale(stack_windows(data.series, tested.steps["a"], [3]), "a")[0]
+    )
+    assert [*tested.arrays("full")[0]["model"].rows([0]).values()] == pytest.approx(
+        [*window.values()]
+    )
+    targets = tested.to_units(scales[1].undo(tested.arrays("testing")[1]["model"]), "testing")
+    assert [*targets.values()] == pytest.approx([*tested.actual("testing").values()])
+    assert (400 - mean) / deviation > 3, "far from what was seen in training"
+    plain = SeriesDataset.from_encoder(
+        [1.0, 2.0, 4.0, 8.0], SeriesDataset([*range(9)], window=2).series
+    )
+    assert plain.arrays("training")[0]["model"].tolist()[0] == [[1], [2]]

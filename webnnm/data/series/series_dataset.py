@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import ONLY_BLOCK
-from webnnm.data.preparation.standardize import INPUT_SCALES, InputScale, Unscaled
+from webnnm.data.preparation.standardize import INPUT_SCALES, InputScale, Standardization, Unscaled
 from webnnm.data.series.baselines import LinearForecast, fit_linear, repeat_last, repeat_season
 from webnnm.data.series.levels import OWN_SCALES, Levels, Scaling, measure_level, scale_steps
 from webnnm.data.series.season import average_change, find_season
@@ -27,7 +27,14 @@ from webnnm.data.series.series_encoder import (
     stack_windows,
 )
 from webnnm.data.series.sliding import SlidingWindows
-from webnnm.data.series.steps import MISSING, Missing, as_series_table, group_rows, read_steps
+from webnnm.data.series.steps import (
+    MISSING,
+    Missing,
+    Steps,
+    as_series_table,
+    group_rows,
+    read_steps,
+)
 from webnnm.data.series.timeline import Step, find_step, show_time
 from webnnm.data.split import Rows, Split, split_rows
 from webnnm.data.tables.column_reading import read_column
@@ -59,6 +66,12 @@ BY_DEFAULT: Scaling = "series"
 
 OPTIONS = ("batch_size", "sample_weight", "seed")
 """The options of every dataset that those of series have: others follow from the series."""
+
+
+NO_OPTIONS: Mapping[str, Any] = {}
+
+SPLIT = (0.7, 0.1, 0.2)
+"""The shares of steps for training, validation and testing."""
 
 
 class SeriesDataset(Dataset):
@@ -111,6 +124,9 @@ class SeriesDataset(Dataset):
     `filled`, how many steps and numbers were missing.
     """
 
+    _learnt = False
+    """Whether the levels of series are those of an earlier training."""
+
     def __init__(
         self,
         table: Any,
@@ -127,7 +143,7 @@ class SeriesDataset(Dataset):
         quantiles: Sequence[float] = (),
         dates: Order | None = None,
         calendar: bool = True,
-        split: Sequence[Any] = (0.7, 0.1, 0.2),
+        split: Sequence[Any] = SPLIT,
         standardize: bool = True,
         scale: InputScale | Scaling | None = None,
         name: str = "series",
@@ -160,7 +176,72 @@ class SeriesDataset(Dataset):
         series = replace(series, quantiles=levels, scaling=scaling)
         if levels and len(series.targets) > 1:
             raise DataError("NNM704", "quantiles are of one target", hint="name a single target=")
-        self.steps = by_id = read_steps(table, series, missing)
+        self._divide(
+            read_steps(table, series, missing),
+            series,
+            split,
+            season=season,
+            window=window,
+            standardize=standardize,
+            scale="standard" if scaling != "all" else cast("InputScale", scale),
+            name=name,
+            options=options,
+        )
+
+    @classmethod
+    def from_encoder(
+        cls,
+        table: Any,
+        encoder: SeriesEncoder,
+        scale: Standardization | None = None,
+        target_scale: Standardization | None = None,
+        *,
+        split: Sequence[Any] = SPLIT,
+        name: str = "series",
+    ) -> Self:
+        """Read a table as a model of the encoder was given the series of its training.
+
+        >>> encoder = SeriesDataset([1, 2, 3, 4, 5], window=2).series
+        >>> SeriesDataset.from_encoder([3, 5, 4, 6, 7], encoder).size()
+        3
+
+        `scale` and `target_scale` are how its inputs and targets were scaled, None for not at all.
+        Rows before those that are tested are those from which simple forecasts are fitted. Raises
+        the errors of `SeriesDataset` for the table and the split.
+        """
+        self = cls.__new__(cls)
+        self._learnt = True
+        by_id = read_steps(encoder.as_table(table), encoder, encoder.missing)
+        self._divide(by_id, encoder, split, window=encoder.window, name=name)
+        for unscaled, arrays, scales, one in (
+            (self._unscaled_inputs, self._inputs, self.standardization, scale),
+            (self._unscaled_outputs, self._outputs, self.target_standardization, target_scale),
+        ):
+            ((block, values),) = unscaled.arrays.items()
+            if one is None:
+                del scales[block]
+                arrays[block] = HostArray.of(values, "float32")
+            else:
+                scales[block] = one
+                slides = isinstance(values, SlidingWindows)
+                arrays[block] = values.map_steps(one.apply) if slides else one.apply(values)
+        return self
+
+    def _divide(
+        self,
+        by_id: Mapping[str, Steps],
+        series: SeriesEncoder,
+        split: Sequence[Any],
+        *,
+        season: int | None = None,
+        window: int | None = None,
+        standardize: bool = True,
+        scale: InputScale = "standard",
+        name: str,
+        options: Mapping[str, Any] = NO_OPTIONS,
+    ) -> None:
+        """Make windows of steps, and divide them in order of time."""
+        self.steps, horizon = by_id, series.horizon
         self.inserted = sum(steps.inserted for steps in by_id.values())
         self.filled = sum(steps.filled for steps in by_id.values())
         times = sorted({time for steps in by_id.values() for time in steps.times[: steps.known]})
@@ -179,7 +260,8 @@ class SeriesDataset(Dataset):
                 "advance",
                 hint=f"window={horizon} or more, or calendar=False without future=",
             )
-        self.series = series = replace(series, window=window).keep_recent(by_id)
+        series = replace(series, window=window).keep_recent(by_id)
+        self.series: SeriesEncoder = series
         self._ends = [
             (key, end)
             for key, steps in by_id.items()
@@ -197,7 +279,7 @@ class SeriesDataset(Dataset):
         windows, targets = self._make_arrays(parts[0])
         weights = self._choose_weights(last)
         if weights:
-            options.setdefault("sample_weight", weights)
+            options = {"sample_weight": weights, **options}
         super().__init__(
             windows,
             targets,
@@ -208,7 +290,7 @@ class SeriesDataset(Dataset):
             features=series.features,
             standardize=standardize,
             standardize_targets=standardize,
-            scale=cast("InputScale", "standard" if scale in OWN_SCALES else scale),
+            scale=scale,
             **options,
         )
 
@@ -386,7 +468,7 @@ class SeriesDataset(Dataset):
 
     def _make_arrays(self, training: Sequence[int]) -> tuple[HostArray, HostArray]:
         """Return windows and targets of all rows, scaled by levels of the training rows."""
-        if self.series.scaling != "all":
+        if self.series.scaling != "all" and not self._learnt:
             levels = {
                 key: tuple(
                     measure_level(self.steps[key].past[at][:end]) for at in self.series.scaled

@@ -116,10 +116,7 @@ class SeriesEncoder(SeriesColumns):
         Rows need the columns of the training; lists of cells have them in order. Raises `DataError`
         NNM705 for fewer steps than a window, and what `read_steps` raises.
         """
-        table = as_series_table(rows)
-        if len(table.columns) == len(self.columns) and not {*self.columns} & {*table.names}:
-            table = Table(tuple(self.columns), table.columns, table.first_row)
-        by_id = read_steps(table, self, self.missing)
+        by_id = read_steps(self.as_table(rows), self, self.missing)
         for name, steps in by_id.items():
             if steps.known < self.window:
                 where = f'series "{name}"' if self.id else "the series"
@@ -129,6 +126,13 @@ class SeriesEncoder(SeriesColumns):
                     hint=f"give at least the {self.window} most recent rows",
                 )
         return by_id
+
+    def as_table(self, rows: Any) -> Table:
+        """Return rows as a table; columns without names have those of the training, in order."""
+        table = as_series_table(rows)
+        if len(table.columns) == len(self.columns) and not {*self.columns} & {*table.names}:
+            return Table(tuple(self.columns), table.columns, table.first_row)
+        return table
 
     def encode(self, rows: Any) -> HostArray:
         """Return the last window of each series in rows of a table, float64 `[series, …]`."""

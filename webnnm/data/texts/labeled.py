@@ -15,7 +15,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
-from webnnm.data.files.labelled_files import list_folder, load_file
+from webnnm.data.files.labelled_files import LabelledFiles, list_folder, load_file
 from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.split import Method, Split
 from webnnm.data.tables.columns import Table, as_table
@@ -224,11 +224,7 @@ class LabeledTextDataset(Dataset):
         unknown encoding, NNM706 for a file that is in no folder, NNM713 for one in another
         encoding, NNM715, NNM801 and NNM802 for files that cannot be read.
         """
-        files = await list_folder(folder, ENDINGS)
-        texts = [
-            _decode(await load_file(source), name, encoding)
-            for source, name in zip(files.sources, files.names, strict=True)
-        ]
+        files, texts = await read_text_files(folder, encoding)
         kept = [*range(len(texts))]
         if options.get("missing") == "drop":
             kept = [row for row in kept if texts[row].strip()]
@@ -244,6 +240,16 @@ class LabeledTextDataset(Dataset):
     def encode(self, texts: Any) -> list[list[int]]:
         """Return the numbers of the tokens of a text or of texts, as `model.predict` reads them."""
         return self.reader.encode("texts", texts)
+
+
+async def read_text_files(folder: Any, encoding: str) -> tuple[LabelledFiles, list[str]]:
+    """Return the files `label/name.txt` of a folder or a zip archive, and what is in them."""
+    files = await list_folder(folder, ENDINGS)
+    texts = [
+        _decode(await load_file(source), name, encoding)
+        for source, name in zip(files.sources, files.names, strict=True)
+    ]
+    return files, texts
 
 
 def _decode(content: bytes, name: str, encoding: str) -> str:
