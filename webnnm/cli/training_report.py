@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from webnnm.cli.output_paths import write
+from webnnm.cli.report_charts import draw_test
 from webnnm.core.errors import DataError
 from webnnm.core.markup import Markup, html_table, light_dark, page, stylesheet, tag
 from webnnm.evaluation.baselines import Scores
@@ -30,6 +31,7 @@ STYLE = (
     "caption,th{text-align:left}td{text-align:right}th,td{padding:.25rem .75rem .25rem 0}"
     ".training table:last-child td{text-align:left}"
     "pre{overflow-x:auto;padding:1rem}"
+    "img{max-width:100%}"
     + light_dark("pre", "background", "#f4f2ee", "#1d2025")
     + light_dark("tr", "border-bottom", "1px solid #dfdcd6", "1px solid #3b414b")
 )
@@ -71,6 +73,8 @@ async def build_report(
         ]
     if outcome.test is not None:
         parts += [tag("h2", "Test"), outcome.test.to_html()]
+    if outcome.test is not None:
+        parts += draw_test(dataset, outcome.test)
     if baselines:
         parts += [tag("h2", "Beside simpler models"), html_table(list_scores(baselines), head=True)]
         if better := find_better(baselines, outcome.test.samples if outcome.test else 0):

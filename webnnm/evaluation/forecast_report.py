@@ -59,13 +59,17 @@ class ForecastReport(RegressionReport):
     Attributes: those of `RegressionReport`; `own`, the errors of the model; `simple`, those of
     simple forecasts by name; `coverage`, the share of targets between the lowest and the highest
     quantile, and that expected, or None; `uncalibrated`, the share before the calibration of the
-    quantiles, None if they are not calibrated.
+    quantiles, None if they are not calibrated; `bounds`, the lowest and the highest quantile of
+    all targets, flat as `pairs` are, or None.
     """
 
     own: ForecastErrors = field(default_factory=lambda: ForecastErrors(*[math.nan] * 3))
     simple: Mapping[str, ForecastErrors] = field(default_factory=dict[str, ForecastErrors])
     coverage: tuple[float, float] | None = None
     uncalibrated: float | None = None
+    bounds: tuple[Sequence[float], Sequence[float]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def mase(self) -> float:
@@ -117,7 +121,7 @@ def compare_forecasts(
     """
     levels = dataset.series.quantiles
     actual = [*dataset.to_units(targets, subset).values()][:: len(levels) or 1]
-    coverage = before = None
+    coverage = before = bounds = None
     if levels and intervals is not None:
         plain = dataset.to_units(outputs, subset)
         before = _measure_interval(plain.values(), actual, len(levels)).coverage
@@ -139,6 +143,8 @@ def compare_forecasts(
         for name, values in dataset.forecasts(subset).items()
     }
     if levels:
+        quantiles, width = outputs.values(), len(levels)
+        bounds = [*quantiles[::width]], [*quantiles[width - 1 :: width]]
         own = _measure_interval(outputs.values(), actual, len(levels), own)
         coverage = own.coverage or 0.0, levels[-1] - levels[0]
     if levels and dataset.size("validation"):
@@ -151,6 +157,7 @@ def compare_forecasts(
         simple=simple,
         coverage=coverage,
         uncalibrated=before,
+        bounds=bounds,
     )
 
 

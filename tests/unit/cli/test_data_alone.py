@@ -171,6 +171,7 @@ def test_a_series_is_forecast_and_continued(
     assert main(["predict", "sales.safetensors", "--steps", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "time,sold"
+    assert 'alt="The last 21 values of sold' in Path("sales-report.html").read_text()
     scores = score_again("sales.safetensors", "sales.csv", capsys)
     assert scores["mase"] == pytest.approx(float(TESTED.findall(printed.out)[0]), abs=1e-3)
     assert "last season (7)" in scores["simple"]
@@ -245,6 +246,8 @@ def test_pictures_in_folders_are_learnt(
     assert main(["predict", "stripes.safetensors", *files]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(",")[0] for line in lines] == ["predicted", "rows", "columns"]
+    report = Path("stripes-report.html").read_text()
+    assert "pictures are taken for another class" in report or "picture is taken" in report
     scores = score_again("stripes.safetensors", "stripes", capsys, "--split", "0.7,0,0.3")
     assert f"accuracy {scores['accuracy']:.4f}, macro" in printed.out
     shutil.make_archive("packed", "zip", "stripes")
