@@ -125,7 +125,7 @@ async def measure_picture(picture: Any, name: str) -> tuple[int, int]:
     if pyodide_host.in_browser():
         width, height = await _call_page("measure", content, name)
         return width, height
-    image = rotate_upright(_open(content, name))
+    image = rotate_upright(open_picture(content, name))
     return image.size
 
 
@@ -168,7 +168,7 @@ def _get_sizes(pixels: HostArray, name: str) -> tuple[int, int, int]:
 
 
 def _fit_by_pillow(content: Any, name: str, form: PictureFormat) -> bytes:
-    image = _open(content, name)
+    image = open_picture(content, name)
     try:
         image = _flatten(rotate_upright(image), name, form.channels)
     except (OSError, ValueError, SyntaxError) as error:
@@ -206,8 +206,8 @@ def find_part(
     return whole, (form.width, form.height)
 
 
-def _open(content: Any, name: str) -> Any:
-    """Return an image object of Pillow."""
+def open_picture(content: Any, name: str) -> Any:
+    """Return an image object of Pillow; errors as `fit_picture`."""
     if hasattr(content, "mode") and hasattr(content, "getexif"):
         return content
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +11,7 @@ from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import count, show
 from webnnm.data.dataset import Dataset
+from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.pictures.pixel_scale import Light, to_unit
 from webnnm.data.pictures.pixels import LAYOUTS, concatenate_pictures, to_pixels
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from webnnm.data.files.references import Roots
     from webnnm.data.pictures.fitting import Fit
     from webnnm.data.pictures.picture_files import Mode, PictureReport, Unreadable
+
+
+TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+"""How the names of tables of files end."""
 
 
 @require_await_of_methods("dataset")
@@ -43,9 +48,10 @@ class ImageDataset(Dataset):
     are its `labels`. Raises the errors of `Dataset`, and `DataError` NNM702 for images of different
     shapes or of an unknown layout.
 
-    Pictures of files are read by `from_folder`, `from_files` and `from_csv`. Attributes, besides
-    those of `Dataset`: `light`, how pixels were scaled; of files also `fit`, how pictures of any
-    size are brought to that of the dataset ("" for arrays), and `file_report`, what was read.
+    Pictures of files are read by `from_folder`, `from_files` and `from_csv`, those with masks by
+    `from_masks`. Attributes, besides those of `Dataset`: `light`, how pixels were scaled; of files
+    also `fit`, how pictures of any size are brought to that of the dataset ("" for arrays), and
+    `file_report`, what was read.
     """
 
     fit: Fit | str = ""
@@ -122,6 +128,72 @@ class ImageDataset(Dataset):
 
         files = await list_table(table, file, label, folder, references)
         return await cls._read(files, **options)
+
+    @classmethod
+    async def from_masks(
+        cls,
+        data: Any,
+        *,
+        image: str | None = None,
+        mask: str | None = None,
+        classes: Mapping[Any, str] | None = None,
+        ignore: int | tuple[int, int, int] | None = None,
+        folder: str | Path | None = None,
+        references: Roots = None,
+        size: tuple[int, int] | int | None = None,
+        fit: Fit = "crop",
+        mode: Mode | None = None,
+        **options: Any,
+    ) -> Self:
+        """Read pictures with masks, which have a class for each pixel (segmentation).
+
+        >>> async def load():
+        ...     return await ImageDataset.from_masks("cells", classes={0: "none", 255: "cell"})
+
+        - `data`: a folder or zip archive with folders of pictures and of masks, whose files have
+          the same names, also below train, validation and test; or a CSV table with the paths.
+        - `image` and `mask`: the names of these folders, by default images and masks, or of the
+          columns, by default image and mask.
+        - `classes`: the number, or the colour (red, green, blue), of each class → its name, in the
+          order of class numbers; of indexed pictures the number in the palette. By default all that
+          occur, in ascending order.
+        - `ignore`: the number or colour of pixels that have no class, often 255.
+
+        Masks take the part of their picture that `size` and `fit` choose, each pixel that of the
+        nearest one; pixels that "pad" adds have no class. `folder` and `references` are those of
+        `from_csv`, all other options those of `from_files`. Desktops read masks with Pillow.
+
+        Raises the errors of `from_files`, and `DataError` NNM706 for pictures without a mask and
+        pixels without a class, NNM715 without these folders, `BackendError` NNM709 in pages.
+        """
+        from webnnm.data.files.labelled_files import list_table
+        from webnnm.data.pictures.fitting import PictureFormat
+        from webnnm.data.pictures.mask_files import list_pairs, read_masks
+        from webnnm.data.pictures.picture_files import read_picture_files
+
+        if isinstance(data, (str, Path)) and str(data).endswith(TABLES):
+            columns = image or "image", mask or "mask"
+            files = await list_table(data, *columns, folder, references)
+            masks = await list_table(data, *columns[::-1], folder, references)
+            files = files._replace(labels=masks.sources)
+        else:
+            files = await list_pairs(data, image or "images", mask or "masks")
+        pictures = await read_picture_files(files, size, fit, mode, "error")
+        if files.split is not None:
+            options.setdefault("split", files.split)
+        report = pictures.report
+        form = PictureFormat(report.width, report.height, 1, fit)
+        read = await read_masks(files.labels, files.names, form, classes, ignore)
+        dataset = cls(
+            pictures.pixels,
+            read.classes,
+            layout=pictures.layout,
+            class_names=read.names,
+            kinds={ONLY_BLOCK: "classes"},
+            **options,
+        )
+        dataset.fit, dataset.file_report = fit, report
+        return dataset
 
     @classmethod
     async def from_files(
