@@ -11,6 +11,7 @@ from attempts import Delayed, attempt
 from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import when, window
+from table_reading import Pauses, read_table
 from trainer import curve, where
 
 from webnnm import NNModel, WebNNMError
@@ -41,9 +42,9 @@ class ForecastPage(Delayed):
 
     async def take(self, content, name):
         """Read a table, and offer its columns."""
-        from webnnm import describe_table, read_csv
+        from webnnm import describe_table
 
-        loaded = read_csv(content)
+        loaded = await read_table(content, name, Pauses())
         kinds = {each.name: each.content for each in describe_table(loaded)}
         await self.discard()
         self.curve.clear()

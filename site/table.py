@@ -45,7 +45,8 @@ class TablePage(TrainingPage):
         self.table = loaded
         self.name = name.rpartition(".")[0] or name
         rows, columns = self.table.row_count, len(described)
-        written = "" if loaded.dialect.usual else f" It is written with {loaded.dialect}."
+        usual = loaded.dialect is None or loaded.dialect.usual
+        written = "" if usual else f" It is written with {loaded.dialect}."
         about.textContent = f"{name}: {rows:,} rows, {columns} columns.{written}"
         element("form").hidden = False
         self.columns.show(loaded, described)

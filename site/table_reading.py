@@ -1,4 +1,4 @@
-"""Reads long tables while the page stays alive."""
+"""Reads the tables of files, long ones while the page stays alive."""
 
 import asyncio
 from time import perf_counter
@@ -13,6 +13,25 @@ SLICE = 0.03
 
 async def read_table(content, name, pauses):
     """Return the table of a file; how many rows are read is said in #about."""
+    from webnnm.data.tables.table_files import is_json, is_workbook
+
+    if is_workbook(content):
+        from webnnm.backends.pyodide_host import load_package
+
+        await load_package("openpyxl")
+    if is_workbook(content) or is_json(content):
+        import webnnm
+
+        table = webnnm.read_table(content)
+    else:
+        table = await read_rows(content, name, pauses)
+    if not table.row_count:
+        raise DataError("NNM705", f"{name} has no rows")
+    return table
+
+
+async def read_rows(content, name, pauses):
+    """Return the table of a CSV file, with pauses between its rows."""
     from webnnm.data.tables.csv_table import read_slices
 
     reading = read_slices(content)
@@ -20,13 +39,9 @@ async def read_table(content, name, pauses):
         try:
             rows = next(reading)
         except StopIteration as end:
-            table = end.value
-            break
+            return end.value
         if await pauses.due():
             element("about").textContent = f"{name}: {rows:,} rows are read …"
-    if not table.row_count:
-        raise DataError("NNM705", f"{name} has no rows")
-    return table
 
 
 class Pauses:

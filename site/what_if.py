@@ -77,9 +77,10 @@ class WhatIf:
 
         for name, field in self.fields.items():
             cell = row.get(name)
+            cell = "" if cell is None else str(cell)  # workbooks have dates, yes or no
             if field.type.startswith("date"):
                 cell = serving.show_date(self.model, name, cell)
-            is_empty = cell in (None, "")
+            is_empty = not cell.strip()
             field.value = self.usual[name] if is_empty else cell
             if name in self.gaps:
                 self.gaps[name].checked = is_empty

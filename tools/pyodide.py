@@ -119,7 +119,8 @@ def sha256(path: Path) -> str:
 def wheels_of(lock: str) -> list[Path]:
     """Return the downloaded wheels of a lock file."""
     versions = locks.read_pins(lock).items()
-    return [path for name, number in versions for path in WHEELS.glob(f"{name}-{number}-*.whl")]
+    names = [f"{name.replace('-', '_')}-{number}-*.whl" for name, number in versions]
+    return [path for name in names for path in WHEELS.glob(name)]
 
 
 def write_distribution(target: Path, wheels: list[Path]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.browser.accessibility import violations
 from tests.browser.first_look import open_and_look
 from tests.browser.site_pages import fill, result_of
-from tests.browser.test_table_page import download
+from tests.browser.test_table_page import download, workbook
 from webnnm import NNModel
 
 in_one_browser = pytest.mark.projects("webnn")
@@ -87,3 +87,16 @@ async def test_columns_and_times_are_chosen_and_mistakes_told(page: Any, site_ur
     await page.get_by_label("Steps back").press("Tab")
     await sources.filter(has_text="a season of 10").wait_for()
     assert await page.locator("#train").is_enabled()
+
+
+@in_one_browser
+async def test_workbooks_and_json_are_read_where_csv_is(page: Any, site_url: str) -> None:
+    page.set_default_timeout(60_000)
+    await open_and_look(page, site_url, "forecast.html")
+    lines = b"\n".join(b'{"sold": %d}' % (week % 7) for week in range(80))
+    for name, content, rows in (("sold.jsonl", lines, 80), ("visitors.xlsx", workbook(), 60)):
+        file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+        await page.get_by_label("CSV file").set_input_files(file)
+        await page.locator("#about", has_text=f"{name}: {rows} rows").wait_for()
+    await page.locator("#sources").filter(has_text="steps of 1 day").wait_for()
+    assert await page.get_by_label("Column").input_value() == "visitors"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
 from tests.browser.accessibility import violations
 from tests.browser.first_look import check_policy, open_and_look
@@ -22,7 +24,7 @@ from tests.browser.site_pages import (
     skip_where_nothing_runs,
     write_model,
 )
-from webnnm import NNModel, load_onnx
+from webnnm import NNModel, describe_table, load_onnx, read_table
 
 MAX_PAGE_BYTES = 50_000
 """The most that the archive of a page that runs a small model may have."""
@@ -244,6 +246,52 @@ async def test_a_table_of_another_country_is_read_as_it_is_written(
     ]
     assert kinds == ["number", "category"]
     assert "Köln 0 (30)" in await page.locator("#columns").inner_text()
+
+
+def workbook() -> bytes:
+    """Return a workbook with numbers, words, dates, yes or no, and cells without a value."""
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["day", "weather", "open", "visitors"])
+    for number in range(60):
+        weather = ["sun", "rain", None][number % 3]
+        day = datetime(2024, 1, 1) + timedelta(days=number)
+        sheet.append([day, weather, number % 7 > 1, 200.5 + 10 * (number % 7)])
+    book.create_sheet("notes").append(["nothing"])
+    content = BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+@in_one_browser
+async def test_a_workbook_is_read_as_on_the_desktop(page: Any, site_url: str, project: Any) -> None:
+    page.set_default_timeout(30_000)
+    await open_and_look(page, site_url, "table.html")
+    content = workbook()
+    file = {"name": "visitors.xlsx", "mimeType": "application/zip", "buffer": content}
+    await page.get_by_label("CSV file").set_input_files(file)
+    await page.locator("#about", has_text="visitors.xlsx: 60 rows, 4 columns.").wait_for()
+    table = read_table(content)
+    assert (table.names, table.columns[3][1]) == (("day", "weather", "open", "visitors"), 210.5)
+    listed = await page.locator("#columns tbody tr").all()
+    for row, column in zip(listed, describe_table(table), strict=True):
+        text = await row.inner_text()
+        assert [column.name in text, column.content in text] == [True, True], text
+    contents = await page.locator("#columns").inner_text()
+    for shown in ("2024-01-01 … 2024-02-29", "sun (20), rain (20)", "0 … 1", "200.5 … 260.5"):
+        assert shown in contents
+
+
+@in_one_browser
+async def test_a_damaged_workbook_is_told(page: Any, site_url: str, project: Any) -> None:
+    page.set_default_timeout(30_000)
+    await open_and_look(page, site_url, "table.html")
+    damaged = workbook()
+    damaged = damaged[:400] + damaged[500:]
+    file = {"name": "visitors.xlsx", "mimeType": "application/zip", "buffer": damaged}
+    await page.get_by_label("CSV file").set_input_files(file)
+    await page.locator("#alert", has_text="an Excel workbook cannot be read").wait_for()
 
 
 @in_one_browser

@@ -76,7 +76,7 @@ def read_table(source: Any, *, sheet: str | int | None = None, **options: Any) -
                 _import_feather,
                 lambda feather, file: feather.read_table(file),
             )
-        if _is_json(data):
+        if is_json(data):
             source, _ = decode_text(data, options.get("encoding", "auto"))
     if sheet is not None:
         hint = "only workbooks have sheets: leave it out"
@@ -89,14 +89,14 @@ _BEGINNING = 4096
 """So many bytes show whether a file may be JSON."""
 
 
-def _is_json(data: bytes) -> bool:
+def is_json(data: bytes) -> bool:
     """Return whether bytes may be JSON, in any encoding."""
     text = data[:_BEGINNING].lstrip(b"\xef\xbb\xbf\xff\xfe\0").replace(b"\0", b"")
     return JSON.match(text.decode("latin-1")) is not None
 
 
 def _is_csv(beginning: bytes) -> bool:
-    return not (beginning.startswith((b"PK", b"PAR1", b"ARROW1")) or _is_json(beginning))
+    return not (beginning.startswith((b"PK", b"PAR1", b"ARROW1")) or is_json(beginning))
 
 
 def _unpack_beginning(data: bytes) -> bytes:
