@@ -24,6 +24,7 @@ from webnnm.data.series.sequences import (
 )
 from webnnm.data.series.sliding import SlidingWindows
 from webnnm.data.tables.columns import find_duplicates, get_column_keys
+from webnnm.data.tables.exchange import convert_frame
 
 LARGE = 1 << 20
 """Of more bytes than this the exponents are looked at before numbers are added."""
@@ -173,7 +174,7 @@ def read_input(
     `length` makes the rows sequences, which may differ in length: see `Dataset`. Raises `DataError`
     NNM702 for ragged or scalar data, NNM707 for a number that is not finite, NNM711 for lengths.
     """
-    where = f'input "{block}"'
+    where, value = f'input "{block}"', convert_frame(value)
     values, lengths = _read_rows(where, value, exact_type(value), length)
     resolved_kind = _check_kind(where, kind) or "continuous"
     values = _pad_rows(where, values, lengths, length)
@@ -210,7 +211,7 @@ def read_output(
     Positions after the end of a sequence have class -1, or zero for other values. Raises
     `DataError` as `read_input` does, and NNM706 for a label that the kind does not allow.
     """
-    where = f'output "{block}"'
+    where, value = f'output "{block}"', convert_frame(value)
     integers = _holds_integers(value)
     values, lengths = _read_rows(where, value, "int64" if integers else exact_type(value), length)
     resolved_kind = _check_kind(where, kind) or detect_kind(values, named=labels is not None)

@@ -12,6 +12,7 @@ from webnnm.core.errors import DataError
 from webnnm.data.field import Field
 from webnnm.data.shaped import as_rows
 from webnnm.data.tables.columns import Table, as_table, get_column_keys
+from webnnm.data.tables.exchange import is_foreign_frame
 
 if TYPE_CHECKING:
     from webnnm.data.pictures.pixel_scale import Light
@@ -116,7 +117,7 @@ def is_table(value: Any) -> bool:
         return bool(cast("Sequence[Any]", value)) and isinstance(value[0], Mapping)
     if isinstance(value, (Mapping, Table)):
         return True
-    return get_column_keys(value) is not None
+    return get_column_keys(value) is not None or is_foreign_frame(value)
 
 
 def convert_numbers(where: str, values: Any, dtype: DataType | None) -> HostArray:

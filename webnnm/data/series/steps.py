@@ -16,6 +16,7 @@ from webnnm.data.tables.columns import Table, as_table, get_column_keys
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import DateFormat
 from webnnm.data.tables.encoding import Encoder, NumberEncoder, encode_rows
+from webnnm.data.tables.exchange import convert_frame
 
 Missing = Literal["error", "fill", "ignore"]
 
@@ -123,6 +124,7 @@ def as_series_table(values: Any) -> Table:
 
     Raises `DataError` NNM702 for anything else.
     """
+    values = convert_frame(values)
     index: Any = getattr(values, "index", None)
     if get_column_keys(values) is None and hasattr(values, "to_frame"):  # a pandas series
         values = values.to_frame(str(getattr(values, "name", None) or VALUE))

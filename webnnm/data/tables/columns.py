@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.core.awaiting import check_awaited
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
+from webnnm.data.tables.exchange import convert_frame
 
 if TYPE_CHECKING:
     from webnnm.data.tables.dialect import Dialect
@@ -82,7 +83,8 @@ class Table:
 
 
 def as_table(value: Any) -> Table:
-    """Return a table of columns: a dict, or an object with `columns` and `value[column]` (pandas).
+    """Return a table of columns: a dict, an object with `columns` and `value[column]` (pandas), or
+    a data frame of any library that exchanges them.
 
     >>> as_table({"width": [1, 2], "kind": ["a", "b"]}).names
     ('width', 'kind')
@@ -95,6 +97,7 @@ def as_table(value: Any) -> Table:
     if isinstance(value, Table):
         return value
     check_awaited(value, "the table", "table = …")
+    value = convert_frame(value)
     if hasattr(value, "to_py"):  # a proxy of JavaScript
         value = value.to_py()
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping):

@@ -8,11 +8,12 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from webnnm.core.errors import BackendError, DataError, suggestion
+from webnnm.core.errors import DataError, suggestion
 from webnnm.core.json_text import parse_json
 from webnnm.core.shapes import is_integer
 from webnnm.data.tables.columns import Table, as_table, find_duplicates
 from webnnm.data.tables.csv_table import read_csv, read_source, refuse_file_name
+from webnnm.data.tables.exchange import import_package
 from webnnm.data.tables.table_bytes import GZIP, JSON, MAX_BYTES, decode_text, decompress
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".data", ".xlsx", ".parquet", ".feather", ".arrow", ".jsonl")
@@ -125,17 +126,6 @@ def _import_feather() -> Any:
     return importlib.import_module("pyarrow.feather")
 
 
-def _import(kind: str, package: str, load: Callable[[], Any]) -> Any:
-    try:
-        return load()
-    except (ImportError, OSError) as error:
-        raise BackendError(
-            "NNM709",
-            f"{kind} needs the package {package}",
-            hint="pip install 'webnnm[tables]', or save the table as CSV",
-        ) from error
-
-
 def _read(kind: str, read: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Call what reads a file; whatever it raises is an error in the file."""
     try:
@@ -148,13 +138,13 @@ def _read(kind: str, read: Callable[..., Any], *arguments: Any, **options: Any) 
 def _read_by_pyarrow(
     data: bytes, kind: str, load: Callable[[], Any], read: Callable[[Any, io.BytesIO], Any]
 ) -> Table:
-    module = _import(kind, "pyarrow", load)
+    module = import_package(kind, "pyarrow", load)
     return as_table(_read(kind, read, module, io.BytesIO(data)))
 
 
 def _read_workbook(data: bytes, sheet: str | int | None) -> Table:
     kind = "an Excel workbook"
-    openpyxl = _import(kind, "openpyxl", _import_openpyxl)
+    openpyxl = import_package(kind, "openpyxl", _import_openpyxl)
     check_unpacked_size(kind, data)
     book = _read(kind, openpyxl.load_workbook, io.BytesIO(data), read_only=True, data_only=True)
     names: list[str] = [worksheet.title for worksheet in book.worksheets]  # charts are none

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.data.tables.columns import as_table, get_column_keys
+from webnnm.data.tables.exchange import convert_frame
 from webnnm.data.texts.tokenizer import TextTokenizer
 
 
@@ -29,6 +30,7 @@ class TextReader:
         Raises `DataError` NNM702 for what is not a text, NNM710 without the column, NNM711 for a
         text without tokens.
         """
+        values = convert_frame(values)
         if isinstance(values, str):
             values = [values]
         elif (
