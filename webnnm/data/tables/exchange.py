@@ -42,16 +42,21 @@ def convert_frame(value: Any) -> Any:
         return value
     kind = type(value).__name__
     streams = hasattr(type(value), STREAM)
-    module = import_package(
-        f"a {kind}",
-        "pyarrow",
-        lambda: importlib.import_module("pyarrow" if streams else "pyarrow.interchange"),
-    )
+    load = _import_pyarrow if streams else _import_interchange
+    module = import_package(f"a {kind}", "pyarrow", load)
     try:
         return module.table(value) if streams else module.from_dataframe(value)
     except Exception as error:  # whatever the other library raises
         hint = "give its columns: a dict, name → values"
         raise DataError("NNM702", f"a {kind} cannot be read: {error}", hint=hint) from error
+
+
+def _import_pyarrow() -> Any:
+    return importlib.import_module("pyarrow")
+
+
+def _import_interchange() -> Any:
+    return importlib.import_module("pyarrow.interchange")
 
 
 def import_package(kind: str, package: str, load: Callable[[], Any]) -> Any:
