@@ -11,6 +11,7 @@ from attempts import Delayed, attempt
 from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import when, window
+from rows_link import copy_link, restore_link
 from table_reading import Pauses, read_table
 from trainer import curve, where
 
@@ -29,7 +30,7 @@ class ForecastPage(Delayed):
     def __init__(self):
         super().__init__()
         self.table = self.dataset = self.model = self.training = None
-        self.name, self.reported = NAME, 0
+        self.name, self.reported, self.rows = NAME, 0, None
         self.drawn = {}
         self.windows, self.answers, self.simple = [], [], {}
         self.curve = LossCurve()
@@ -39,6 +40,13 @@ class ForecastPage(Delayed):
         await load_rest()
         page.ready()
         page.show_sentence(json.loads(await where("{}"))["sentence"])
+        await attempt(self.restore())
+
+    async def restore(self):
+        """Take the rows, the form and the model of the address, if it has some."""
+        text = await restore_link(self.take, self.prepare)
+        if text is not None:
+            element("source").textContent = text
 
     async def take(self, content, name):
         """Read a table, and offer its columns."""
@@ -49,6 +57,7 @@ class ForecastPage(Delayed):
         await self.discard()
         self.curve.clear()
         self.table, self.name = loaded, name.rpartition(".")[0] or name
+        self.rows = name, content
         numbers = [column for column, kind in kinds.items() if kind == "number"]
         dates = [column for column, kind in kinds.items() if kind == "date"]
         times = [column for column in numbers if len(numbers) > 1]
@@ -406,6 +415,18 @@ async def move(event):
 async def look_ahead(event):
     """Predict more steps, or fewer."""
     await attempt(forecast_page.look_ahead())
+
+
+@when("click", "#share")
+async def share(event):
+    """Copy a link with the series and the model."""
+    await attempt(copy_link(element("source").textContent, forecast_page.rows))
+
+
+@when("hashchange", window)
+async def restore(event):
+    """Take what another address has."""
+    await attempt(forecast_page.restore())
 
 
 @when("click", "#save")

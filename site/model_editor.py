@@ -156,9 +156,11 @@ class ModelEditor(Editor):
     def restore(self, event=None):
         """Take over the text and the settings of the address, if it has some."""
         try:
-            text = share.read_link()
+            shared = share.read_link()
+            if shared is not None:
+                share.fill(shared.values)
         except ValueError as error:
             page.show_error_text(page.sentence(str(error)))
             return
-        if text is not None:
-            self.text = text
+        if shared is not None:
+            self.text = shared.text

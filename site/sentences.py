@@ -2,7 +2,8 @@
 
 from attempts import attempt
 from page import element, make, show_shares, table
-from pyscript import when
+from pyscript import when, window
+from rows_link import copy_link, restore_link
 from table_reading import Pauses, read_table
 from trainer import MAX_MISTAKES, class_of
 from training_page import TrainingPage
@@ -29,7 +30,19 @@ class SentencesPage(TrainingPage):
 
     def __init__(self):
         super().__init__(NAME)
-        self.table, self.row = None, 0
+        self.table, self.row, self.rows = None, 0, None
+
+    async def open(self):
+        """Say that the page is ready, and take what its address has."""
+        await super().open()
+        await attempt(self.restore())
+
+    async def restore(self):
+        """Take the rows, the form and the model of the address, if it has some."""
+        text = await restore_link(self.take, self.prepare)
+        if text is not None:
+            self.editor.text = text
+            self.editor.check()
 
     # The sentences.
 
@@ -44,7 +57,7 @@ class SentencesPage(TrainingPage):
             about.textContent = before
             raise
         await self.start_over()
-        self.table = loaded
+        self.table, self.rows = loaded, (name, content)
         self.name = name.rpartition(".")[0] or name
         about.textContent = f"{name}: {loaded.row_count:,} rows."
         for field, chosen in (("text", text), ("label", label)):
@@ -196,6 +209,18 @@ sentences_page = SentencesPage()
 def on_change(event):
     """Take in what the dataset depends on."""
     sentences_page.soon(sentences_page.prepare)
+
+
+@when("click", "#share")
+async def on_share(event):
+    """Copy a link with the sentences and the model."""
+    await attempt(copy_link(sentences_page.editor.text, sentences_page.rows))
+
+
+@when("hashchange", window)
+async def on_address(event):
+    """Take what another address has."""
+    await attempt(sentences_page.restore())
 
 
 @when("input", "#sentence")

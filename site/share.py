@@ -1,16 +1,19 @@
-"""A model and the settings of its form as a part of the address, for links that restore them."""
+"""A model, its form and its rows as a part of the address, for links that restore them."""
 
 import json
 import math
 import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import NamedTuple
 
 from pyscript import document, window
 
 KEY = "#model="
 MAX_BYTES = 2**18
 """Bytes of a text and its settings at most: an address can unpack to far more than it shows."""
+MAX_LINK = 2**16
+"""Letters of a link with rows at most: programs that pass longer ones on may cut them."""
 MAX_LETTERS = 2**16
 """The maximum length of a model text; the largest one of this site has 2,000 letters."""
 MAX_LAYERS = 2000
@@ -25,14 +28,40 @@ class UnfitLink(ValueError):
     """A link that this page cannot take; its text says why."""
 
 
-def link(text):
-    """Return the address of this page with a text and what its form says."""
-    packed = zlib.compress(json.dumps({"text": text, "fields": fields()}).encode(), 9)
-    return f"{bare()}{KEY}{urlsafe_b64encode(packed).decode().rstrip('=')}"
+class Shared(NamedTuple):
+    """What a link has.
+
+    `text` of the model; `values` of the fields of the form, for `fill`; `rows`, the name of a file
+    and what it contains, as text or bytes, or None.
+    """
+
+    text: str
+    values: dict
+    rows: tuple | None
+
+
+def link(text, rows=None):
+    """Return the address of this page with a text, what its form says, and rows.
+
+    Raises `UnfitLink` for rows that are too many for an address.
+    """
+    shared = {"text": text, "fields": fields()}
+    if rows is not None:
+        name, content = rows
+        is_text = isinstance(content, str)
+        shared["rows"] = [name, content if is_text else content.decode("latin-1"), is_text]
+    content = json.dumps(shared, ensure_ascii=False).encode(errors="replace")
+    packed = urlsafe_b64encode(zlib.compress(content, 9)).decode().rstrip("=")
+    if rows is not None and (len(packed) > MAX_LINK or len(content) > MAX_BYTES):
+        raise UnfitLink(
+            f"there are too many rows for a link: it would have {len(packed):,} letters for "
+            f"{len(content):,} bytes, and {MAX_LINK:,} for {MAX_BYTES:,} fit"
+        )
+    return f"{bare()}{KEY}{packed}"
 
 
 def read_link():
-    """Return the text of the address, with its settings in the form; None if it has none.
+    """Return what the address has, None if it is none of `link`.
 
     Raises `UnfitLink` for an address that was cut or changed on its way, or that asks for more than
     a link may.
@@ -54,11 +83,18 @@ def read_link():
         text, values = shared["text"], dict(shared["fields"])
         if not isinstance(text, str):
             raise TypeError("the text is none")
+        rows = read_rows(shared["rows"]) if "rows" in shared else None
     except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise UnfitLink("the link to this model is not complete: copy it again") from error
-    text = modest(text)
-    fill(values)
-    return text
+    return Shared(modest(text), values, rows)
+
+
+def read_rows(entry):
+    """Return the name and the content of the rows of a link."""
+    name, content, is_text = entry
+    if not isinstance(name, str) or not isinstance(content, str):
+        raise TypeError("the rows are no text")
+    return name, content if is_text else content.encode("latin-1")
 
 
 def shallow(text):
