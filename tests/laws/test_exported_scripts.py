@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import tomllib
 
 from tools.common import ROOT
 from webnnm.formats.page import scripts
@@ -46,3 +47,9 @@ def test_scripts_without_comments_keep_their_statements() -> None:
         slim = scripts.slim_script((FOLDER / path).read_text(encoding="utf-8"))
         assert "/**" not in slim and "\n\n" not in slim, path
         assert slim.count("`") % 2 == 0, path
+
+
+def test_wheels_have_every_script() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert {f"js_bridge/{path}" for path in ALL} <= included.keys()
