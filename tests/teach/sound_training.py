@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from tests.teach.cases import sound
 from tests.teach.programs import clusters, quantity, validated
 from tests.teach.samples import blobs, lines
 from tests.teach.setup import Setup, of
 from tests.teach.texts import classifier, model, regressor
+from webnnm import xp
+
+
+def waiting_times(loss: str = "") -> Setup:
+    """Return waiting times that one of three features makes longer, with a heavy tail."""
+    draw = np.random.default_rng(29)
+    x = draw.normal(size=(600, 3)).astype("float32")
+    y = (0.5 * x[:, :1] + draw.exponential(2, (600, 1))).astype("float32")
+    return Setup(regressor(3, (16,), loss=loss), of(x, y), {"epochs": 100}, score="r2")
 
 
 @sound("Everything is left to train().")
@@ -94,6 +107,25 @@ def two_batches_an_update() -> Setup:
 def absolute_error() -> Setup:
     setup = quantity(epochs=40)
     return setup.but(text=regressor(6, (24,), loss="MAE"))
+
+
+@sound("The median of waiting times, which are so skewed that it lies far below their mean.")
+def median_of_waiting_times() -> Setup:
+    return waiting_times("MAE")
+
+
+@sound("The quantile of 0.9 of waiting times, above which one in ten lies.")
+def high_quantile_of_waiting_times() -> Setup:
+    return waiting_times("QUL; model:alpha 0.9")
+
+
+@sound("A loss of one's own, in which answers that are too low cost three times as much.")
+def loss_of_ones_own() -> Setup:
+    def pinball(prediction: Any, target: Any) -> Any:
+        error = target - prediction
+        return xp.mean(xp.maximum(0.9 * error, -0.1 * error), axis=-1)
+
+    return waiting_times().trained(loss=pinball)
 
 
 @sound("No scouting, one seed: the training shall be the same as last week's.")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
+from webnnm.evaluation.explained_loss import MEDIAN, explained_loss
 from webnnm.graph.elaboration.initialise import WEIGHTS
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import assess_all, has_reports
 from webnnm.trainer.sampled_rows import Arrays, SampledRows, get_types, run_on_rows, sample_rows
 from webnnm.training.forward import OutputLoss
+from webnnm.training.losses import LOSSES
 from webnnm.training.outcome_step import build_outcome_step
 from webnnm.training.probe_step import ROW
 
@@ -32,6 +35,9 @@ async def measure_outcome(
       change since `before`, divided by its norm there.
     - `outputs`: name → a summary of the report on its predictions; `held_out`: the same for as many
       rows that were not trained on, and `subset`, the subset of those, "" if there are none.
+
+    A quantity under MAE, HUL or QUL has besides its `r2` the share of that loss that is explained,
+    `d2`; under a custom loss it has neither.
 
     `batch` is the number of rows of a training step. Streams and outputs with very many classes are
     not measured: {}.
@@ -64,7 +70,11 @@ async def measure_outcome(
         predictions = {name: outputs[name].rows(range(part.count)) for name in part.targets}
         comparison = predictions, part.targets, part.masks
         reports = assess_all(binding, state.objectives(), losses, *comparison)
-        return {name: _summarize(report) for name, report in reports.items()}
+        return {
+            name: _summarize(report)
+            | _explain(losses[name], predictions[name], part.targets[name], name in part.masks)
+            for name, report in reports.items()
+        }
 
     return {
         "rows": rows.count,
@@ -102,6 +112,21 @@ def _relative_changes(state: ModelState, before: Arrays) -> dict[str, float]:
             if norm:
                 changes[p.name] = math.dist(old, new) / norm
     return changes
+
+
+def _explain(
+    loss: OutputLoss, outputs: HostArray, targets: HostArray, masked: bool
+) -> dict[str, Any]:
+    """Return the share of its own loss that an output explains, where R² is that of another."""
+    if loss.loss.name not in LOSSES:
+        return {"r2": None}
+    if not loss.loss.robust or masked or outputs.shape != targets.shape:
+        return {}
+    alpha = (
+        MEDIAN if loss.settings.alpha is None or loss.loss.name != "QUL" else loss.settings.alpha
+    )
+    levels = alpha if isinstance(alpha, Sequence) else (alpha,)
+    return {"d2": explained_loss(outputs, targets, levels)}
 
 
 def _summarize(report: Any) -> dict[str, Any]:

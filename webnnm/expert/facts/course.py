@@ -33,23 +33,23 @@ def losses_to_monitor(history: HistoryFacts) -> list[float]:
 def skill(predictions: PredictionFacts) -> float | None:
     """Return how much better predictions are than a constant one: 0 if no better, 1 if all right.
 
-    R² of a quantity; of C classes the mean recall, which is 1/C for a constant prediction,
+    R² or D² of a quantity; of C classes the mean recall, which is 1/C for a constant prediction,
     stretched to 0 … 1; None if it is unknown.
 
     >>> skill(PredictionFacts(support=(50, 50), predicted=(50, 50), hits=(40, 40)))
     0.6
     """
     recalls = _recalls(predictions)
-    if predictions.r2 is not None or len(recalls) < 2:
-        return predictions.r2
+    if predictions.explained is not None or len(recalls) < 2:
+        return predictions.explained
     return round(_stretch(math.fsum(recalls) / len(recalls) - 1 / len(recalls), recalls), 6)
 
 
 def score(predictions: PredictionFacts) -> float:
-    """Return R², or the share of rows whose class was found."""
+    """Return R² or D², or the share of rows whose class was found."""
     return (
-        predictions.r2
-        if predictions.r2 is not None
+        predictions.explained
+        if predictions.explained is not None
         else sum(predictions.hits) / max(1, predictions.rows)
     )
 
@@ -61,7 +61,7 @@ def skill_margin(predictions: PredictionFacts) -> float:
     """
     recalls = _recalls(predictions)
     rows = [rows for rows in predictions.support if rows]
-    if predictions.r2 is not None or len(recalls) < 2:
+    if predictions.explained is not None or len(recalls) < 2:
         return 0.0
     variance = math.fsum(r * (1 - r) / n for r, n in zip(recalls, rows, strict=True))
     return 1.64 * _stretch(math.sqrt(variance) / len(recalls), recalls)
@@ -70,7 +70,7 @@ def skill_margin(predictions: PredictionFacts) -> float:
 def chance_skill(predictions: PredictionFacts) -> float:
     """Return the bound below which the skill of guesses stays in 95 % of cases."""
     classes = len(_recalls(predictions))
-    if predictions.r2 is not None or classes < 2:
+    if predictions.explained is not None or classes < 2:
         return 0.0
     guessed = replace(predictions, hits=[rows / classes for rows in predictions.support])
     return skill_margin(guessed)

@@ -181,7 +181,8 @@ class PredictionFacts:
     """What the trained model predicts for an output on some rows.
 
     For each class: `labels`, how many rows have it; for how many it is predicted; and how many of
-    these are right. `several`: a row may have several classes. `r2` of a quantity.
+    these are right. `several`: a row may have several classes. `r2` of a quantity; `d2`, the same
+    share of the absolute or the pinball loss, if the model minimises that.
     """
 
     labels: Sequence[str] = ()
@@ -190,6 +191,12 @@ class PredictionFacts:
     hits: Sequence[float] = ()
     several: bool = False
     r2: float | None = None
+    d2: float | None = None
+
+    @property
+    def explained(self) -> float | None:
+        """The share of its loss, or of the variance, that a quantity explains."""
+        return self.r2 if self.d2 is None else self.d2
 
     @property
     def rows(self) -> int:

@@ -20,7 +20,6 @@ from webnnm.expert.facts.learning import (
     unlike_losses,
 )
 from webnnm.expert.rules.rule import Hit, after, merge_hits
-from webnnm.training.losses import LOSSES
 
 RISEN_RATIO, WORSE_RATIO = 2, 1.25
 """A validation loss this many times the best one has risen, or is worse to keep."""
@@ -42,8 +41,7 @@ MIN_RISE = 0.1
 def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, beyond
     what chance (95 %) explains; only information where there already is dropout or a penalty and
-    the skill on other rows is 0.5 or more; not what E923 or E924 reports, and not for MAE or HUL on
-    targets with outliers, which dominate R².
+    the skill on other rows is 0.5 or more; not what E923 or E924 reports.
 
     What is right on training rows and wrong on others was memorised. Some gap is normal; 0.2 beyond
     what chance explains costs more than a simpler model would. Whole numbers that look like tokens
@@ -67,13 +65,8 @@ def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
         return None
     messages: dict[str, str] = {}
     lowest_skill, is_chance = 1.0, False
-    robust = {
-        o.name
-        for o in facts.outputs
-        if o.loss in LOSSES and LOSSES[o.loss].robust and o.labels is not None and o.labels.outliers
-    }
     for name in history.predictions:
-        if name not in robust and (other_skill := skill_if_memorised(history, name)) is not None:
+        if (other_skill := skill_if_memorised(history, name)) is not None:
             messages[name] = f"{name}: {scores_of(history, name)}"
             lowest_skill = min(lowest_skill, other_skill)
             is_chance |= other_skill <= chance_skill(history.held_out[name])
