@@ -986,3 +986,13 @@ def test_rows_that_weigh_more_lift_their_class(
     text = "m:input shape=[4]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
     found = {one.id for one in review(text, weigh(rare, every)).findings}
     assert (id in found) is speaks
+
+
+def test_neighbours_that_know_a_rare_class_are_related_to_the_labels() -> None:
+    draw = Random(5)
+    rows = [[draw.random(), draw.random()] for _ in range(600)]
+    # On one side nearly half of the rows are of the rare class: a vote rarely chooses it.
+    labels = [int(draw.random() < (0.46 if x < 0.5 else 0.06)) for x, _ in rows]
+    assert "E627" not in examine(Dataset(rows, labels))
+    draw.shuffle(labels)
+    assert "E627" in examine(Dataset(rows, labels))

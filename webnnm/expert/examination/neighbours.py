@@ -181,10 +181,34 @@ def vote_accuracy(
     examined: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
 ) -> float:
     """Return the share of rows whose class most of their neighbours have."""
+    hits = _find_hits(examined, near, labels)
+    return sum(hits) / len(hits)
+
+
+def vote_recall(
+    examined: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
+) -> float:
+    """Return by how many standard errors the mean recall of votes exceeds that of a constant.
+
+    >>> vote_recall([0, 1, 2, 3], [[4], [4], [5], [5]], [1, 1, 0, 0, 1, 0])
+    2.0
+
+    However rare a class is, it counts as much as the others. The recall of a constant vote is 1/C.
+    """
+    by_class: dict[float, list[bool]] = {}
+    for row, hit in zip(examined, _find_hits(examined, near, labels), strict=True):
+        by_class.setdefault(labels[row], []).append(hit)
+    chance = 1 / len(by_class)
+    recall = chance * sum([sum(hits) / len(hits) for hits in by_class.values()])
+    variance = chance * (1 - chance) * sum([1 / len(hits) for hits in by_class.values()])
+    return (recall - chance) / (chance * math.sqrt(variance)) if variance else 0.0
+
+
+def _find_hits(
+    examined: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
+) -> list[bool]:
     votes = [Counter(labels[n] for n in neighbours).most_common(1)[0][0] for neighbours in near]
-    return sum([labels[row] == label for row, label in zip(examined, votes, strict=True)]) / len(
-        examined
-    )
+    return [labels[row] == label for row, label in zip(examined, votes, strict=True)]
 
 
 def find_contradictions(rows: Rows) -> Suspicion | None:

@@ -14,6 +14,7 @@ from webnnm.expert.examination.neighbours import (
     find_three_nearest,
     make_points,
     vote_accuracy,
+    vote_recall,
 )
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import (
@@ -96,9 +97,10 @@ def spread_evenly(number: int) -> list[int]:
 def measure_neighbours(rows: Rows) -> Suspicion | None:
     """Measure how well the three nearest rows predict the target, and how well without them.
 
-    For a class, "found" is the share of the rows whose class they predict, and "chance" that of the
-    most frequent class; for a quantity "found" is R². "apart" is the same for rows that are also
-    far away in the order of the data.
+    For a class, "found" is the share of the rows whose class they predict, "chance" that of the
+    most frequent class, and "recall" by how many standard errors the mean recall exceeds that of a
+    constant; for a quantity "found" is R². "apart" is "found" for rows that are also far away in
+    the order of the data.
     """
     sample = sorted(rows.sample)
     nearest_rows = find_nearest(rows, sample)
@@ -108,6 +110,7 @@ def measure_neighbours(rows: Rows) -> Suspicion | None:
     evidence = {"found": score_neighbours(rows, nearest_rows.tried, nearest_rows.near, labels)}
     if rows.classes:
         evidence["chance"] = max(Counter(labels).values()) / len(labels)
+        evidence["recall"] = vote_recall(nearest_rows.tried, nearest_rows.near, labels)
     if nearest_rows.far:
         evidence["apart"] = score_neighbours(rows, nearest_rows.tried, nearest_rows.far, labels)
     return Suspicion("how well the nearest rows predict", evidence)
@@ -226,6 +229,8 @@ def find_unrelated_labels(
     score, chance = neighbours.evidence["found"], neighbours.evidence["chance"]
     error = math.sqrt(chance * (1 - chance) / EXAMINED_ROWS)
     if chance > 0.8 or score > chance + MIN_ERRORS_ABOVE_CHANCE * error:
+        return None
+    if neighbours.evidence["recall"] > MIN_ERRORS_ABOVE_CHANCE:  # they know the rare classes
         return None
     remedy = (
         f"{EMBEDDING_HINT.format(vocabulary.evidence['size'])}; if not, {LABEL_HINT}"

@@ -361,7 +361,8 @@ def category_numbers(facts: Facts) -> Hit | None:
     explains=["E902", "E903", "E905"],
 )
 def labels_without_relation(facts: Facts) -> Hit | None:
-    """The nearest training rows predict the class no better than the most frequent class does.
+    """The nearest training rows predict the class no better than the most frequent class does, and
+    their mean recall over the classes is no better than that of a constant.
 
     Similar rows mostly have similar labels. If the nearest rows predict no better than the most
     frequent class, features and labels probably do not belong together, as after sorting one of
