@@ -12,9 +12,11 @@ SLICE = 0.03
 
 
 async def read_table(content, name, pauses):
-    """Return the table of a file; how many rows are read is said in #about."""
+    """Return the table of a file or of a text; how many rows are read is said in #about."""
     from webnnm.data.tables.table_files import is_json, is_workbook
 
+    if isinstance(content, str):
+        content = content.encode("utf-8", "replace")
     if is_workbook(content):
         from webnnm.backends.pyodide_host import load_package
 

@@ -45,7 +45,7 @@ LATE = (
         f"{PACKAGE}backends/_bridge/{name}.js"
         for name in (
             *("onnxruntime/onnxruntime", "onnxruntime/webassembly", "onnxruntime/webgpu"),
-            *(f"inference/{name}" for name in ("answers", "columns", "device", "kernels")),
+            *(f"inference/{name}" for name in ("answers", "boxes", "columns", "device", "kernels")),
             *(f"inference/{name}" for name in ("model", "onnxruntime", "pictures")),
             *("inference/dates", "inference/hashing", "inference/rows"),
             *("inference/scaling", "inference/script"),

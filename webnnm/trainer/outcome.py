@@ -8,7 +8,6 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
-from webnnm.evaluation.explained_loss import MEDIAN, explained_loss
 from webnnm.graph.elaboration.initialise import WEIGHTS
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import assess_all, has_reports
@@ -122,10 +121,10 @@ def _explain(
         return {"r2": None}
     if not loss.loss.robust or masked or outputs.shape != targets.shape:
         return {}
-    alpha = (
-        MEDIAN if loss.settings.alpha is None or loss.loss.name != "QUL" else loss.settings.alpha
-    )
-    levels = alpha if isinstance(alpha, Sequence) else (alpha,)
+    from webnnm.evaluation.explained_loss import MEDIAN, explained_loss
+
+    alpha = loss.settings.alpha if loss.loss.name == "QUL" else None
+    levels = alpha if isinstance(alpha, Sequence) else (MEDIAN if alpha is None else alpha,)
     return {"d2": explained_loss(outputs, targets, levels)}
 
 

@@ -10,16 +10,18 @@ from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from itertools import chain, cycle
 from operator import add, mul, sub, truediv
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import Shape, count, show
 from webnnm.data.field import Field
 from webnnm.data.preparation.precision import PrecisionLoss, find_losses
-from webnnm.data.preparation.quantiles import QuantileMap
 from webnnm.data.series.sequences import flatten_positions, restore_sequences
 from webnnm.data.series.sliding import SlidingWindows
+
+if TYPE_CHECKING:
+    from webnnm.data.preparation.quantiles import QuantileMap
 
 MIN_STD = 1e-8
 """A feature that varies less than this is treated as constant: its std counts as 1."""
@@ -88,7 +90,7 @@ class Standardization:
         numbers: Iterable[float] = values.values()
         if self.scale == "log1p":
             numbers = take_logarithms(values.values())
-        numbers = self._map_quantiles(numbers, QuantileMap.transform)
+        numbers = self._map_quantiles(numbers)
         flat = array("f", map(truediv, map(sub, numbers, means), stds))
         return HostArray("float32", values.shape, flat)
 
@@ -101,7 +103,7 @@ class Standardization:
         numbers: Iterable[float] = map(add, map(mul, values.values(), stds), means)
         if self.scale == "log1p":
             numbers = [math.expm1(min(number, MAX_LOGARITHM)) for number in numbers]
-        numbers = self._map_quantiles(numbers, QuantileMap.invert)
+        numbers = self._map_quantiles(numbers, inverse=True)
         flat = array("d" if self.coarse else "f", numbers)
         return HostArray("float64" if self.coarse else "float32", values.shape, flat)
 
@@ -111,11 +113,7 @@ class Standardization:
         one = self.quantiles[index] if self.quantiles else None
         return one.invert([number])[0] if one else number
 
-    def _map_quantiles(
-        self,
-        numbers: Iterable[float],
-        convert: Callable[[QuantileMap, Iterable[float]], array[float]],
-    ) -> Iterable[float]:
+    def _map_quantiles(self, numbers: Iterable[float], *, inverse: bool = False) -> Iterable[float]:
         """Return numbers or scores, with those of elements that have a map converted by it."""
         if not any(self.quantiles):
             return numbers
@@ -123,8 +121,9 @@ class Standardization:
         width = len(self.mean) * self.repeat
         for index, one in enumerate(self.quantiles):
             if one is not None:
+                convert = one.invert if inverse else one.transform
                 for offset in range(index * self.repeat, (index + 1) * self.repeat):
-                    flat[offset::width] = convert(one, flat[offset::width])
+                    flat[offset::width] = convert(flat[offset::width])
         return flat
 
     def seems_misdeclared(
@@ -326,6 +325,8 @@ def fit(
             continue
         numbers = collect_feature(values, field.shape, index, repeat, size)
         if scale == "quantiles" or name in by_quantiles:
+            from webnnm.data.preparation.quantiles import QuantileMap
+
             maps[index] = QuantileMap.fit(numbers)
             continue
         mean, std = compute_statistics(take_logarithms(numbers) if scale == "log1p" else numbers)

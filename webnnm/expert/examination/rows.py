@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import cycle, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
@@ -17,11 +17,13 @@ from webnnm.data.field import Field
 from webnnm.data.preparation.epoch_arrays import Arrays, augment_rows
 from webnnm.data.preparation.equal_rows import group_equal_rows
 from webnnm.data.preparation.precision import PrecisionLoss
-from webnnm.data.preparation.quantiles import QuantileMap
 from webnnm.data.preparation.row_sample import sample_rows
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.encoding import OneHotEncoder
+
+if TYPE_CHECKING:
+    from webnnm.data.preparation.quantiles import QuantileMap
 
 MAX_SAMPLE, MIN_SAMPLE = 2000, 500
 """This many rows show how columns are related; more would only take longer."""
