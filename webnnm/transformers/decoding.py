@@ -13,6 +13,7 @@ from typing import Any, cast
 from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import lower_network
+from webnnm.graph.elaboration.position_limits import find_position_limits
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network
 from webnnm.graph.node import Graph, Operand, OperatorNode
 from webnnm.ops.declare.tensors import TensorType
@@ -86,14 +87,14 @@ class Language:
         self.source = [vertex for vertex in network.inputs if vertex not in text_inputs]
         self.max_length: int | None = None
         self.max_lengths: dict[str, int] = {}
+        for sequence, rows in find_position_limits(network).items():
+            self._limit(sequence, rows)
         for layer in network.order:
             self._check(layer)
 
     def _check(self, layer: LayerVertex) -> None:
         along = layer.operands[0].features.sequence if layer.operands else self.sequence
         operator = layer.operator.name
-        if operator == "positionalEmbedding":
-            self._limit(along, layer.operands[1].features.sizes()[0])
         if operator == "embedding":
             source, table = (operand.vertex for operand in layer.operands[:2])
             if isinstance(source, InputVertex) and default_kind(source) == "position_ids":

@@ -258,15 +258,15 @@ class PretrainedModel(NNModel):
         return self.read_tokenizer()
 
     @property
-    def _longest(self) -> int | None:
-        """The maximum number of tokens of a text."""
+    def max_length(self) -> int | None:
+        """The maximum number of tokens of a text, None if its config names none."""
         if limit := longest(self.config):
             return limit[1]
         return self.config.get("max_position_embeddings", self.config.get("n_positions"))
 
     @cached_property
     def _generator(self) -> Generator:
-        max_length = self._longest
+        max_length = self.max_length
         if self.config.get("is_encoder_decoder"):  # only its tables limit positions
             max_length = None
         return Generator(self, max_length=max_length)
@@ -521,7 +521,7 @@ class PretrainedModel(NNModel):
         from webnnm.transformers.perplexity import perplexity
 
         tokens = self.tokenizer.encode(text) if isinstance(text, str) else [*text]
-        return await perplexity(self.state, tokens, length, stride, self._longest)
+        return await perplexity(self.state, tokens, length, stride, self.max_length)
 
     def texts(
         self,
@@ -834,7 +834,7 @@ class PretrainedModel(NNModel):
             options["rows"] = rows | (options.get("rows") or {})
             if not settings:
                 options.setdefault(
-                    "sequence", min(MAX_PAGE_TOKENS, self._longest or MAX_PAGE_TOKENS)
+                    "sequence", min(MAX_PAGE_TOKENS, self.max_length or MAX_PAGE_TOKENS)
                 )
         return await super().export(path, graph, *settings, **options)
 

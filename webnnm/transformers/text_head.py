@@ -70,7 +70,8 @@ async def train_text_head(
     - `hyperparameters`: those of `NNModel.train`.
 
     Raises `DataError` NNM710 for an encoder without sentence embeddings or with other inputs,
-    NNM702 for a dataset with other tokens, and the errors of `NNModel.train`.
+    NNM702 for a dataset with other tokens, or with longer texts than the encoder has positions for,
+    and the errors of `NNModel.train`.
     """
     document = write_trunk(encoder)
     if dataset.reader.tokenizer.file != getattr(encoder.tokenizer, "text", ""):
@@ -78,6 +79,14 @@ async def train_text_head(
             "NNM702",
             f'the texts of "{dataset.name}" are read by another tokenizer than the encoder\'s',
             hint="LabeledTextDataset(texts, labels, tokens=encoder)",
+        )
+    length = dataset.reader.length
+    if encoder.max_length is not None and length > encoder.max_length:
+        raise DataError(
+            "NNM702",
+            f'"{dataset.name}" reads up to {length:,} tokens of a text, the encoder has positions '
+            f"for {encoder.max_length:,}",
+            hint=f"LabeledTextDataset(…, length={encoder.max_length})",
         )
     settings: dict[str, Any] = {"log": encoder.state.log, "seed": encoder.seed}
     own = {**settings, "source": format_document(document), "backend": encoder.backend.name}

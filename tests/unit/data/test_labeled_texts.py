@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from webnnm import (
     token_importance,
 )
 from webnnm.core.arrays import HostArray
+from webnnm.data.texts.token_choice import choose_tokens, classify
 from webnnm.data.texts.tokenizer import TextTokenizer
 
 GOOD = ["what a lovely film 👍", "great, really great!", "fun and lovely", "I love it"]
@@ -87,8 +89,37 @@ def test_names_are_read_by_ngrams_and_sentences_by_words() -> None:
     by_words = LabeledTextDataset(sentences, ["high", "low"] * 64, tokens="auto")
     assert by_words.token_choice and by_words.token_choice.unit == "words"
     assert "is not clearly" not in str(by_words.token_choice)
+    assert "held out 30 of 90 training texts:" in str(by_words.token_choice)
+    few = LabeledTextDataset(["a", "b"], ["x", "y"], tokens="auto", **ALL)
+    assert few.token_choice is None and len(few.reader.tokenizer.vocabulary) == 4
     numbers = LabeledTextDataset(names, [float(n) for n in range(128)], tokens="auto")
     assert numbers.token_choice is None and "is" not in numbers.reader.tokenizer.vocabulary
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_the_quick_look_sees_all_classes_in_whatever_order_the_rows_are(is_sorted: bool) -> None:
+    texts = [f"{group}{n} end" for n in range(1500) for group in ("an", "bo", "ce")]
+    if is_sorted:
+        texts.sort()
+    choice = choose_tokens(texts, [ord(text[0]) for text in texts])
+    assert choice and (choice.rows, choice.held_out) == (3000, 999)
+    # Of three classes, words that occur once tell one.
+    assert choice.ngrams == 1 and choice.words == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_the_quick_look_is_complement_naive_bayes() -> None:
+    rows, labels = [{1, 2}, {1, 3}, {4}, {2, 4}, {5}], [0, 0, 2, 2, 7]
+    others: list[set[int]] = [{1}, {4, 2}, {5, 9}, {2}, {3, 5}, set()]
+
+    def weigh(token: int, label: int) -> float:
+        rest = [one for row, own in zip(rows, labels, strict=True) if own != label for one in row]
+        return math.log((rest.count(token) + 0.1) / (len(rest) + 0.1 * 5))
+
+    expected = [
+        min([0, 2, 7], key=lambda c: sum(weigh(t, c) for t in sorted(row & {1, 2, 3, 4, 5})))
+        for row in others
+    ]
+    assert classify(rows, labels, others) == expected
 
 
 def test_a_quantile_of_the_lengths_is_the_default() -> None:
@@ -218,6 +249,10 @@ async def test_folders_are_the_labels(tmp_path: Path) -> None:
     (tmp_path / "good" / "d.txt").mkdir()
     data = await LabeledTextDataset.from_folder(tmp_path, split=(1, 0, 0))
     assert data.size() == 2 and data.labels() == ["bad", "good"]
+    (tmp_path / "bad" / "0.txt").write_text(" \n")
+    with pytest.raises(DataError, match=r'NNM713: "bad/0\.txt" is empty'):
+        await LabeledTextDataset.from_folder(tmp_path)
+    (tmp_path / "bad" / "0.txt").unlink()
     (tmp_path / "bad" / "4.txt").write_bytes(b"\xff")
     with pytest.raises(DataError, match=r"NNM713: .*4\.txt is not utf-8"):
         await LabeledTextDataset.from_folder(tmp_path)

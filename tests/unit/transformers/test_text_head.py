@@ -84,5 +84,22 @@ async def test_what_does_not_fit_is_named() -> None:
     words = LabeledTextDataset(TEXTS, LABELS)
     with pytest.raises(DataError, match='NNM702: the texts of "texts" are read by another'):
         await train_text_head(encoder, words)
+    long = LabeledTextDataset(TEXTS, LABELS, tokens=encoder, length=41)
+    with pytest.raises(
+        DataError, match=r"NNM702.* 41 tokens of a text, .* positions for 40"
+    ) as told:
+        await train_text_head(encoder, long)
+    assert "length=40" in str(told.value)
     encoder.close()
     plain.close()
+
+
+async def test_texts_are_read_as_far_as_the_encoder_has_positions() -> None:
+    encoder = await open_encoder()
+    texts = [f"{text} " * 30 for text in TEXTS]
+    data = LabeledTextDataset(texts, LABELS, tokens=encoder, split=(4, 1, 1))
+    assert data.reader.length == encoder.max_length == 40
+    model = await train_text_head(encoder, data, epochs=1)
+    assert (await model.predict(texts)).shape == (6, 2)
+    encoder.close()
+    model.close()

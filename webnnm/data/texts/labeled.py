@@ -15,7 +15,7 @@ from webnnm.core.errors import DataError, suggestion
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
-from webnnm.data.files.labelled_files import LabelledFiles, list_folder, load_file
+from webnnm.data.files.labelled_files import LabelledFiles, list_folder, list_names, load_file
 from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.split import Method, Split
 from webnnm.data.tables.columns import Table, as_table
@@ -95,8 +95,8 @@ class LabeledTextDataset(Dataset):
       word that has known ones are left out.
     - `lowercase`: whether capital letters are read as small ones.
     - `length`: the tokens that are read of a text, the first ones; by default 95% of the training
-      texts fit as a whole, from 32 to at most 256 tokens, four times as many n-grams. "max": as
-      many as the longest text has.
+      texts fit as a whole, from 32 to at most 256 tokens, four times as many n-grams, and no more
+      than the model of `tokens` has positions for. "max": as many as the longest text has.
     - `task`: "classification", "regression" or "auto", as for `TableDataset`.
     - `missing`: what to do with rows without a text or a label: "error" or "drop".
     - `split` (row numbers count the remaining rows) and all other options are those of `Dataset`.
@@ -162,7 +162,7 @@ class LabeledTextDataset(Dataset):
                     [outputs[row] for row in training],
                     lowercase=lowercase,
                 )
-                tokens = self.token_choice.unit
+                tokens = self.token_choice.unit if self.token_choice else tokens
         if tokenizer is None:
             least = MINIMUM_COUNTS[tokens] if minimum_count is None else minimum_count
             tokenizer = learn_vocabulary(
@@ -176,6 +176,8 @@ class LabeledTextDataset(Dataset):
         ids = [tokenizer.encode(one) for one in words]
         per_word = NGRAMS_OF_WORD if tokens == "ngrams" else 1
         limit = _resolve_length(length, ids, training, per_word)
+        if length is None:
+            limit = min(limit, getattr(tokens, "max_length", None) or limit)
         self.reader = TextReader(tokenizer, limit, table.names[text_index])
         self.label = goal.name
         self.label_format = goal.number_format
@@ -225,9 +227,14 @@ class LabeledTextDataset(Dataset):
         encoding, NNM715, NNM801 and NNM802 for files that cannot be read.
         """
         files, texts = await read_text_files(folder, encoding)
-        kept = [*range(len(texts))]
-        if options.get("missing") == "drop":
-            kept = [row for row in kept if texts[row].strip()]
+        kept = [row for row, text in enumerate(texts) if text.strip()]
+        empty = [files.names[row] for row in sorted({*range(len(texts))}.difference(kept))]
+        if empty and options.get("missing") != "drop":
+            raise DataError(
+                "NNM713",
+                f"{list_names(empty)} {'is' if len(empty) == 1 else 'are'} empty",
+                hint="missing='drop' leaves such files out",
+            )
         rest = files.select(kept)
         if rest.split is not None:
             options.setdefault("split", rest.split)

@@ -7,14 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from webnnm.data.split import Split
 from webnnm.data.texts.vocabulary import MINIMUM_COUNTS, SIZES, Unit, learn_vocabulary
 
 MAX_ROWS = 3000
-"""Of more texts the first ones are looked at."""
+"""Of more texts so many are looked at, of each class its share."""
 MAX_LETTERS = 400
 """Of longer texts the beginning is looked at."""
-HELD_OUT = 3
-"""One of so many rows is held out."""
+HELD_OUT = 1 / 3
+"""The share of these rows that is held out."""
 SMOOTHING = 0.1
 """What is added to each count: a token that a class lacks is not impossible."""
 ERRORS = 1.0
@@ -23,36 +24,43 @@ ERRORS = 1.0
 
 @dataclass(frozen=True)
 class TokenChoice:
-    """What a token is, and the accuracy of naive Bayes by words and by n-grams, on `rows` texts."""
+    """What a token is, and the accuracy of naive Bayes by words and by n-grams.
+
+    `held_out` of `rows` texts are classified; naive Bayes counts the tokens of the others.
+    """
 
     unit: Unit
     words: float
     ngrams: float
+    held_out: int
     rows: int
 
     def __str__(self) -> str:
         choice = "the better ones" if self.unit == "ngrams" else "which are not clearly better"
         return (
-            f"A quick look at {self.rows:,} training texts tells {self.words:.0%} of the labels by "
-            f"words, {self.ngrams:.0%} by n-grams of letters, {choice}."
+            f"A quick look held out {self.held_out:,} of {self.rows:,} training texts: naive Bayes "
+            f"tells {self.words:.0%} of their labels by words, {self.ngrams:.0%} by n-grams of "
+            f"letters, {choice}."
         )
 
 
 def choose_tokens(
     texts: Sequence[str], labels: Sequence[int], *, lowercase: bool = True
-) -> TokenChoice:
-    """Return whether words or n-grams tell the labels of texts better.
+) -> TokenChoice | None:
+    """Return whether words or n-grams tell the labels of texts better, None for too few texts.
 
     >>> texts = [f"{letter}{n}{n + 1} {end}{n}" for n in range(40) for letter, end in ("an", "bm")]
     >>> choose_tokens(texts, [0, 1] * 40).unit
     'ngrams'
 
-    Every third row is held out, the others are counted.
+    A third of the rows is held out, the others are counted.
     """
-    rows = range(min(len(texts), MAX_ROWS))
-    texts = [texts[row][:MAX_LETTERS] for row in rows]
-    training = [row for row in rows if row % HELD_OUT]
-    held_out = [row for row in rows if not row % HELD_OUT]
+    share = min(1.0, MAX_ROWS / max(1, len(texts)))
+    parts = (share * (1 - HELD_OUT), share * HELD_OUT, 1 - share)
+    training, held_out, _ = Split(parts).rows(len(texts), labels)
+    if not training or not held_out:
+        return None
+    texts = [text[:MAX_LETTERS] for text in texts]
     right: dict[Unit, list[bool]] = {}
     for unit in ("words", "ngrams"):
         tokenizer = learn_vocabulary(
@@ -63,23 +71,23 @@ def choose_tokens(
             lowercase=lowercase,
         )
         unknown = tokenizer.unknown
-        tokens = [{*tokenizer.encode(text)} - {unknown} for text in texts]
-        guesses = _classify(
-            [tokens[row] for row in training],
-            [labels[row] for row in training],
-            [tokens[row] for row in held_out],
+        counted, others = (
+            [{*tokenizer.encode(texts[row])} - {unknown} for row in part]
+            for part in (training, held_out)
         )
+        guesses = classify(counted, [labels[row] for row in training], others)
         pairs = zip(guesses, held_out, strict=True)
         right[unit] = [guess == labels[row] for guess, row in pairs]
     changes = [int(n) - int(w) for w, n in zip(right["words"], right["ngrams"], strict=True)]
     # McNemar (1947): of rows that one of the two has right, how many more are the n-grams'?
     error = math.sqrt(sum(map(abs, changes)))
     unit = "ngrams" if sum(changes) > ERRORS * error else "words"
-    count = max(1, len(held_out))
-    return TokenChoice(unit, sum(right["words"]) / count, sum(right["ngrams"]) / count, count)
+    count = len(held_out)
+    words, ngrams = (sum(right[one]) / count for one in ("words", "ngrams"))
+    return TokenChoice(unit, words, ngrams, count, count + len(training))
 
 
-def _classify(
+def classify(
     rows: Sequence[Iterable[int]], labels: Sequence[int], others: Sequence[Iterable[int]]
 ) -> list[int]:
     """Return the classes of others by complement naive Bayes, given rows and their labels.
@@ -94,16 +102,19 @@ def _classify(
         totals.update(tokens)
         by_class[label].update(tokens)
     size, total = len(totals), totals.total()
-    weights: list[tuple[int, Counter[int], float]] = []
+    logarithms = {token: math.log(count + SMOOTHING) for token, count in totals.items()}
+    counted = [[token for token in tokens if token in totals] for tokens in others]
+    best = [-math.inf] * len(others)
+    guesses = [0] * len(others)
     for label in sorted(by_class):
-        rest = total - by_class[label].total() + SMOOTHING * size
-        weights.append((label, by_class[label], math.log(rest or 1.0)))
-    guesses: list[int] = []
-    for tokens in others:
-        counted = [token for token in tokens if token in totals]
-        scores = [
-            sum(logarithm - math.log(totals[one] - own[one] + SMOOTHING) for one in counted)
-            for _, own, logarithm in weights
-        ]
-        guesses.append(weights[scores.index(max(scores))][0])
+        own = by_class[label]
+        rest = math.log((total - own.total() + SMOOTHING * size) or 1.0)
+        # Most tokens are in no row of the class: their weight is that of all classes.
+        weights = dict(logarithms)
+        for token, count in own.items():
+            weights[token] = math.log(totals[token] - count + SMOOTHING)
+        for row, tokens in enumerate(counted):
+            score = len(tokens) * rest - sum(map(weights.__getitem__, tokens))
+            if score > best[row]:
+                best[row], guesses[row] = score, label
     return guesses

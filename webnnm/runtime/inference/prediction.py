@@ -13,6 +13,7 @@ from webnnm.core.lru_cache import LruCache
 from webnnm.data.binding.binding import check_ids, find_embedding_tables
 from webnnm.data.series.sequences import pad, resolve_length
 from webnnm.evaluation.probabilities import Scale
+from webnnm.graph.elaboration.position_limits import find_position_limits
 from webnnm.graph.elaboration.vertices import InputVertex, Network
 from webnnm.runtime.inference.answers import Answers, interpret_output, scales
 from webnnm.runtime.inference.context import LENGTH, InferenceContext
@@ -54,6 +55,7 @@ class Predictor:
         self._create = create
         self._get_facts = get_facts
         self._contexts = LruCache[Key, InferenceContext](MAX_GRAPHS, InferenceContext.close)
+        self._limits = find_position_limits(network)
         self._exact: set[tuple[tuple[str, int], ...]] = set()
         self._inputs = {vertex.block: vertex for vertex in network.inputs}
         self._latest_request: tuple[int, int | None] | None = None
@@ -207,9 +209,11 @@ class Predictor:
                 n <= lengths_of_rows[name] <= 4 * n for name, n in free.items()
             ):
                 return lengths_of_rows | rows.fixed, masked
-        return longest | {
-            n: resolve_length(n, "bucket", [longest_row]) for n, longest_row in free.items()
-        }, masked
+        buckets = {name: resolve_length(name, "bucket", [n]) for name, n in free.items()}
+        for name, limit in self._limits.items():
+            if name in buckets and buckets[name] > limit:
+                buckets[name] = max(limit, free[name])
+        return longest | buckets, masked
 
     async def _context(self, key: Key) -> InferenceContext:
         context = self._contexts.get(key)
