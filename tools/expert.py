@@ -59,9 +59,9 @@ lists all rules in tables.
 Products (multiplications by a matrix), convolutions, recurrent layers and projections are *heavy
 operators*. A *quantity* is a target that is a number, not a class. The *skill* of a model is how
 much better it is than a constant prediction: 0 if no better, 1 if always right. Of a quantity it is
-R²; under MAE, HUL and QUL it is D², the share of the absolute or pinball loss of the best constant that
-the model saves (Koenker & Machado 1999): a median of skewed values has an R² below 0, and is right.
-A custom loss is not judged by either.
+R²; under MAE, HUL and QUL it is D², the share of the absolute or pinball loss of the best constant
+that the model saves (Koenker & Machado 1999): a median of skewed values has an R² below 0, and is
+right. A custom loss is not judged by either.
 
 ## Samples
 
