@@ -21,8 +21,9 @@ from webnnm.data.files.source import read_text
 from webnnm.data.preparation.standardize import SCALES
 from webnnm.data.tables.csv_dataset import CSVDataset
 from webnnm.data.tables.date_format import ORDERS
+from webnnm.data.tables.endings import TABLES
 from webnnm.data.tables.table_dataset import Missing, TableDataset, Task
-from webnnm.data.tables.table_files import READING_OPTIONS, SUFFIXES
+from webnnm.data.tables.table_files import READING_OPTIONS
 from webnnm.evaluation.history import plain
 from webnnm.formats.onnx.text_files import with_files
 from webnnm.notation import parse
@@ -269,7 +270,7 @@ def is_table(path: str) -> bool:
     """
     name = PurePath(path.partition("?")[0] if "://" in path else path)
     suffix = name.with_suffix("").suffix if name.suffix == ".gz" else name.suffix
-    return suffix.lower() in SUFFIXES
+    return suffix.lower() in TABLES
 
 
 def add_hyperparameters(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,8 @@ OF_FILES = frozenset({"references"})
 """Options that hints on a text name: others stand for those of its layers."""
 CALLS = ("Dataset", "TableDataset", "read_csv", "train")
 """Calls whose arguments are options here; those of others, such as layers, stay as they are."""
+METHODS = re.compile(r": dataset\.\w+\([^()]*\)")
+"""What datasets do in Python alone, after the words for it."""
 
 
 def _name_map_file(mapping: str) -> str:
@@ -61,6 +63,17 @@ def _free_size(mapping: str) -> str:
     return f"--shape {name.strip().strip(chr(34))}={sizes or unknown}"
 
 
+def _parts(shares: str) -> str:
+    """Return the option that divides rows: by shares, or by a column if it tells which rows.
+
+    >>> _parts("0.7, 0, 0.3"), _parts("rows of some, [], rows of others")
+    ('--split 0.7,0,0.3', '--groups COLUMN')
+    """
+    if "rows" in shares:
+        return "--groups COLUMN"
+    return f"--split {shares.replace(' ', '')}".rstrip()
+
+
 def _task(mapping: str) -> str:
     """Return the option for the kind of the labels of a table, which has one column of them."""
     return f"--task {'regression' if 'continuous' in mapping else 'classification'}"
@@ -71,6 +84,7 @@ MAPPINGS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "shapes": ("shape", _free_size),
     "kinds": ("task", _task),
     "strict": ("partial", lambda _: "--partial"),
+    "split": ("split", _parts),
 }
 """Settings that commands take in another form: the option for each, and how it is written."""
 
@@ -82,6 +96,7 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     values = (
         r"\{(?P<mapping>[^{}]*)\}",
         r"\[(?P<list>[^\]]*)\]",
+        r"\((?P<shares>[^()]*)\)",
         r"\"(?P<double>[^\"]*)\"",
         r"'(?P<single>[^']*)'",
         r"(?P<bare>[\w.]+)",
@@ -117,7 +132,7 @@ def as_options(hint: str, names: Collection[str] = OPTIONS) -> str:
             return as_options(inside[:-1], names) if name in CALLS else match["call"]
         own, written = MAPPINGS.get(match["option"], ("", str))
         if own in names:
-            return written(match["mapping"] or "")
+            return written(match["mapping"] or match["shares"] or match["list"] or "")
         if match["option"] not in names:
             return match[0]
         groups = ("list", "double", "single", "bare")
@@ -129,4 +144,4 @@ def as_options(hint: str, names: Collection[str] = OPTIONS) -> str:
         name = f"--{match['option'].replace('_', '-')}"
         return (f"{name} {value}" if value else name) + tail
 
-    return _pattern(names).sub(option, hint)
+    return _pattern(names).sub(option, METHODS.sub("", hint))

@@ -63,7 +63,7 @@ def add(commands: Parsers) -> None:
 
 
 def _predict(arguments: argparse.Namespace) -> int:
-    answers = asyncio.run(_predict_rows(arguments))
+    answers, target = asyncio.run(_predict_rows(arguments))
     if isinstance(answers, Detections):
         text = _write_boxes(answers, arguments.rows, as_json=arguments.json)
     elif isinstance(answers, Forecasts):
@@ -71,7 +71,7 @@ def _predict(arguments: argparse.Namespace) -> int:
     elif arguments.json:
         text = json.dumps(plain(answers), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
     else:
-        text = _csv(answers, all_classes=arguments.all_classes)
+        text = _csv(answers, target, all_classes=arguments.all_classes)
     if arguments.out is None:
         print(text, end="")
     else:
@@ -88,11 +88,13 @@ class Forecasts(NamedTuple):
 
 async def _predict_rows(
     arguments: argparse.Namespace,
-) -> dict[str, Any] | Forecasts | Detections:
-    """Return output → its numbers, and the class of every row if there are classes."""
+) -> tuple[dict[str, Any] | Forecasts | Detections, str]:
+    """Return output → its numbers, and the class of every row if there are classes; with the column
+    of the training table that is predicted, "" if it had none."""
     for path in arguments.rows:
         check_table(path)
     async with await open_model(arguments.model, learnt=True, backend=arguments.backend) as model:
+        target = (model.state.restored or Restored()).label
         form = find_form(model)
         series = form is not None and form.series is not None
         if arguments.steps is not None and not series:
@@ -101,18 +103,18 @@ async def _predict_rows(
         if form is not None and (form.fit or form.rate) and arguments.rows != ["-"]:
             answer = await model.predict(arguments.rows)
             if isinstance(answer, Detections):
-                return answer
-            return {model.outputs()[0]: _answer(answer)}
+                return answer, target
+            return {model.outputs()[0]: _answer(answer)}, target
         if len(arguments.rows) > 1:
             raise CommandError("NNM704", f"{len(arguments.rows)} tables at once", hint="give one")
         if arguments.steps is not None and arguments.rows == ["-"]:
-            return _list_forecasts(await model.predict(arguments.steps))
+            return _list_forecasts(await model.predict(arguments.steps)), target
         rows = await _read_rows(model, arguments)
         if series:
-            return _list_forecasts(await model.predict(rows, steps=arguments.steps))
+            return _list_forecasts(await model.predict(rows, steps=arguments.steps)), target
         inputs = inputs_of(model, rows)
         values = await model.predict(inputs, batch_size=arguments.batch_size)
-        return {name: _answer(answer) for name, answer in values.items()}
+        return {name: _answer(answer) for name, answer in values.items()}, target
 
 
 async def _read_rows(model: NNModel, arguments: argparse.Namespace) -> Any:
@@ -176,8 +178,9 @@ def _write_forecasts(forecasts: Forecasts, *, as_json: bool) -> str:
     return text.getvalue()
 
 
-def _csv(answers: dict[str, dict[str, Any]], *, all_classes: bool) -> str:
-    """Return one row per row: the class if there are classes, then the numbers."""
+def _csv(answers: dict[str, dict[str, Any]], target: str, *, all_classes: bool) -> str:
+    """Return one row per row: the class if there are classes, then the numbers; those of the only
+    output under the name of its `target`, if there is one."""
     columns: dict[str, Sequence[Any]] = {}
     for name, answer in answers.items():
         prefix = f"{name}." if len(answers) > 1 else ""
@@ -196,7 +199,8 @@ def _csv(answers: dict[str, dict[str, Any]], *, all_classes: bool) -> str:
         classes = answer.get("classes", ())
         labels = classes if len(classes) == width else range(width)
         for index, label in enumerate(labels):
-            heading = f"{prefix}{label}" if classes or width > 1 else name
+            only = target if target and not prefix else name
+            heading = f"{prefix}{label}" if classes or width > 1 else only
             columns[heading] = [f"{row[index]:.7g}" for row in rows]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

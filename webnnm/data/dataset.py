@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from webnnm.core.arrays import HostArray
@@ -83,10 +84,12 @@ class Dataset:
     ("explicit" for lists of rows); `sample_weight`, float32 `[rows]` or None; `standardization` and
     `target_standardization`, block → `Standardization`, empty by default; `augmentation`, a
     function or None; `without_targets`, outputs of a model that are not trained, empty by default;
-    `came_as_float32`, the inputs whose numbers were float32 before.
+    `came_as_float32`, the inputs whose numbers were float32 before; `merged_words`, numbers
+    `[rows]` that tell rows apart whose words or texts differ, though inputs have no place for that.
     """
 
     without_targets: Collection[str] = ()
+    merged_words: Mapping[str, HostArray] = MappingProxyType({})
 
     def __init__(
         self,

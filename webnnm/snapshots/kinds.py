@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from webnnm.data.tables.endings import CSV
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -67,7 +69,7 @@ _ENDINGS = {
     ".tflite": TFLITE,
     ".gguf": GGUF,
     ".nnm": TEXT,
-    **dict.fromkeys((".csv", ".tsv"), TABLE),
+    **dict.fromkeys(CSV, TABLE),
     ".safetensors": SNAPSHOT,
 }
 BEGINNING_BYTES = 4096

@@ -87,7 +87,7 @@ def test_a_table_alone_is_trained_tested_compared_and_reported(table: str, capsy
     Path("rows.csv").write_text("Ort;Fläche\nKöln;70,5\n")
     assert main(["predict", "mieten.safetensors", "rows.csv"]) == 0
     name, predicted = capsys.readouterr().out.split()
-    assert name == "mieten"
+    assert name == "Miete"
     assert 400 < float(predicted) < 900
 
 

@@ -65,6 +65,23 @@ def test_single_columns_are_hashed() -> None:
     assert "from: categories, hashed into 4 features" in str(data.report)
 
 
+def test_columns_of_numbers_are_hashed_if_they_are_named() -> None:
+    table = {"zip": [*range(80001, 80041)], **TABLE}
+    data = TableDataset(table, ["zip"], "late", hash_buckets={"zip": 4}, **ALL)
+    assert data.inputs["model"].features == tuple(f"zip hash {n}" for n in range(4))
+    bucket, sign = hash_word("80001", 4)
+    assert data.encode([[80001]]).tolist() == [[sign if n == bucket else 0 for n in range(4)]]
+    assert TableDataset(table, ["zip"], "late", hash_buckets=4, **ALL).encoders[0].features == (
+        "zip",
+    )
+
+
+def test_words_beyond_the_most_frequent_ones_are_hashed_into_more_features() -> None:
+    data = TableDataset(TABLE, max_categories=30, hash_buckets=64, **ALL)
+    features = data.inputs["model"].features
+    assert len(features) == 30 + 64 and features[-1] == "plane hash 63"
+
+
 def test_missing_words_are_the_means_of_the_training_rows() -> None:
     table = {"w": ["", *WORDS[:3]], "y": [0, 1, 0, 1]}
     data = TableDataset(table, missing="indicator", hash_buckets=2, **ALL)
@@ -80,7 +97,7 @@ def test_missing_words_are_the_means_of_the_training_rows() -> None:
         (1, "hash_buckets of plane is 1"),
         (True, "hash_buckets of plane is True"),
         ({"plane": 2.5}, "hash_buckets of plane is 2.5"),
-        ({"plane": 1001}, "hash_buckets of plane is 1001"),
+        ({"plane": 1025}, "hash_buckets of plane is 1025"),
         ({"late": 4}, 'column "late" is no feature'),
     ],
 )

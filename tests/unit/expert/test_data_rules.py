@@ -26,7 +26,7 @@ from tests.unit.expert.cases import (
     output,
     told,
 )
-from webnnm import Dataset, TableDataset, TextDataset
+from webnnm import Dataset, LabeledTextDataset, TableDataset, TextDataset
 from webnnm.core.arrays import HostArray
 from webnnm.expert.rules.registry import RULES
 from webnnm.training.loss_choice import LabelFacts, choose_loss
@@ -282,6 +282,35 @@ def test_rows_of_yes_and_no_are_equal_by_chance() -> None:
     measured = [[value + draw.random() / 9 for value in row] for row in rows[:250]]
     copies = Dataset([*measured, *measured], [*labels[:250], *labels[:250]])
     assert told(text, copies)["E606"] == "warning"
+
+
+RARE = [f"N{number}" for number in range(400)]
+
+
+@pytest.mark.parametrize("options", [{}, {"max_categories": 1}, {"hash_buckets": 4}])
+def test_rows_of_different_rare_words_are_not_equal(options: dict[str, Any]) -> None:
+    labels = [("no", "yes")[n % 3 == 0] for n in range(400)]
+    different = TableDataset({"plane": RARE, "late": labels}, **options)
+    text = f"m:input shape=[{len(different.inputs['model'].features)}]; m:output shape=[2]; "
+    found = told(f"{text}m:layers matmul(w), add(b), softmax();", different)
+    assert not {"E606", "E621", "E603"} & found.keys()
+    miles = [n * 0.618 % 1 for n in range(200)]
+    table = {"plane": RARE[:200] * 2, "miles": miles * 2, "late": labels}
+    copied = TableDataset(table, **options)
+    text = f"m:input shape=[{len(copied.inputs['model'].features)}]; m:output shape=[2]; "
+    assert "E621" in told(f"{text}m:layers matmul(w), add(b), softmax();", copied)
+
+
+def test_texts_of_different_unknown_words_are_not_equal() -> None:
+    text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers "
+    text += "embedding(t, size={}, shape=[4]), gru(w, r, hiddenSize=4), matmul(v), softmax();"
+    labels = [("no", "yes")[n % 3 == 0] for n in range(400)]
+    texts = [f"the {word}" for word in RARE]
+    different = LabeledTextDataset(texts, labels)
+    copied = LabeledTextDataset(texts[:200] * 2, labels, minimum_count=3)
+    for dataset, expected in ((different, set[str]()), (copied, {"E606", "E621"})):
+        found = told(text.format(dataset.reader.tokenizer.size), dataset)
+        assert {"E606", "E621"} & found.keys() == expected
 
 
 def test_signals_with_the_channels_last_are_told() -> None:

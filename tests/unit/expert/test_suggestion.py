@@ -170,12 +170,44 @@ async def test_rare_words_of_most_rows_are_hashed() -> None:
         "late": ["no", "yes"] * (rows // 2),
     }
     suggestion = await suggest(table, target="late")
-    assert suggestion.options["hash_buckets"] == {"shop": 64}
-    assert 'hash_buckets={"shop": 64}' in suggestion.call
-    assert any("Those of shop are in more than half" in text for text in suggestion.reasons)
+    assert suggestion.options["hash_buckets"] == {"shop": 128}
+    assert 'hash_buckets={"shop": 128}' in suggestion.call
+    assert any("Those of shop are in many rows" in text for text in suggestion.reasons)
     again = await suggest(table, target="late", hash_buckets=8)
     assert again.options["hash_buckets"] == 8
     assert not any("hashes" in text for text in again.reasons)
+
+
+@pytest.mark.parametrize(("users", "option"), [(30, "categorical"), (701, "hash_buckets")])
+async def test_identifiers_that_come_again_are_categories(users: int, option: str) -> None:
+    rows = 3000
+    table = {
+        "userId": [1000 + number * 7 % users for number in range(rows)],
+        "orderId": [number * 7919 % 100_003 for number in range(rows)],
+        "x": [number * 7 % 31 for number in range(rows)],
+        "stars": ["high", "low"] * (rows // 2),
+    }
+    suggestion = await suggest(table, target="stars")
+    assert suggestion.options["features"] == ["userId", "x"]
+    assert (
+        suggestion.options[option]
+        == {
+            "categorical": ["userId"],
+            "hash_buckets": {"userId": 256},
+        }[option]
+    )
+    assert "orderId is left out: numbers or identifiers" in str(suggestion.reasons)
+    assert "userId identifies what several rows are about" in str(suggestion.reasons)
+
+
+async def test_texts_that_come_again_in_most_rows_are_inputs() -> None:
+    rows = 4000
+    titles = [f"title {number // 2}" for number in range(rows)]
+    names = [f"name {number}" if number % 3 else "none" for number in range(rows)]
+    table = {"title": titles, "name": names, "stars": ["high", "low"] * (rows // 2)}
+    suggestion = await suggest(table, target="stars")
+    assert suggestion.options["features"] == ["title"]
+    assert suggestion.options["hash_buckets"] == {"title": 512}
 
 
 async def test_numbers_that_crowd_at_one_end_are_scaled_by_quantiles() -> None:

@@ -14,16 +14,13 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.pictures.pixel_scale import Light, to_unit
 from webnnm.data.pictures.pixels import LAYOUTS, concatenate_pictures, to_pixels
+from webnnm.data.tables.endings import ZIPPED
 
 if TYPE_CHECKING:
     from webnnm.data.files.labelled_files import LabelledFiles
     from webnnm.data.files.references import Roots
     from webnnm.data.pictures.fitting import Fit
     from webnnm.data.pictures.picture_files import Mode, PictureReport, Unreadable
-
-
-TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-"""How the names of tables of files end."""
 
 
 @require_await_of_methods("dataset")
@@ -171,7 +168,7 @@ class ImageDataset(Dataset):
         from webnnm.data.pictures.mask_files import list_pairs, read_masks
         from webnnm.data.pictures.picture_files import read_picture_files
 
-        if isinstance(data, (str, Path)) and str(data).endswith(TABLES):
+        if isinstance(data, (str, Path)) and str(data).endswith(ZIPPED):
             columns = image or "image", mask or "mask"
             files = await list_table(data, *columns, folder, references)
             masks = await list_table(data, *columns[::-1], folder, references)

@@ -143,7 +143,7 @@ def measure_quality(dataset: Dataset, *, max_cells: int = MAX_CELLS) -> DataQual
     features: list[FeatureFacts] = []
     repeated: dict[str, int] = {}
     coarse = False
-    equal = group_equal_rows(inputs)
+    equal = group_equal_rows(inputs, dataset.merged_words)
     if sizes["training"]:
         sample = sample_rows(dataset, max_cells=max_cells)["training"]
         for block in dataset.inputs:

@@ -16,8 +16,6 @@ from webnnm.data.tables.table_dataset import Task, read_label
 
 Use = Literal["input", "target", "left out"]
 
-MIN_REPEATS = 4
-"""Words that occur less often on average say more about single rows than about others."""
 MIN_WORDS = 4
 """Texts of so many words on average are remarks or sentences, not names."""
 EAST_ASIAN = "\u2e80"
@@ -28,9 +26,13 @@ MAX_SKEWNESS = 2.0
 """That of an exponential distribution: of numbers beyond it, most are alike once standardised."""
 MIN_DISTINCT = 10
 """Fewer different numbers are levels, which need no quantiles."""
-HASH_BUCKETS = 64
-"""So many features share the words that are not among them, where more than half of the rows have
-one: products, customers, aeroplanes."""
+MIN_HASHED = 0.25
+"""Hashes spread the words that are not among them where more than this share of the rows has one:
+products, customers, aeroplanes."""
+BUCKETS = (64, 128, 256, 512, 1024)
+"""So many features share them: one for two words, while they are few enough for the rows."""
+MAX_CELLS = 4_000_000
+"""Hashes of a column take so many cells at most, beyond the smallest number of features: 16 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def find_reason_to_leave_out(column: ColumnDescription, row_count: int) -> str:
         return f"{column.low:g} in all rows"
     if column.content == "category" and len(column.values) == 1 and not column.missing:
         return f'"{column.values[0][0]}" in all rows'
-    if column.content == "text" and row_count - column.missing < MIN_REPEATS * len(column.values):
+    if column.content == "text" and not repeats(column):
         return f"{len(column.values):,} different words in {row_count:,} rows"
     if column.content == "text" and count_words(column) >= MIN_WORDS:
         return f"remarks of {count_words(column):.0f} words on average"
@@ -114,18 +116,37 @@ def find_reason_to_leave_out(column: ColumnDescription, row_count: int) -> str:
 
 
 def choose_hash_buckets(described: Sequence[ColumnDescription]) -> dict[str, int]:
-    """Return the number of hash buckets for each column whose rows mostly have a rare word.
+    """Return the number of hash buckets for each column of which many rows have a rare word.
 
-    >>> shops = ColumnDescription("shop", "text", values=tuple((f"s{n}", 5) for n in range(200)))
+    >>> shops = ColumnDescription("shop", "text", values=tuple((f"s{n}", 5) for n in range(900)))
     >>> choose_hash_buckets([shops, ColumnDescription("age", "number")])
-    {'shop': 64}
+    {'shop': 256}
     """
     counts = {column.name: [times for _, times in column.values] for column in described}
     return {
-        name: HASH_BUCKETS
+        name: _choose_buckets(len(times) - MAX_CATEGORIES, sum(times))
         for name, times in counts.items()
-        if sum(times[MAX_CATEGORIES:]) > sum(times[:MAX_CATEGORIES])
+        if sum(times[MAX_CATEGORIES:]) > MIN_HASHED * sum(times)
     }
+
+
+def _choose_buckets(words: int, rows: int) -> int:
+    """Return how many features share so many words of so many rows."""
+    return max(
+        size
+        for size in BUCKETS
+        if size == BUCKETS[0] or (size <= words / 2 and size * rows <= MAX_CELLS)
+    )
+
+
+def repeats(column: ColumnDescription) -> bool:
+    """Return whether most words of a column occur in several rows.
+
+    >>> repeats(ColumnDescription("shop", "text", values=(("a", 2), ("b", 1))))
+    True
+    """
+    counts = [times for _, times in column.values]
+    return sum(times for times in counts if times > 1) > sum(counts) / 2
 
 
 def choose_input_scale(

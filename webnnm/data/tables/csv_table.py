@@ -23,14 +23,13 @@ from webnnm.data.tables.csv_records import RecordReader
 from webnnm.data.tables.date_format import looks_like_date
 from webnnm.data.tables.dialect import Dialect, check_missing_values, check_options
 from webnnm.data.tables.dialect_detection import find_layout, read_separator_line, split
+from webnnm.data.tables.endings import TEXTS
 from webnnm.data.tables.number_detection import EXTRA_MISSING, find_decimal_mark
 from webnnm.data.tables.number_format import parse_shape
 from webnnm.data.tables.table_bytes import check_text, decode_table
 
 Header = bool | Literal["auto"]
 
-SUFFIXES = (".csv", ".tsv", ".txt")
-"""How names of files end that hold tables."""
 HEADER_ROWS = 2000
 """At most this many rows are compared with the first, to see whether it names the columns."""
 MARK_ROWS = 200
@@ -96,7 +95,7 @@ def read_slices(
 
     A page draws itself in between.
     """
-    refuse_file_name(source, SUFFIXES, "read_csv")
+    refuse_file_name(source, TEXTS, "read_csv")
     if not isinstance(header, bool) and header != "auto":
         raise DataError("NNM704", f"header is {header!r}", hint='True, False or "auto"')
     check_options(delimiter, quote, comment, decimal)

@@ -95,10 +95,10 @@ def describe_table(table: Any) -> list[ColumnDescription]:
     return [describe_column(table, index) for index in range(len(table.names))]
 
 
-def describe_column(table: Table, index: int) -> ColumnDescription:
-    """Return what a column of a table seems to be."""
+def describe_column(table: Table, index: int, *, as_words: bool = False) -> ColumnDescription:
+    """Return what a column of a table seems to be, even of numbers if they are taken `as_words`."""
     try:
-        column, problem = read_column(table, index), ""
+        column, problem = read_column(table, index, False if as_words else None), ""
     except DataError as error:
         hint = f": {error.hint}" if error.hint else ""
         column, problem = read_column(table, index, False), f"{error.message}{hint}"

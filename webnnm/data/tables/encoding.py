@@ -108,17 +108,21 @@ class OneHotEncoder:
         others: int = 1,
     ) -> OneHotEncoder:
         """Fit the encoder to the words of the training rows, the most frequent ones if there are
-        more than `max_categories`, with `others` features for the rest.
+        more than `max_categories`, with `others` features for the rest. Without `max_categories`
+        several `others` share all words, if there are more of them.
 
         Raises `DataError` NNM713 if there are more than 1000 categories, NNM704 for another
         `unknown`.
         """
         if unknown not in UNKNOWN:
             raise DataError("NNM704", f'unknown="{unknown}"', hint=f"one of {', '.join(UNKNOWN)}")
-        if max_categories is not None and len({*words}) > max(max_categories, others):
+        limit = max_categories
+        if limit is None and others > 1 and len({*words}) > others:
+            limit = 0
+        if limit is not None and len({*words}) > limit:
             # Ties are broken by the words themselves, so that the order of the rows does not count.
             counts = sorted(Counter(words).items(), key=lambda item: (-item[1], item[0]))
-            frequent = [category for category, _ in counts[:max_categories]]
+            frequent = [category for category, _ in counts[:limit]]
             return cls(name, sort_categories(frequent), unknown, others=others)
         categories = sort_categories(words)
         if len(categories) > MAX_CATEGORIES:

@@ -15,13 +15,13 @@ from webnnm.core.shapes import is_integer
 from webnnm.data.classes import one_hot
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
+from webnnm.data.preparation.equal_rows import number_distinct
 from webnnm.data.split import Method, Rows, Split
 from webnnm.data.tables.column_reading import Column, Locate, read_column
 from webnnm.data.tables.columns import MAX_LISTED, Table, as_number, as_table, find_duplicates
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.date_format import ORDERS, Order, describe_range
 from webnnm.data.tables.encoding import (
-    MAX_CATEGORIES,
     Encoder,
     LabelEncoder,
     NumberEncoder,
@@ -38,8 +38,8 @@ Missing = Literal["error", "drop", "mean", "indicator"]
 DETERMINED_OPTIONS = {"labels", "kinds"}
 """Options of `Dataset` that are determined by the columns of a table."""
 
-MIN_BUCKETS = 2
-"""Fewer features than this are not shared by hashes."""
+MIN_BUCKETS, MAX_BUCKETS = 2, 1024
+"""Fewer features than this are not shared by hashes; more take too long."""
 
 MAX_INTEGER_CLASSES = 20
 """Integer labels with more distinct values than this are quantities (spec G.5)."""
@@ -127,7 +127,8 @@ class TableDataset(Dataset):
     - `max_categories`: of a column with more words than this, the most frequent ones are
       categories, and all others share one feature.
     - `hash_buckets`: these others share so many features by their hashes instead, or all words of a
-      column with more of them if there is no `max_categories`; or a dict from column to number.
+      column with more of them if there is no `max_categories`; or a dict from column to number,
+      whose columns are categories although their cells look like numbers.
     - `groups`: the column of what must not be in two subsets, such as a patient with several rows:
       all its rows are drawn together. `order_by`: a column of dates or numbers by which the first
       rows are for training and the last ones for testing; rows of one value stay together. Neither
@@ -188,7 +189,10 @@ class TableDataset(Dataset):
         apart = [column for column in (groups, order_by) if column is not None]
         apart += [sample_weight] if isinstance(sample_weight, (str, int)) else []
         target, chosen = _resolve_roles(table, features, label, apart)
+        buckets = _resolve_buckets(table, chosen, hash_buckets)
         as_words = {table.index(column) for column in as_column_list("categorical", categorical)}
+        if isinstance(hash_buckets, Mapping):
+            as_words |= {table.index(column) for column in buckets}
         read = [
             read_column(table, i, False if i in as_words else None, order=dates) for i in chosen
         ]
@@ -210,7 +214,6 @@ class TableDataset(Dataset):
             split = divide_rows(table, rows, split, groups=groups, order_by=order_by, seed=seed)
         training = Split(split, seed, method).rows(len(rows), numbers)[0]
         locators = [partial(_locate, table, rows, index) for index in chosen]
-        buckets = _resolve_buckets(table, chosen, hash_buckets)
         indicator = missing == "indicator"
         fitting = _Fitting(training, unknown, max_categories, buckets, indicator, locators)
         self.encoders: tuple[Encoder, ...]
@@ -248,6 +251,7 @@ class TableDataset(Dataset):
             sample_weight=weights,
             **options,
         )
+        self.merged_words = _number_merged_words(columns, self.encoders)
         # The kind follows from the task, which says nothing about what these numbers are.
         self.outputs = {b: replace(field, declared=False) for b, field in self.outputs.items()}
 
@@ -337,8 +341,8 @@ def _resolve_buckets(table: Table, chosen: Sequence[int], buckets: Any) -> dict[
         buckets = dict.fromkeys(names, buckets)
     sizes = cast("Mapping[str | int, Any]", buckets)
     for column, size in sizes.items():
-        if not (is_integer(size) and MIN_BUCKETS <= size <= MAX_CATEGORIES):
-            hint = f"an integer from {MIN_BUCKETS} to {MAX_CATEGORIES}"
+        if not (is_integer(size) and MIN_BUCKETS <= size <= MAX_BUCKETS):
+            hint = f"an integer from {MIN_BUCKETS} to {MAX_BUCKETS}"
             raise DataError("NNM704", f"hash_buckets of {column} is {size!r}", hint=hint)
     result = {table.names[table.index(column)]: size for column, size in sizes.items()}
     for name in result:
@@ -466,8 +470,7 @@ def _fit_encoder(column: Column, fitting: _Fitting) -> Encoder:
     # Without training rows there is nothing to separate: all rows determine the categories.
     words = words or column.get_words(range(len(column.words)))
     buckets = fitting.buckets.get(column.name, 1)
-    kept = 0 if fitting.max_categories is None and buckets > 1 else fitting.max_categories
-    return OneHotEncoder.fit(column.name, words, fitting.unknown, kept, buckets)
+    return OneHotEncoder.fit(column.name, words, fitting.unknown, fitting.max_categories, buckets)
 
 
 def _fit_and_encode(
@@ -514,6 +517,20 @@ def _make_reports(
             report = replace(report, buckets=encoder.others if encoder.hashed else 0)
         reports.append(report)
     return tuple(reports)
+
+
+def _number_merged_words(
+    columns: Sequence[Column], encoders: Sequence[Encoder]
+) -> dict[str, HostArray]:
+    """Return column → a number for each word that has no feature of its own, 0 for all others."""
+    result: dict[str, HostArray] = {}
+    for column, encoder in zip(columns, encoders, strict=True):
+        if isinstance(encoder, OneHotEncoder):
+            own = {*encoder.categories, None}
+            numbers = number_distinct([None if w in own else w for w in column.words])
+            if any(numbers):
+                result[column.name] = HostArray.of(numbers, "int32")
+    return result
 
 
 def _list_quantities(columns: Sequence[Column], encoders: Sequence[Encoder]) -> list[str]:

@@ -13,11 +13,9 @@ from webnnm.core.json_text import parse_json
 from webnnm.core.shapes import is_integer
 from webnnm.data.tables.columns import Table, as_table, find_duplicates
 from webnnm.data.tables.csv_table import read_csv, read_source, refuse_file_name
+from webnnm.data.tables.endings import TABLES
 from webnnm.data.tables.exchange import import_package
 from webnnm.data.tables.table_bytes import GZIP, JSON, MAX_BYTES, decode_text, decompress
-
-SUFFIXES = (".csv", ".tsv", ".txt", ".data", ".xlsx", ".parquet", ".feather", ".arrow", ".jsonl")
-"""How names of files end that are tables."""
 
 READING_OPTIONS = (
     *("header", "delimiter", "encoding", "quote", "comment", "decimal", "missing_values"),
@@ -54,7 +52,7 @@ def read_table(source: Any, *, sheet: str | int | None = None, **options: Any) -
     Raises the errors of `read_csv`, `BackendError` NNM709 without such a package, and `DataError`
     NNM713 for a file that is damaged or has no such sheet.
     """
-    refuse_file_name(source, SUFFIXES, "read_table")
+    refuse_file_name(source, TABLES, "read_table")
     source = read_source(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)

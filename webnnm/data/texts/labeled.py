@@ -17,6 +17,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.field import Kind
 from webnnm.data.files.labelled_files import LabelledFiles, list_folder, list_names, load_file
 from webnnm.data.intake import ONLY_BLOCK
+from webnnm.data.preparation.equal_rows import number_distinct
 from webnnm.data.split import Method, Split
 from webnnm.data.tables.columns import Table, as_table
 from webnnm.data.tables.encoding import LabelEncoder
@@ -205,6 +206,7 @@ class LabeledTextDataset(Dataset):
             length=limit,
             **options,
         )
+        self.merged_words = _number_merged_texts(words, ids, tokenizer, limit, lowercase=lowercase)
         # The kind follows from the task, which says nothing about what these numbers are.
         self.outputs = {b: replace(field, declared=False) for b, field in self.outputs.items()}
 
@@ -382,6 +384,24 @@ def _to_rows(ids: list[list[int]]) -> Any:
     if len({*map(len, ids)}) == 1:
         return HostArray.of(ids, "int32")
     return [array("i", row) for row in ids]
+
+
+def _number_merged_texts(
+    texts: Sequence[str],
+    ids: Sequence[Sequence[int]],
+    tokenizer: TextTokenizer,
+    limit: int,
+    *,
+    lowercase: bool,
+) -> dict[str, HostArray]:
+    """Return a number for each text with unknown words or a cut end, 0 for all others."""
+    merged = number_distinct(
+        (text.lower() if lowercase else text)
+        if len(tokens) > limit or tokenizer.unknown in tokens
+        else None
+        for text, tokens in zip(texts, ids, strict=True)
+    )
+    return {ONLY_BLOCK: HostArray.of(merged, "int32")} if any(merged) else {}
 
 
 def _measure_unknown(

@@ -114,7 +114,12 @@ def find_identifiers(rows: Rows) -> list[Column]:
 
 def is_identifier(column: Column) -> bool:
     """Return whether a column numbers the rows, or its name says that it identifies them."""
-    return is_row_number(column) or IDENTIFIER.search(column.name) is not None
+    return is_row_number(column) or has_identifying_name(column.name)
+
+
+def has_identifying_name(name: str) -> bool:
+    """Return whether the name of a column says that its cells identify something."""
+    return IDENTIFIER.search(name) is not None
 
 
 def is_row_number(column: Column) -> bool:

@@ -197,7 +197,7 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
         partial(augment_rows, dataset) if dataset.augmentation else None,
         dataset.lost_values(),
         dataset.came_as_float32,
-        group_equal_rows(inputs) if equal is None else equal,
+        group_equal_rows(inputs, dataset.merged_words) if equal is None else equal,
         frozenset(
             encoder.features[0]
             for encoder in getattr(dataset, "encoders", ())

@@ -50,7 +50,8 @@ class OutputFacts:
 class FeatureFacts:
     """A feature of the training rows: mean, standard deviation, extent; `binary`: only 0 and 1.
 
-    `raw`: its mean in the units of the data, before it was standardised.
+    `raw`: its mean in the units of the data, before it was standardised; `category`: it stands for
+    words of a column.
     """
 
     name: str
@@ -60,6 +61,7 @@ class FeatureFacts:
     low: float = -math.inf
     high: float = math.inf
     raw: float = math.nan
+    category: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from webnnm.core.shapes import count
 from webnnm.data.binding.binding import DataBinding
 from webnnm.data.dataset import Dataset
 from webnnm.data.examples.iris import IrisDataset
+from webnnm.data.tables.encoding import OneHotEncoder
 from webnnm.expert.facts.facts import (
     DataFacts,
     DeviceFacts,
@@ -115,11 +116,18 @@ def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> Da
     block_of = {bound.field: block for block, bound in binding.inputs.items()}
     output_of = {bound.field: block for block, bound in binding.outputs.items()}
     features: dict[str, list[FeatureFacts]] = {}
+    words = {
+        name
+        for encoder in getattr(dataset, "encoders", ())
+        if isinstance(encoder, OneHotEncoder)
+        for name in encoder.features
+    }
     for f in quality.features:
         fitted = dataset.standardization.get(f.block)
         raw = fitted.undo_feature(f.index, f.mean) if fitted else f.mean
         feature = FeatureFacts(
-            f.name or str(f.index), f.mean, f.std, f.binary, f.minimum, f.maximum, raw
+            *(f.name or str(f.index), f.mean, f.std, f.binary, f.minimum, f.maximum, raw),
+            f.name in words,
         )
         features.setdefault(block_of.get(f.block, f.block), []).append(feature)
     return replace(

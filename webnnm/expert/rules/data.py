@@ -176,8 +176,8 @@ def _fractions(features: Sequence[FeatureFacts]) -> bool:
 )
 def feature_scale(facts: Facts) -> Hit | None:
     """A feature of the training rows has |mean| > 3, or std outside 0.1 … 10; except for features
-    of only 0 and 1, constants, features that spread within 0 … 1, indices for an embedding, and
-    inputs that the model itself scales.
+    of only 0 and 1, those of words of a column, constants, features that spread within 0 … 1,
+    indices for an embedding, and inputs that the model itself scales.
 
     Initial weights are made for values around 0 with a standard deviation of about 1. A feature in
     the thousands drowns out the others, one in the thousandths has no effect, and gradients with
@@ -199,6 +199,7 @@ def feature_scale(facts: Facts) -> Hit | None:
         scaled = abs(feature.mean) <= MAX_MEAN and STD_RANGE[0] <= feature.std <= STD_RANGE[1]
         # Zeros and ones with shares between them are categories, some of them missing.
         category = feature.low == 0 and feature.high == 1
+        category |= feature.category
         if scaled or feature.binary or category or feature.std < MIN_STD:
             return None
         return f" (mean {feature.mean:.3g}, std {feature.std:.3g})"

@@ -13,18 +13,19 @@ from webnnm.data.tables.column_choice import (
     choose_columns,
     choose_hash_buckets,
     choose_input_scale,
+    repeats,
 )
 from webnnm.data.tables.column_reading import read_column
 from webnnm.data.tables.columns import Table
 from webnnm.data.tables.csv_dataset import check_table
-from webnnm.data.tables.description import ColumnDescription
+from webnnm.data.tables.description import ColumnDescription, describe_column
 from webnnm.data.tables.model_suggestion import (
     choose_hidden_layers,
     has_long_tail,
     suggest_model,
 )
 from webnnm.data.tables.table_dataset import TableDataset, as_column_list
-from webnnm.expert.examination.columns import is_identifier
+from webnnm.expert.examination.columns import has_identifying_name, is_identifier, is_row_number
 from webnnm.expert.examination.rows import Column
 from webnnm.expert.suggesting.options import check_options
 from webnnm.expert.suggesting.suggestion import (
@@ -78,9 +79,12 @@ def suggest_for_table(
             else use
             for use in uses
         ]
-    options, dataset = _make_dataset(table, described, uses, wanted)
+    identifiers = _find_repeated_identifiers(table, described, uses)
+    described = [identifiers.get(column.name, column) for column in described]
+    options, dataset = _make_dataset(table, described, uses, wanted, [*identifiers])
     reasons = (
         *_explain_columns(dataset, uses, chosen=target is None),
+        *_explain_identifiers([*identifiers]),
         *_explain_options(options),
         *_explain_model(dataset),
     )
@@ -99,15 +103,18 @@ def suggest_for_table(
 def _leave_out_identifiers(
     table: Table, described: Sequence[ColumnDescription], uses: Sequence[ColumnUse]
 ) -> list[ColumnUse]:
-    """Leave out the columns that number the rows or whose names say that they identify them, unless
-    there are no others."""
+    """Leave out the columns that number the rows, or whose names say that they identify them and of
+    which most rows have one of their own, unless there are no others."""
     inputs = [use.name for use in uses if use.use == "input"]
     identifiers: list[str] = []
     for column in described:
         if column.name not in inputs or column.content != "number" or column.missing:
             continue
         numbers = read_column(table, table.index(column.name)).numbers or ()
-        if is_identifier(Column(column.name, numbers)):
+        identifier = Column(column.name, numbers)
+        if is_row_number(identifier) or (
+            is_identifier(identifier) and not repeats(_describe_as_words(table, column))
+        ):
             identifiers.append(column.name)
     if len(identifiers) == len(inputs):
         return [*uses]
@@ -115,6 +122,26 @@ def _leave_out_identifiers(
         ColumnUse(use.name, "left out", IDENTIFIES) if use.name in identifiers else use
         for use in uses
     ]
+
+
+def _describe_as_words(table: Table, column: ColumnDescription) -> ColumnDescription:
+    return describe_column(table, table.index(column.name), as_words=True)
+
+
+def _find_repeated_identifiers(
+    table: Table, described: Sequence[ColumnDescription], uses: Sequence[ColumnUse]
+) -> dict[str, ColumnDescription]:
+    """Return the inputs whose names say that their numbers identify something, such as users and
+    products, if most occur in several rows; with their numbers as words."""
+    inputs = {use.name for use in uses if use.use == "input"}
+    return {
+        column.name: words
+        for column in described
+        if column.name in inputs
+        and column.content == "number"
+        and has_identifying_name(column.name)
+        and repeats(words := _describe_as_words(table, column))
+    }
 
 
 def _list_indices(table: Table, columns: Any) -> list[int]:
@@ -126,8 +153,10 @@ def _make_dataset(
     described: Sequence[ColumnDescription],
     uses: Sequence[ColumnUse],
     wanted: Mapping[str, Any],
+    categories: Sequence[str],
 ) -> tuple[dict[str, Any], TableDataset]:
-    """Return the options of a dataset, those that are wanted among them, and the dataset."""
+    """Return the options of a dataset, those that are wanted among them, and the dataset; the
+    numbers of `categories` are words."""
     inputs = [use.name for use in uses if use.use == "input"]
     [label] = [use.name for use in uses if use.use == "target"]
     if not inputs:
@@ -158,6 +187,10 @@ def _make_dataset(
         scales = choose_input_scale(table, numbers, label, wanted.get("task", "auto"))
         options |= {"input_scale": scales} if scales else {}
     options |= {"standardize_targets": True, **wanted}
+    hashed = options.get("hash_buckets")
+    hashed = hashed if isinstance(hashed, Mapping) else {}
+    if others := [name for name in categories if name not in hashed]:
+        options.setdefault("categorical", others)
     dataset = TableDataset(table, **options)
     if dataset.label_encoder is not None and "standardize_targets" not in wanted:
         del options["standardize_targets"]  # which says nothing about classes
@@ -190,6 +223,13 @@ def _explain_columns(
     return [*reasons, f"{len(inputs)} columns are inputs{features}: {list_names(inputs)}."]
 
 
+def _explain_identifiers(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    verb = "identifies" if len(names) == 1 else "identify"
+    return [f"{list_names(names)} {verb} what several rows are about: the numbers are categories."]
+
+
 def _explain_options(options: Mapping[str, Any]) -> list[str]:
     buckets = options.get("hash_buckets")
     hashed = list_names([*buckets]) if isinstance(buckets, Mapping) else ""
@@ -205,7 +245,7 @@ def _explain_options(options: Mapping[str, Any]) -> list[str]:
         "missing": "Missing cells are filled with means, and a feature tells where they were.",
         "max_categories": f"Of more than {options.get('max_categories')} words, the rare ones "
         "share a feature.",
-        "hash_buckets": f"Those of {hashed} are in more than half of the rows: hashes spread them "
+        "hash_buckets": f"Those of {hashed} are in many rows: hashes spread them "
         "over several features.",
     }
     expected = {
