@@ -38,14 +38,14 @@ def split_equal_rows(
     return _split_groups(groups, _list_arrays(sides))
 
 
-def number_distinct(words: Iterable[str | None]) -> list[int]:
-    """Return a number for each word, the same for equal ones, 0 for None.
+def number_distinct(texts: Iterable[str | None]) -> list[int]:
+    """Return a number for each text, the same for equal ones, 0 for None.
 
     >>> number_distinct(["a", None, "b", "a"])
     [1, 0, 2, 1]
     """
     numbers: dict[str | None, int] = {None: 0}
-    return [numbers.setdefault(word, len(numbers)) for word in words]
+    return [numbers.setdefault(text, len(numbers)) for text in texts]
 
 
 def _list_arrays(sides: Iterable[Mapping[str, HostArray]]) -> list[HostArray]:
