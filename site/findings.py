@@ -73,7 +73,8 @@ def make_lists(findings, editor):
     first, others = [], []
     for finding in findings:
         matters = finding["severity"] == "error" or len(first) < MAX_FINDINGS
-        (first if matters and finding["severity"] != "info" else others).append(finding)
+        tells = finding["severity"] != "info" or finding["explained_by"]
+        (first if matters and tells else others).append(finding)
     lists = [items(first, editor)] if first else []
     if others:
         areas = {}
@@ -111,9 +112,15 @@ def item(finding, editor):
     box.append(head)
     if finding["action"]:
         box.append(make("p", f"Done: {finding['action']}", class_="fine"))
+    if finding["explained_by"]:
+        causes = ", ".join(finding["explained_by"])
+        box.append(make("p", f"Probably because of {causes}, above.", class_="cause"))
     # What only informs, and was seen to, asks for nothing.
-    if finding["remedy"] and not (severity == "info" and finding["action"]):
+    elif finding["remedy"] and not (severity == "info" and finding["action"]):
         box.append(make("p", f"To do: {finding['remedy']}", class_="remedy"))
+    if finding["explains"]:
+        symptoms = ", ".join(finding["explains"])
+        box.append(make("p", f"It explains {symptoms}.", class_="fine"))
     box.append(why(finding))
     return box
 

@@ -69,11 +69,10 @@ async def measure_outcome(
         predictions = {name: outputs[name].rows(range(part.count)) for name in part.targets}
         comparison = predictions, part.targets, part.masks
         reports = assess_all(binding, state.objectives(), losses, *comparison)
-        return {
-            name: _summarize(report)
-            | _explain(losses[name], predictions[name], part.targets[name], name in part.masks)
-            for name, report in reports.items()
-        }
+        summaries = {name: _summarize(report) for name, report in reports.items()}
+        for name in [name for name in summaries if "r2" in summaries[name] and not part.masks]:
+            summaries[name] |= _explain(losses[name], predictions[name], part.targets[name])
+        return summaries
 
     return {
         "rows": rows.count,
@@ -113,13 +112,11 @@ def _relative_changes(state: ModelState, before: Arrays) -> dict[str, float]:
     return changes
 
 
-def _explain(
-    loss: OutputLoss, outputs: HostArray, targets: HostArray, masked: bool
-) -> dict[str, Any]:
-    """Return the share of its own loss that an output explains, where R² is that of another."""
+def _explain(loss: OutputLoss, outputs: HostArray, targets: HostArray) -> dict[str, Any]:
+    """Return the share of its own loss that a quantity explains, where R² is that of another."""
     if loss.loss.name not in LOSSES:
         return {"r2": None}
-    if not loss.loss.robust or masked or outputs.shape != targets.shape:
+    if not loss.loss.robust or outputs.shape != targets.shape:
         return {}
     from webnnm.evaluation.explained_loss import MEDIAN, explained_loss
 

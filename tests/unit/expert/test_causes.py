@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from graphlib import TopologicalSorter
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from webnnm import IrisDataset, NNModel
-from webnnm.core.finding import Finding, Severity
+from webnnm.core.finding import Finding
 from webnnm.expert.causes import attribute_symptoms
 from webnnm.expert.review import drop_contradictions
 from webnnm.expert.rules.registry import RULES
+
+if TYPE_CHECKING:
+    from webnnm.core.finding import Severity
 
 TEXT = (
     "m:input shape=[4]; m:output shape=[3];"

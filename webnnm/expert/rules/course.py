@@ -64,8 +64,8 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=30, lr=3, schedule="constant")
     >>> print(*[found for found in history.findings if found.id == "E913"])
-    warning E913: the training loss leapt up in 8 of 30 epochs, as from 1.92 to 2.66 in epoch ...
-      → Lower lr, or let it fall with schedule='cosine'.
+    info E913: the training loss leapt up in 8 of 30 epochs, as from 1.92 to 2.66 in epoch 29 ...
+      probably because of E305
 
     Ignore it where the best epoch is kept and good enough.
     """
@@ -118,8 +118,8 @@ def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=40, schedule="step", step_epochs=4, step_factor=0.01)
     >>> print(*[found for found in history.findings if found.id == "E914"])
-    warning E914: from epoch 5 on lr was below 2 % of its highest, 0.05: 36 of 40 epochs ...
-      → Let the rate fall over all epochs: schedule='cosine' alone.
+    info E914: from epoch 5 on lr was below 2 % of its highest, 0.05: 36 of 40 epochs changed ...
+      probably because of E706
 
     Ignore it where fine-tuning at the end is worth the time.
     """
@@ -153,8 +153,8 @@ def long_warm_up(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, warmup_epochs=18)
     >>> print(*[found for found in history.findings if found.id == "E915"])
-    warning E915: lr rose until epoch 18 of 20, from 0.00278 to 0.05
-      → Warm up for one or two epochs, with min_lr below lr.
+    info E915: lr rose until epoch 18 of 20, from 0.00278 to 0.05
+      probably because of E705
 
     Ignore it where the rate is being searched, as in a range test.
     """
@@ -191,8 +191,8 @@ def early_stop(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=500, patience=1)
     >>> print(*[found for found in history.findings if found.id == "E916"])
-    warning E916: patience 1 ended the training after 7 of 500 epochs
-      → Set a larger patience.
+    info E916: patience 1 ended the training after 7 of 500 epochs
+      probably because of E708
 
     Ignore it where the training is only a trial.
     """
@@ -231,8 +231,8 @@ def gradient_overflow(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, compute_type="float16", scale=65536)
     >>> print(*[found for found in history.findings if found.id == "E917"])
-    warning E917: 40 of 40 steps were skipped: their gradients were not finite
-      → Lower scale, or set compute_type='float32'.
+    info E917: 40 of 40 steps were skipped: their gradients were not finite
+      probably because of E209
 
     Ignore it where the loss falls as far as in float32.
     """

@@ -189,8 +189,8 @@ def feature_scale(facts: Facts) -> Hit | None:
     >>> rows = [[i / 50, 1000.0 * i] for i in range(50)]
     >>> data = Dataset(rows, [i / 50 for i in range(50)], split=(1, 0, 0))
     >>> print(review(text, data).finding("E603"))
-    warning E603 line 1, column 3: 1 of 2 features of m are far from 0 ± 1: 1 (mean 2.45e+04, ...
-      → Standardise the inputs: standardize=True.
+    info E603 line 1, column 3: 1 of 2 features of m are far from 0 ± 1: 1 (mean 2.45e+04, std ...
+      probably because of E616
 
     Ignore it where the units carry meaning that the model must keep, as angles do.
     """

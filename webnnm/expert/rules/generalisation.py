@@ -107,8 +107,8 @@ def rising_validation_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=100, weight_decay=0, restore_best=False)
     >>> print(*[found for found in history.findings if found.id == "E905"])
-    warning E905: the validation loss rose from 0.629 in epoch 2 to 2.05, the training loss ...
-      → Use a smaller model, regularise, gather more rows, or train fewer epochs with a patience.
+    info E905: the validation loss rose from 0.629 in epoch 2 to 2.05, the training loss fell ...
+      probably because of E903
 
     Ignore it where restore_best is on and time does not matter.
     """
@@ -159,8 +159,8 @@ def validation_mismatch(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E907"])
-    warning E907: the validation loss is 1.04e+08 in the first epoch, the training loss 1.43: ...
-      → Give all rows the same units, and split rows at random.
+    info E907: the validation loss is 1.04e+08 in the first epoch, the training loss 1.43: ...
+      probably because of E622
 
     Ignore it where validation rows are meant to be of another kind.
     """
@@ -191,8 +191,8 @@ def last_parameters_worse(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=30, lr=1, schedule="constant", restore_best=False)
     >>> print(*[found for found in history.findings if found.id == "E918"])
-    warning E918: the model keeps the parameters of the last epoch, with a loss of 0.574 times ...
-      → Set restore_best=True.
+    info E918: the model keeps the parameters of the last epoch, with a loss of 0.574 times ...
+      probably because of E305, E713
 
     Ignore it where every run must have the same number of steps.
     """

@@ -69,8 +69,8 @@ def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, lr=1e-7)
     >>> print(*[found for found in history.findings if found.id == "E901"])
-    warning E901: the training loss fell by 0.00056 % in 20 epochs at lr 1e-07, and no weight ...
-      → Raise lr, at least to the default of the optimizer.
+    info E901: the training loss fell by 0.00056 % in 20 epochs at lr 1e-07, and no weight ...
+      probably because of E324, E709
 
     Ignore it where the parameters were pretrained and need no further training.
     """
@@ -118,8 +118,8 @@ def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E902"])
-    warning E902: m: 108 of 210 right on training rows, 46 of 90 right on testing rows: no ...
-      → Add a hidden layer with an activation, or features.
+    info E902: m: 108 of 210 right on training rows, 46 of 90 right on testing rows: no better ...
+      probably because of E627
 
     Ignore it where the purpose was to show that nothing can be learnt.
     """
@@ -209,8 +209,8 @@ def class_never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E906"])
-    warning E906: m hardly ever predicts "1" (0 times, 12 rows have it)
-      → Gather or repeat rows of it, or set class_weight='balanced'.
+    info E906: m hardly ever predicts "1" (0 times, 12 rows have it)
+      probably because of E110
 
     Ignore it where the class is only meant to lower the confidence in others.
     """
@@ -252,6 +252,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> print(*[found for found in history.findings if found.id == "E922"])
     warning E922: m predicts the class of 52% of the training rows, their nearest neighbours ...
       → Add hidden layers or units with an activation, and train more epochs.
+      explains E902
 
     Ignore it where a small model is wanted for its speed or simplicity.
     """
@@ -354,8 +355,8 @@ def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=10)
     >>> print(*[found for found in history.findings if found.id == "E924"])
-    warning E924 line 1, column 95: m: 71 of 256 right on training rows, 34 of 120 right on ...
-      → If it matters where something is, use flatten() instead, or pool to a few parts, such as ...
+    info E924 line 1, column 95: m: 71 of 256 right on training rows, 34 of 120 right on ...
+      probably because of E323
 
     Ignore it where positions are irrelevant, and the data do not contain the answer.
     """

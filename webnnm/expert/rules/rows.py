@@ -110,6 +110,7 @@ def row_number(facts: Facts) -> Hit | None:
     >>> print(review(text, data).finding("E616"))
     warning E616: column 0 numbers the rows, from 0 to 79
       → Leave the column out: new rows will have other numbers.
+      explains E603
 
     Ignore it where the order means something, as time does, and testing rows come later.
     """
@@ -204,7 +205,6 @@ def windows(facts: Facts) -> Hit | None:
     "E621",
     "warning",
     "Find out which class is right, and drop the other rows.",
-    explains=["E902", "E903", "E905", "E922"],
 )
 def contradictory_labels(facts: Facts) -> Hit | None:
     """More than 1 % of the rows are equal to a row of another class.
@@ -320,7 +320,8 @@ def float32_rounding(facts: Facts) -> Hit | None:
     >>> data = Dataset(seconds, [i / 60 for i in range(60)])
     >>> print(review(text, data).finding("E625"))
     warning E625: column 0: numbers around 1.7e+09 have steps of 128, which leaves 29 of 60 values
-      → Subtract the first value before they become float32, or let the dataset do it: standardize=.
+      → Subtract the first value before they become float32, or let the dataset do it: ...
+      explains E603
 
     Ignore it where only the large differences matter.
     """
@@ -358,7 +359,7 @@ def category_numbers(facts: Facts) -> Hit | None:
     "advice",
     "Check whether labels still belong to their rows.",
     confidence=0.4,
-    explains=["E902", "E903", "E905"],
+    explains=["E902", "E903", "E905", "E906"],
 )
 def labels_without_relation(facts: Facts) -> Hit | None:
     """The nearest training rows predict the class no better than the most frequent class does, and

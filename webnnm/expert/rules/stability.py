@@ -316,8 +316,8 @@ def dead_units_at_start(facts: Facts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=1)
     >>> print(*[found for found in history.findings if found.id == "E310"])
-    warning E310 line 1, column 98: 100% of the units of relu1 are 0 for every row before the ...
-      → Initialise the layer with biases of 0 and the default init, or use leakyRelu.
+    info E310 line 1, column 98: 100% of the units of relu1 are 0 for every row before the ...
+      probably because of E315
 
     Ignore it where the layer is wide enough without them.
     """

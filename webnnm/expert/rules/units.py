@@ -53,8 +53,8 @@ def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=10, optimizer="sgdm", lr=30, schedule="constant")
     >>> print(*[found for found in history.findings if found.id == "E908"])
-    warning E908 line 1, column 80: 100% of the units of relu1 are 0 for every row after the ...
-      → Lower lr, or use leakyRelu.
+    info E908 line 1, column 80: 100% of the units of relu1 are 0 for every row after the ...
+      probably because of E305
 
     Ignore it where half of the units are enough.
     """
@@ -117,8 +117,8 @@ def saturation(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E909"])
-    warning E909 line 1, column 79: 100% of the values of tanh1 are at the ends of its range, ...
-      → Standardise the inputs, and leave init out; relu does not saturate.
+    info E909 line 1, column 79: 100% of the values of tanh1 are at the ends of its range, ...
+      probably because of E603
 
     Ignore it where the layer is meant to switch, as gates do.
     """
@@ -149,8 +149,8 @@ def vanishing_gradient(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E910"])
-    warning E910 line 1, column 89: the gradient of w2 is 1.3e-10, that of v1 1.8e-01
-      → Use the relu family, fewer layers, residual connections or normalisation.
+    info E910 line 1, column 89: the gradient of w2 is 1.3e-10, that of v1 1.8e-01
+      probably because of E303, E304, E709
 
     Ignore it where the layer is meant to keep its values.
     """
@@ -182,8 +182,8 @@ def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, optimizer="sgdm", lr=0.1, weight_decay=0)
     >>> print(*[found for found in history.findings if found.id == "E911"])
-    warning E911 line 1, column 56: w1 moved by 0.063 %; w2 moved by 0.063 %; w3 moved by 0.063 ...
-      → Leave lrm out, or raise it.
+    info E911 line 1, column 56: w1 moved by 0.063 %; w2 moved by 0.063 %; w3 moved by 0.063 ...
+      probably because of E303, E304, E709
 
     Ignore it where it was taken from a trained model and should stay unchanged.
     """
@@ -213,8 +213,8 @@ def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=100, lr=3)
     >>> print(*[found for found in history.findings if found.id == "E912"])
-    warning E912 line 1, column 56: w1 moved by 71 times its norm; v1 moved by 57 times ...
-      → Lower lr, and lrm of this layer.
+    info E912 line 1, column 56: w1 moved by 71 times its norm; v1 moved by 57 times its norm, ...
+      probably because of E108, E305, E603
 
     Ignore it where it was intentionally initialised near 0.
     """
@@ -252,8 +252,8 @@ def constant_clipping(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, optimizer="sgdm", gradient_clipping="agc", agc_lambda=1e-5)
     >>> print(*[found for found in history.findings if found.id == "E919"])
-    warning E919 line 1, column 56: gradients were clipped in 100 % of the steps, and w1 moved ...
-      → Set gradient_clipping='off', or a larger agc_lambda.
+    info E919 line 1, column 56: gradients were clipped in 100 % of the steps, and w1 moved by ...
+      probably because of E325
 
     Ignore it where lr was chosen with that in mind.
     """
@@ -287,8 +287,8 @@ def dominant_penalty(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, regularization="L1", lambda1=100)
     >>> print(*[found for found in history.findings if found.id == "E920"])
-    warning E920: the penalty on the weights was 136 in the first epoch, the loss 1.45: weights ...
-      → Lower lambda1 and lambda2.
+    info E920: the penalty on the weights was 136 in the first epoch, the loss 1.45: weights ...
+      probably because of E415
 
     Ignore it where the sparsest model is wanted.
     """
