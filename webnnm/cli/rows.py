@@ -62,7 +62,7 @@ def _encode(rows: Any, encoders: Sequence[Encoder]) -> Any:
         if isinstance(rows, Table):
             return encode_rows([NumberEncoder(name) for name in rows.names], rows)
         return cast("Any", rows)
-    if isinstance(rows, Table) and rows.first_row == 1:  # no row names the columns
+    if isinstance(rows, Table) and not rows.has_header:
         return encode_rows(encoders, list(zip(*rows.columns, strict=True)))
     return encode_rows(encoders, rows)
 
@@ -127,7 +127,7 @@ def build_dataset(
         words = read_column(table, target, False).get_words(range(table.row_count))
         numbers = LabelEncoder(table.names[target], labels).encode(words)
         outputs = HostArray.of(numbers, "int32")
-    return Dataset(
+    dataset = Dataset(
         {block: inputs},
         {output: outputs},
         name="rows",
@@ -136,3 +136,6 @@ def build_dataset(
         kinds=None if labels is None else {output: "classes"},
         length={block: reader.length} if reader else None,
     )
+    if scale is not None:
+        dataset.target_standardization = {output: scale}  # reports are in the units of the table
+    return dataset

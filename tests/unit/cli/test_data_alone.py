@@ -155,6 +155,31 @@ def score_again(model: str, data: str, capsys: Printed, *options: str) -> dict[s
     return scores
 
 
+def test_a_table_is_tested_again_in_its_own_units(table: str, capsys: Printed) -> None:
+    words = ["train", table, "--target", "Miete", *FAST, "--split", "0.5,0,0.5", "--json"]
+    assert main([*words, "--target-scale", "log1p"]) == 0
+    (trained,) = strict(capsys.readouterr().out)["test"]["outputs"].values()
+    again = score_again("mieten.safetensors", table, capsys, "--split", "0.5,0,0.5")
+    assert trained["mae"] > 1 and again["mae"] == pytest.approx(trained["mae"])
+    assert again["r2"] == pytest.approx(trained["r2"])
+
+
+def test_columns_of_workbooks_are_matched_by_name(table: str, capsys: Printed) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    assert main(["train", table, "--target", "Miete", *FAST]) == 0
+    book = openpyxl.Workbook()
+    for row in (("Miete", "Nummer", "Fläche", "Ort"), ("?", 1, 55.5, "Köln"), ("?", 2, 90, "Bonn")):
+        book.active.append(row)
+    book.save("neu.xlsx")
+    Path("neu.csv").write_text("Ort;Fläche\nKöln;55,5\nBonn;90\n", encoding="utf-8")
+    capsys.readouterr()
+    predicted: list[str] = []
+    for rows in ("neu.xlsx", "neu.csv"):
+        assert main(["predict", "mieten.safetensors", rows]) == 0
+        predicted.append(capsys.readouterr().out)
+    assert predicted[0] == predicted[1] != ""
+
+
 def test_a_series_is_forecast_and_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:

@@ -153,7 +153,7 @@ def _is_column(value: Any) -> bool:
 
 def _is_unnamed(table: Table) -> bool:
     """Return whether the columns have only numbers as names, or none at all."""
-    return table.first_row == 1 or all(name.isdecimal() for name in table.names)
+    return not table.has_header or all(name.isdecimal() for name in table.names)
 
 
 def _to_rows(rows: Any) -> list[Any]:

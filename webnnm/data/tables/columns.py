@@ -53,6 +53,11 @@ class Table:
     dialect: Dialect | None = None
 
     @property
+    def has_header(self) -> bool:
+        """Whether a row of its file names the columns, or it came with names."""
+        return self.first_row != 1
+
+    @property
     def row_count(self) -> int:
         """The number of rows."""
         return len(self.columns[0]) if self.columns else 0

@@ -217,7 +217,7 @@ def build_table(
     if twice := find_duplicates(names):
         raise DataError("NNM713", f'two columns of sheet "{sheet}" are called "{twice[0]}"')
     columns = tuple([*column] for column in zip(*padded[1:], strict=True)) or ([],) * width
-    return Table(tuple(names), columns, 1, tuple(lines[1:]))
+    return Table(tuple(names), columns, 2, tuple(lines[1:]))
 
 
 def _read_objects(text: str) -> dict[str, list[Any]] | None:
