@@ -20,6 +20,13 @@ const MAX_GAPS = 10;
 const MIN_DEVIATION = 0.01;
 /** Deviations below this share of the mean are rounding errors of a constant. */
 const ROUNDING = 1e-12;
+const MEDIAN = 0.5;
+/** Levels that differ by no more are the same. */
+const SAME_LEVEL = 1e-9;
+/** Digits of times that are numbers: further ones are rounding errors. */
+const TIME_DIGITS = 12;
+/** Decimals that times of any size are shown with. */
+const MIN_DECIMALS = 6;
 /** The id of the only series. */
 const ONLY = "";
 /** @type {NonNullable<SeriesFormat["step"]>} */
@@ -56,7 +63,6 @@ export async function forecast(format, row, count, predict) {
 async function continueSeries(format, series, known, count, predict) {
   const { quantiles, targets } = format;
   const step = format.step ?? EACH;
-  const middle = findMiddle(quantiles);
   const first = length(series);
   if (count > MAX_STEPS) throw refuse("NNM704", `steps is ${count}\nhint: at most ${MAX_STEPS} steps`);
   /** @type {number[][]} */
@@ -70,12 +76,12 @@ async function continueSeries(format, series, known, count, predict) {
     const rows = unscale(format.margins ? widen(plain, format.margins) : plain, levels, targets.length);
     output = name;
     predicted.push(...rows);
-    const fresh = rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [Number(r[middle])] : r));
+    const fresh = rows.map((/** @type {number[]} */ r) => (quantiles.length > 0 ? [findMedian(quantiles, r)] : r));
     steps = keepLast(extend(steps, fresh, step), format.window);
   }
   const shown = predicted.slice(0, count);
   const times = continueTimes(series.times, step, first + count).slice(first, first + count);
-  const flat = quantiles.length > 0 ? shown.map((r) => r[middle]) : shown.map(([value]) => value);
+  const flat = quantiles.length > 0 ? shown.map((r) => findMedian(quantiles, r)) : shown.map(([value]) => value);
   return [output, {
     times: times.map((time, index) => (format.time && format.step ? showTime(time, format.dates !== null) : index + 1)),
     values: targets.length > 1 ? shown : flat,
@@ -133,11 +139,15 @@ const unscale = (rows, levels, targets) => rows.map((row) => row.map((value, col
   return value * deviation + mean;
 }));
 
-/** @param {number[]} levels */
-const findMiddle = (levels) => {
-  const distances = levels.map((level) => Math.abs(level - 0.5));
-  return Math.max(0, distances.indexOf(Math.min(...distances)));
-};
+/** Return the median of quantiles, between two levels by linear interpolation. @param {number[]} levels @param {number[]} quantiles */
+function findMedian(levels, quantiles) {
+  const at = (/** @type {number[]} */ list, /** @type {number} */ index) => Number(list.at(index));
+  const above = levels.findIndex((level) => level > MEDIAN - SAME_LEVEL);
+  if (above < 0) return at(quantiles, -1);
+  if (above === 0 || Math.abs(at(levels, above) - MEDIAN) < SAME_LEVEL) return at(quantiles, above);
+  const share = (MEDIAN - at(levels, above - 1)) / (at(levels, above) - at(levels, above - 1));
+  return at(quantiles, above - 1) * (1 - share) + at(quantiles, above) * share;
+}
 
 /** The number of steps whose targets are known. @param {Steps} steps */
 const length = ({ past }) => past[0]?.length ?? 0;
@@ -366,7 +376,10 @@ function addMonths(time, months) {
 
 /** Return a time as people write it. @param {number} time @param {boolean} isDate */
 function showTime(time, isDate) {
-  if (!isDate) return time;
+  if (!isDate) {
+    const whole = String(Math.trunc(Math.abs(time))).length;
+    return Number.isInteger(time) ? time : Number(time.toFixed(Math.max(MIN_DECIMALS, TIME_DIGITS - whole)));
+  }
   const moment = new Date(Math.round(time * DAY_MS));
   if (!(moment.getUTCFullYear() <= LAST_YEAR)) throw refuse("NNM704", `dates end with the year ${LAST_YEAR}\nhint: fewer steps ahead`);
   const text = moment.toISOString().slice(0, 23).replace("T", " ").replace(/\.000$/, "");

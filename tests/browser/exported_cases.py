@@ -362,6 +362,21 @@ CASES = (
         epochs=1,
     ),
     Case(
+        "quantiles of a series without a median",
+        "m:input shape=[4, 1]; m:output shape=[2, 2]; m:loss QUL;"
+        "m:layers reshape([4]), matmul(w, shape=[4]), add(b), reshape([2, 2]);",
+        lambda: SeriesDataset([*range(20)], window=4, horizon=2, quantiles=[0.1, 0.8], **ALL),
+        [[5, 6, 7, 8], 3],
+    ),
+    Case(
+        "a series whose times are shares of a year",
+        "m:input shape=[4, 1]; m:output shape=[1];m:layers reshape([4]), matmul(w), add(b);",
+        lambda: SeriesDataset(
+            {"year": [2008 + n / 12 for n in range(40)], "v": [*range(40)]}, window=4, **ALL
+        ),
+        [30],
+    ),
+    Case(
         "series scaled by themselves",
         "m:input shape=[4, 4]; m:output shape=[2, 2];"
         "m:layers reshape([16]), matmul(w, shape=[4]), add(b), reshape([2, 2]);",
@@ -407,6 +422,10 @@ CASES = (
             {"when": "Q1 2024"},
             {"when": "2024-Q5"},
             {"when": "July 2024"},
+            *(
+                {"when": text}
+                for text in ("2024 Jul", "Jul-24", "Jul '24", "2024M7", "2024-Jul-09")
+            ),
             {"when": ""},
             {"when": None},
             *({"when": missing} for missing in ("n/a", " NaT ", "?", float("nan"))),

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from webnnm.data.series.series_dataset import SeriesDataset
 
 
+MEDIAN = 0.5
+
+
 @dataclass(frozen=True, slots=True)
 class ForecastErrors:
     """The errors of a forecast.
@@ -25,7 +28,8 @@ class ForecastErrors:
     Attributes: `mae` and `rmse` in the units of the data; `mase`, the mean absolute error divided
     by that of the last season in training (Hyndman & Koehler 2006), of the last value without a
     season: below 1 is better than that; `coverage`, the share of targets in the interval from the
-    lowest to the highest quantile, and `width`, that of the interval on average, or None.
+    lowest to the highest quantile, or below the only one, and `width`, that of the interval on
+    average, or None.
     """
 
     mae: float
@@ -58,9 +62,9 @@ class ForecastReport(RegressionReport):
 
     Attributes: those of `RegressionReport`; `own`, the errors of the model; `simple`, those of
     simple forecasts by name; `coverage`, the share of targets between the lowest and the highest
-    quantile, and that expected, or None; `uncalibrated`, the share before the calibration of the
-    quantiles, None if they are not calibrated; `bounds`, the lowest and the highest quantile of
-    all targets, flat as `pairs` are, or None.
+    quantile, or below the only one, and that expected, or None; `uncalibrated`, the share before
+    the calibration of the quantiles, None if they are not calibrated; `bounds`, the lowest and the
+    highest quantile of all targets, flat as `pairs` are, or None.
     """
 
     own: ForecastErrors = field(default_factory=lambda: ForecastErrors(*[math.nan] * 3))
@@ -95,17 +99,36 @@ class ForecastReport(RegressionReport):
             if self.uncalibrated is not None:
                 before = f"{self.uncalibrated:.1%} {before}"
             inside = f"{actual:.1%} of the targets lie in the interval of {expected:.0%}"
+            if self.own.width is None:
+                inside = f"{actual:.1%} of the targets lie below the quantile {expected:g}"
             lines.append(f"{inside} ({before})")
         rows = [["forecast", "MAE", "RMSE", "MASE"]]
-        if self.coverage is not None:
+        if has_width := self.coverage is not None and self.own.width is not None:
             rows[0] += ["coverage", "width"]
         for name, one in {"model": self.own, **self.simple}.items():
             row = [name, f"{one.mae:.6g}", f"{one.rmse:.6g}", *decimals([one.mase])]
-            if self.coverage is not None:
+            if has_width:
                 has_interval = one.coverage is not None and one.width is not None
                 row += [f"{one.coverage:.1%}", f"{one.width:.6g}"] if has_interval else ["", ""]
             rows.append(row)
+        if better := self._find_better():
+            lines.append(better)
         return lines, rows
+
+    def _find_better(self) -> str:
+        """Return which simple forecast is better than the model, "" if none is.
+
+        A single quantile other than the median is no forecast of the same.
+        """
+        if self.coverage is not None and self.own.width is None and self.coverage[1] != MEDIAN:
+            return ""
+        name = "MAE" if math.isnan(self.mase) else "MASE"
+        errors = {key: getattr(one, name.lower()) for key, one in self.simple.items()}
+        own, best = getattr(self.own, name.lower()), min(errors, key=errors.__getitem__, default="")
+        both = [errors[best], own] if best and errors[best] < own else []
+        shown = decimals(both) if name == "MASE" else [f"{error:.6g}" for error in both]
+        # What rounds to the same is no better.
+        return f"{best} is better: {name} {shown[0]}, model {shown[1]}" if len({*shown}) > 1 else ""
 
 
 def compare_forecasts(
@@ -117,17 +140,22 @@ def compare_forecasts(
 ) -> ForecastReport:
     """Compare forecasts of all rows of a subset with their targets and with simple forecasts.
 
-    Of quantiles the middle one is compared; `intervals` are the margins that calibrate them.
+    Of quantiles the median is compared; `intervals` are the margins that calibrate them.
     """
     levels = dataset.series.quantiles
     actual = [*dataset.to_units(targets, subset).values()][:: len(levels) or 1]
     coverage = before = bounds = None
+    from webnnm.data.series.intervals import find_median
+
     if levels and intervals is not None:
         plain = dataset.to_units(outputs, subset)
         before = _measure_interval(plain.values(), actual, len(levels)).coverage
         outputs = intervals.apply(outputs)
     outputs = dataset.to_units(outputs, subset)
-    predicted = outputs.values()[dataset.series.middle if levels else 0 :: len(levels) or 1]
+    predicted = [*outputs.values()]
+    if levels:
+        rows = range(0, len(predicted), len(levels))
+        predicted = [find_median(levels, predicted[k : k + len(levels)]) for k in rows]
     (field_of_output,) = dataset.outputs.values()
     shape = (len(targets), len(actual) // len(targets))
     labels = field_of_output.features if len(field_of_output.features) == shape[1] else None
@@ -146,8 +174,9 @@ def compare_forecasts(
         quantiles, width = outputs.values(), len(levels)
         bounds = [*quantiles[::width]], [*quantiles[width - 1 :: width]]
         own = _measure_interval(outputs.values(), actual, len(levels), own)
-        coverage = own.coverage or 0.0, levels[-1] - levels[0]
-    if levels and dataset.size("validation"):
+        expected = levels[-1] - levels[0] if len(levels) > 1 else levels[0]
+        coverage = own.coverage or 0.0, expected
+    if len(levels) > 1 and dataset.size("validation"):
         simple = _add_intervals(simple, dataset, subset, actual, scales)
     return ForecastReport(
         report.elements,
@@ -167,13 +196,20 @@ def _measure_interval(
     width: int,
     errors: ForecastErrors | None = None,
 ) -> ForecastErrors:
-    """Return errors with the coverage and the width of the interval of quantiles."""
+    """Return errors with the coverage and the width of the interval of quantiles.
+
+    A single quantile covers what lies below it, and has no width.
+    """
     bounds = [*zip(quantiles[::width], quantiles[width - 1 :: width], strict=True)]
-    inside = [low <= y <= high for (low, high), y in zip(bounds, actual, strict=True)]
+    several = width > 1
+    inside = [
+        (not several or low <= y) and y <= high
+        for (low, high), y in zip(bounds, actual, strict=True)
+    ]
     return replace(
         errors or ForecastErrors(*[math.nan] * 3),
         coverage=sum(inside) / len(inside),
-        width=math.fsum([high - low for low, high in bounds]) / len(bounds),
+        width=math.fsum([high - low for low, high in bounds]) / len(bounds) if several else None,
     )
 
 

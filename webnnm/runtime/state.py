@@ -138,6 +138,11 @@ class ModelState:
         """Keep the margins of quantiles by output; those of earlier parameters are forgotten."""
         self.restored = replace(self.restored or Restored(), intervals=intervals)
 
+    def forget_intervals(self) -> None:
+        """Forget the margins of quantiles, which do not fit other parameters."""
+        if self.restored is not None and self.restored.intervals:
+            self.keep_intervals({})
+
     def standardizations(self) -> Mapping[str, Standardization]:
         """Return how raw inputs are standardised, by block, from the dataset or a snapshot."""
         return self.data_facts().inputs

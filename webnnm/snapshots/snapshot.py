@@ -367,6 +367,7 @@ def _set(state: ModelState, tensors: Mapping[str, LazyTensor], offered: int) -> 
         state.parameters.settable(name)
     for name, tensor in tensors.items():
         state.parameters.put(name, tensor.array())
+    state.forget_intervals()
     return list(tensors)
 
 

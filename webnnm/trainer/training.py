@@ -313,8 +313,7 @@ class Training(Unfinished):
             run = await TrainingRun.open(
                 state, plan.network, self._settings, step_settings, feed, self._resumed_from
             )
-        if state.data_facts().intervals:
-            state.keep_intervals({})  # those of other parameters
+        state.forget_intervals()
         compares = state.parameters.count <= MAX_COMPARED and not self._resumed_from
         before = state.parameters.values() if compares else {}
         state.trained = True

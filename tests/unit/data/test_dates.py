@@ -81,7 +81,8 @@ def test_letters_that_look_like_others_name_the_month() -> None:
 @pytest.mark.parametrize("month", range(1, 13))
 def test_months_have_long_and_short_names(month: int) -> None:
     day = date(2023, month, 1)
-    for text in (f"{day:%B} 2023", f"{day:%b} 2023", f"{day:%d-%b-%y}", f"{day:%B} 1, 2023"):
+    months = ("%B %Y", "%b %Y", "%Y %b", "%Y-%B", "%b-%y", "%b '%y", "%YM%m", "%Y-%b-%d")
+    for text in (f"{day:{each}}" for each in (*months, "%d-%b-%y", "%B 1, %Y", "%B, %Y")):
         assert DateFormat().parse(text) == day.toordinal() - EPOCH
 
 

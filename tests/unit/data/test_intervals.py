@@ -14,6 +14,7 @@ from webnnm.data.series.intervals import (
     MIN_STEP_ROWS,
     Intervals,
     conformal_quantile,
+    find_median,
     fit_intervals,
     intervals_from_dict,
 )
@@ -64,3 +65,30 @@ def test_intervals_that_are_too_wide_shrink_without_crossing() -> None:
 def test_other_records_are_refused(margins: Any) -> None:
     with pytest.raises(ValueError, match=r"margins|could not convert"):
         intervals_from_dict({"levels": [0.1, 0.9], "margins": margins})
+
+
+def test_only_levels_around_the_median_are_paired() -> None:
+    targets = [float(n) for n in range(100)]
+    levels = (0.1, 0.5, 0.75, 0.9)
+    fitted = fit_intervals([50.0] * 400, targets, levels, 1)
+    ((low, middle, upper, high),) = fitted.margins
+    assert middle == 0 and low == -high
+    assert sum(target <= 50 + upper for target in targets) == 76  # ⌈101 · 0.75⌉
+    assert sum(50 + low <= target <= 50 + high for target in targets) >= 80
+
+
+@pytest.mark.parametrize("levels", [(0.5, 0.9), (0.1, 0.5), (0.1, 0.2, 0.3 + 0.2), (0.5,)])
+def test_the_median_has_no_margin_and_others_hold_their_own_share(levels: Any) -> None:
+    targets = [float(n) for n in range(200)]
+    ((*margins,),) = fit_intervals([100.0] * 200 * len(levels), targets, levels, 1).margins
+    for level, margin in zip(levels, margins, strict=True):
+        below = sum(target <= 100 + margin for target in targets) / 200
+        assert margin == 0 if abs(level - 0.5) < 1e-9 else below == pytest.approx(level, abs=0.01)
+
+
+def test_the_median_is_interpolated_between_levels() -> None:
+    assert find_median((0.25, 0.5, 0.75), (1.0, 2.0, 4.0)) == 2
+    assert find_median((0.1, 0.4 + 0.1, 0.9), (1.0, 2.0, 4.0)) == 2
+    assert find_median((0.2, 0.6), (0.0, 4.0)) == pytest.approx(3)
+    assert find_median((0.6, 0.9), (1.0, 2.0)) == 1
+    assert find_median((0.1, 0.2), (1.0, 2.0)) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from random import Random
 from typing import Any, cast
 
 import pytest
@@ -11,7 +12,7 @@ from webnnm import DataError, SeriesDataset
 from webnnm.data.series.season import find_season
 from webnnm.data.series.series_encoder import encoder_from_dict, encoder_to_dict
 from webnnm.data.series.steps import Steps
-from webnnm.data.series.timeline import Step
+from webnnm.data.series.timeline import Step, show_time
 
 
 def months(count: int, **columns: Any) -> dict[str, list[Any]]:
@@ -365,3 +366,38 @@ def test_series_without_times_may_alternate() -> None:
     rows = [{"id": name, "v": n} for n in range(20) for name in "ab"]
     data = SeriesDataset(rows, id="id", window=2)
     assert [*data.steps["b"].times] == [*range(20)]
+
+
+def test_the_linear_forecast_of_several_series_is_fitted_to_scaled_ones() -> None:
+    """Each falls back to its mean by half: of raw numbers the large one alone would be fitted."""
+    random = Random(1)
+    rows = []
+    for shop, mean, deviation in (("large", 1e6, 1e3), ("small", 5.0, 1.0)):
+        value = 0.0
+        for week in range(300):
+            value = 0.5 * value + random.gauss(0, 1)
+            rows.append({"shop": shop, "week": week, "sold": mean + deviation * value})
+    data = SeriesDataset(rows, "sold", time="week", id="shop", window=2)
+    forecasts, actual = data.forecasts("testing"), [*data.actual("testing").values()]
+    half = len(actual) // 2  # the small one comes second
+
+    def error(name: str) -> float:
+        values = [*forecasts[name].values()][half:]
+        return sum(abs(x - y) for x, y in zip(values, actual[half:], strict=True)) / half
+
+    assert 0.6 < error("linear") < 0.95 * error("last value")
+
+
+def test_times_show_no_rounding_errors_of_their_steps() -> None:
+    year = 2008.0
+    for _ in range(117):
+        year += 1 / 12
+    assert year != 2017.75 and show_time(year, dates=False) == 2017.75
+    assert show_time(1700000000000.25, dates=False) == 1700000000000.25
+
+
+def test_a_trained_model_is_not_told_to_change_its_window() -> None:
+    encoder = SeriesDataset([*range(40)], window=8, horizon=4).series
+    with pytest.raises(DataError, match="too few") as caught:
+        SeriesDataset.from_encoder([*range(10)], encoder)
+    assert caught.value.hint.startswith("give 12 steps or more")

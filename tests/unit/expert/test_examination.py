@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import Dataset, IrisDataset, TableDataset, review
+from webnnm import Dataset, IrisDataset, SeriesDataset, TableDataset, review
 from webnnm.core.arrays import HostArray
 from webnnm.expert.examination.examination import CHECKS, MEASURES, examine
 
@@ -996,3 +996,11 @@ def test_neighbours_that_know_a_rare_class_are_related_to_the_labels() -> None:
     assert "E627" not in examine(Dataset(rows, labels))
     draw.shuffle(labels)
     assert "E627" in examine(Dataset(rows, labels))
+
+
+def test_rows_of_a_series_are_not_to_be_split_at_random() -> None:
+    """A window of several channels whose levels all move: the model should learn the change."""
+    rows = [{"week": n, "price": n + n % 3, "sold": 2 * n + n % 5} for n in range(160)]
+    data = SeriesDataset(rows, "sold", time="week", window=8, horizon=2)
+    found = examine(data)["E622"]
+    assert found is not None and 'scale="window"' in found.remedy and "random" not in found.remedy

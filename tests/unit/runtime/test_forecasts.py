@@ -18,6 +18,10 @@ SOLD = [100 + n + 10 * math.sin(n * math.pi / 4) for n in range(31)]
 COLUMN = (
     "m:input shape=[{0}, {1}]; m:output shape=[{2}]; m:layers reshape([{3}]), matmul(w), add(b);"
 )
+LAST_AND_MORE = (  # the last value, each level a little more
+    "m:input shape=[4, 1]; m:output shape=[2, {0}]; m:loss QUL; m:alpha {1}; m:layers "
+    "slice(starts=[3, 0], sizes=[1, 1]), expand([2, {0}]), add(b, shape=[2, {0}], init=zeros);"
+)
 LAST = (  # the forecast of the last value
     "m:input shape=[4, 1]; m:output shape=[2]; m:layers slice(starts=[3, 0], sizes=[1, 1]), "
     "reshape([1]), matmul(w, shape=[2], init=ones);"
@@ -96,8 +100,13 @@ async def test_forecasts_of_scaled_series_come_in_the_units_of_the_data(scale: A
         assert ahead["small"].tolist() == pytest.approx([13] * 3, rel=1e-5)
         fresh = [{"shop": "new", "sold": 7e6 + n, "hour": n} for n in range(4)]
         assert (await model.predict(fresh))["new"].tolist() == pytest.approx([7e6 + 3] * 2)
-        windows = await model.predict([[[5.0], [6.0], [7.0], [9.0]]])
-        assert [*windows[0]] == pytest.approx([9, 9])
+        windows = [[[5.0], [6.0], [7.0], [9.0]]]
+        if scale == "window":
+            assert [*(await model.predict(windows))[0]] == pytest.approx([9, 9])
+        else:  # which series they are of decides how they are scaled
+            with pytest.raises(DataError, match=r"1 windows do not say .*: large, small") as caught:
+                await model.predict(windows)
+            assert 'column "shop"' in caught.value.hint
         again = await NNModel.load(await model.save(), **QUIET)
         for name, one in (await again.predict(3)).items():
             assert one.tolist() == pytest.approx(ahead[name].tolist(), rel=1e-6)
@@ -248,3 +257,59 @@ async def test_too_many_steps_are_refused() -> None:
     async with await create(LAST, data) as model:
         with pytest.raises(DataError, match="at most 100000 steps"):
             await model.predict(3_000_000)
+
+
+async def test_windows_of_the_only_series_are_scaled_by_its_level() -> None:
+    values = [10.0 + n % 4 for n in range(40)]
+    data = SeriesDataset(values, window=4, horizon=2, scale="series", split=(30, 0, 10))
+    text = LAST.replace("init=ones", "init=zeros")
+    async with await create(text, data) as model:  # the mean in training, whatever the window
+        predicted = await model.predict([[[5.0], [6.0], [7.0], [9.0]]])
+        assert [*predicted[0]] == pytest.approx([11.5, 11.5])
+
+
+async def test_margins_are_forgotten_with_the_parameters_that_they_are_of() -> None:
+    data = SeriesDataset([n * n % 17 for n in range(90)], window=4, quantiles=[0.1, 0.5, 0.9])
+    async with await create(suggest_series_model(data), data) as model:
+        other = await create(suggest_series_model(data), data)
+        await model.train(epochs=1, progress="off")
+        assert (await model.test()).uncalibrated is not None
+        await model.load_params(other)
+        assert (await model.test()).uncalibrated is None
+        assert str(await model.test()) == str(await other.test())
+        other.close()
+
+
+async def test_the_forecast_of_quantiles_without_a_median_lies_between_them() -> None:
+    data = SeriesDataset(SOLD, window=4, horizon=2, quantiles=[0.1, 0.9], split=(0.6, 0, 0.4))
+    async with await create(LAST_AND_MORE.format(2, [0.1, 0.9]), data) as model:
+        await model.load_params({"b1": [[0.0, 2.0], [0.0, 2.0]]})
+        ahead = await model.predict(3)
+        low, high = ahead.quantiles.values()
+        assert ahead.tolist() == pytest.approx(
+            [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+        )
+        assert low[0] < high[0]
+
+
+async def test_a_single_quantile_covers_what_lies_below_it() -> None:
+    data = SeriesDataset(SOLD, window=4, horizon=2, quantiles=[0.9])
+    async with await create(LAST_AND_MORE.format(1, [0.9]), data) as model:
+        result = await model.test()
+        assert result.coverage[1] == 0.9
+        actual = [*data.actual("testing").values()]
+        forecast = [SOLD[row + 3] for row in data.rows("testing") for _ in range(2)]
+        below = sum(y <= x + 1e-3 for x, y in zip(forecast, actual, strict=True)) / len(actual)
+        assert result.coverage[0] == pytest.approx(below)
+        assert "of the targets lie below the quantile 0.9 (not calibrated)" in str(result)
+        assert "width" not in str(result) and "is better" not in str(result)
+
+
+async def test_a_simple_forecast_that_is_better_is_named() -> None:
+    data = SeriesDataset(SOLD, window=4, horizon=2)
+    async with await create(LAST.replace("init=ones", "init=zeros"), data) as model:
+        assert "\nlinear is better: MASE 0." in str(await model.test())
+    async with await create(LAST, SeriesDataset([*range(30)], window=4, horizon=2)) as model:
+        result = await model.test()
+        best = min(result.simple, key=lambda name: result.simple[name].mase)
+        assert (f"{best} is better" in str(result)) == (best != "last value")

@@ -13,6 +13,11 @@ from webnnm.core.arrays import HostArray
 MIN_STEP_ROWS = 100
 """With fewer rows than this, all steps of the horizon share their margins."""
 
+MEDIAN = 0.5
+
+ROUNDING = 1e-9
+"""Levels that differ by no more are the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
@@ -65,12 +70,32 @@ def intervals_from_dict(record: Mapping[str, Any]) -> Intervals:
 def pair_levels(levels: Sequence[float]) -> Iterator[tuple[int, int, float]]:
     """Yield the lower and the upper level of each interval by number, and the share within it.
 
-    >>> [(low, high, round(share, 3)) for low, high, share in pair_levels((0.1, 0.5, 0.9))]
-    [(0, 2, 0.8)]
+    >>> [(low, high, round(share, 3)) for low, high, share in pair_levels((0.1, 0.5, 0.75, 0.9))]
+    [(0, 3, 0.8)]
+
+    The levels of an interval are as far below the median as above it.
     """
-    for low in range(len(levels) // 2):
-        high = len(levels) - 1 - low
-        yield low, high, levels[high] - levels[low]
+    for low, level in enumerate(levels):
+        for high in range(low + 1, len(levels)):
+            if abs(level + levels[high] - 2 * MEDIAN) < ROUNDING:
+                yield low, high, levels[high] - level
+
+
+def find_median(levels: Sequence[float], quantiles: Sequence[float]) -> float:
+    """Return the median of a forecast's quantiles, between two levels by linear interpolation.
+
+    >>> find_median((0.1, 0.5), (3.0, 4.0)), find_median((0.1, 0.9), (3.0, 7.0))
+    (4.0, 5.0)
+
+    If all levels lie on one side of the median, it is the nearest quantile.
+    """
+    above = next((k for k, level in enumerate(levels) if level > MEDIAN - ROUNDING), len(levels))
+    if above == len(levels):
+        return quantiles[-1]
+    if above == 0 or abs(levels[above] - MEDIAN) < ROUNDING:
+        return quantiles[above]
+    share = (MEDIAN - levels[above - 1]) / (levels[above] - levels[above - 1])
+    return quantiles[above - 1] * (1 - share) + quantiles[above] * share
 
 
 def fit_intervals(
@@ -82,21 +107,34 @@ def fit_intervals(
     ((-7.0, 7.0),)
 
     This is conformalized quantile regression (Romano, Patterson & Candès 2019, equations 6 to 8):
-    the margin is the quantile of how far targets lie outside of their interval, negative inside.
+    the margin is the quantile of how far targets lie outside of their interval, negative inside. A
+    level without a counterpart on the other side of the median has a margin of its own, by how far
+    targets lie beyond it. The median has none: it is the forecast, not the end of an interval.
     `forecasts` are `[rows, horizon, levels]`, `targets` `[rows, horizon]`, of rows that the model
     was not trained on. Each step has its own margins if there are a hundred rows or more.
     """
     width, rows = len(levels), len(targets) // horizon
     margins = [[0.0] * width for _ in range(horizon)]
-    for low, high, share in pair_levels(levels):
+
+    def correct(ends: Mapping[int, int], share: float) -> None:
+        """Set the margins of levels; the sign of an end says on which side targets are outside."""
         scores = [
-            max(forecasts[k * width + low] - target, target - forecasts[k * width + high])
+            max([sign * (target - forecasts[k * width + at]) for at, sign in ends.items()])
             for k, target in enumerate(targets)
         ]
         for step, own in enumerate(margins):
             chosen = scores[step::horizon] if rows >= MIN_STEP_ROWS else scores
-            own[high] = conformal_quantile(chosen, share, rows)
-            own[low] = -own[high]
+            margin = conformal_quantile(chosen, share, rows)
+            for at, sign in ends.items():
+                own[at] = sign * margin
+
+    left = {at for at, level in enumerate(levels) if abs(level - MEDIAN) >= ROUNDING}
+    for low, high, share in pair_levels(levels):
+        correct({low: -1, high: 1}, share)
+        left -= {low, high}
+    for at in sorted(left):
+        sign = 1 if levels[at] > MEDIAN else -1
+        correct({at: sign}, max(levels[at], 1 - levels[at]))
     return Intervals((*levels,), tuple(map(tuple, margins)))
 
 

@@ -16,7 +16,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.preparation.standardize import INPUT_SCALES, InputScale, Standardization, Unscaled
 from webnnm.data.series.baselines import LinearForecast, fit_linear, repeat_last, repeat_season
-from webnnm.data.series.levels import OWN_SCALES, Levels, Scaling, measure_level, scale_steps
+from webnnm.data.series.levels import OWN_SCALES, Level, Levels, Scaling, measure_level, scale_steps
 from webnnm.data.series.season import average_change, find_season
 from webnnm.data.series.series_encoder import (
     MAX_STEPS,
@@ -272,7 +272,9 @@ class SeriesDataset(Dataset):
             raise DataError(
                 "NNM705",
                 f"{longest.known} steps are too few for a window of {window} and {horizon} ahead",
-                hint=f"window={max(1, longest.known // 2 - horizon)}",
+                hint=f"give {window + horizon} steps or more, as the model was trained"
+                if self._learnt
+                else f"window={max(1, longest.known // 2 - horizon)}",
             )
         rows = len(self._ends)
         parts = self._split(times, cuts) if cuts else Split(split, 0).rows(rows, None)
@@ -302,11 +304,13 @@ class SeriesDataset(Dataset):
         [[2.0], [3.0], [4.0], [5.0]]
 
         They are those of the last value, of the last season, if there is one, and of a ridge
-        regression on the window, fitted to the training rows.
+        regression on the window, fitted to the training rows; of several series each is scaled by
+        its mean and deviation in training.
         """
         series = self.series
         horizon, width = series.horizon, len(series.targets)
-        linear = [self._fit_linear(target) for target in range(width)]
+        levels = [self._measure_target(target) for target in range(width)]
+        linear = [self._fit_linear(target, own) for target, own in enumerate(levels)]
         names = ["last value", *([f"last season ({self.season})"] if self.season else []), "linear"]
         flat: dict[str, list[float]] = {name: [] for name in names}
         for row in self._require_rows(subset):
@@ -316,8 +320,8 @@ class SeriesDataset(Dataset):
             every = {
                 names[0]: [repeat_last(column, horizon) for column in columns],
                 "linear": [
-                    fit.predict(column[-series.window :])
-                    for fit, column in zip(linear, columns, strict=True)
+                    _unscale(fit.predict([*_scale(column[-series.window :], own[key])]), own[key])
+                    for fit, column, own in zip(linear, columns, levels, strict=True)
                 ],
             }
             if self.season:
@@ -510,7 +514,8 @@ class SeriesDataset(Dataset):
             raise DataError(
                 "NNM705",
                 f"no window of {series.window} steps with {series.horizon} ahead lies in training",
-                hint="a smaller window=, or a larger first share of split=",
+                hint=f"{'' if self._learnt else 'a smaller window=, or '}"
+                "a larger first share of split=",
             )
         super()._apply_split(parts)
         steps = tuple(f"+{step}" for step in range(1, series.horizon + 1))
@@ -613,8 +618,22 @@ class SeriesDataset(Dataset):
         mean = math.fsum(weights) / len(weights) or 1.0
         return [weight / mean or 1.0 for weight in weights]
 
-    def _fit_linear(self, target: int) -> LinearForecast:
-        """Fit the linear forecast of a target to the runs of training windows."""
+    def _measure_target(self, target: int) -> dict[str, Level]:
+        """Return what the linear forecast scales a target by: the level of each series in training.
+
+        A single series is fitted as it is. One without training steps is scaled by all that it has.
+        """
+        if len(self.steps) == 1:
+            return dict.fromkeys(self.steps, (0.0, 1.0))
+        trained = self._get_training_targets()
+        ends = self._find_ends(self._require_rows("training"))
+        return {
+            key: measure_level(trained[key][target] if key in ends else steps.past[target])
+            for key, steps in self.steps.items()
+        }
+
+    def _fit_linear(self, target: int, levels: Mapping[str, Level]) -> LinearForecast:
+        """Fit the linear forecast of a target to the runs of training windows, scaled by levels."""
         window, horizon = self.series.window, self.series.horizon
         segments: list[tuple[Sequence[float], int]] = []
         previous = ("", -1)
@@ -624,9 +643,20 @@ class SeriesDataset(Dataset):
                 values, count = segments[-1]
                 segments[-1] = values, count + 1
             else:
-                segments.append((self.steps[key].past[target][end + 1 - window :], 1))
+                values = self.steps[key].past[target][end + 1 - window :]
+                segments.append(([*_scale(values, levels[key])], 1))
             previous = key, end
         return fit_linear(segments, window, horizon)
+
+
+def _scale(values: Sequence[float], level: Level) -> Iterator[float]:
+    mean, deviation = level
+    return ((value - mean) / deviation for value in values)
+
+
+def _unscale(values: Sequence[float], level: Level) -> list[float]:
+    mean, deviation = level
+    return [value * deviation + mean for value in values]
 
 
 def _read_levels(quantiles: Any) -> tuple[float, ...]:

@@ -77,12 +77,6 @@ class SeriesEncoder(SeriesColumns):
         return [at for at, (one, _) in enumerate(encoders) if isinstance(one, NumberEncoder)]
 
     @property
-    def middle(self) -> int:
-        """The index of the quantile nearest to the median."""
-        levels = self.quantiles or (0.5,)
-        return min(range(len(levels)), key=lambda index: abs(levels[index] - 0.5))
-
-    @property
     def features(self) -> tuple[str, ...]:
         """The names of the channels."""
         encoders = [*self.targets, *self.past, *self.ahead]
@@ -150,6 +144,11 @@ class SeriesEncoder(SeriesColumns):
         of_series = [self.levels.get(id) for id in ids]
         scaled, levels = scale_windows(windows, self.scaled, of_series, self.scaling)
         return scaled, [one[: len(self.targets)] for one in levels]
+
+    @property
+    def has_own_levels(self) -> bool:
+        """Whether windows are scaled by levels that differ from series to series."""
+        return self.scaling == "series" and len({*self.levels.values()}) > 1
 
     def unscale(self, forecasts: HostArray, levels: Sequence[Levels]) -> HostArray:
         """Return forecasts in the units of the data; `levels` are those that `scale` returned."""

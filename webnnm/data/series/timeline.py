@@ -30,6 +30,12 @@ MAX_DAYS = 366 * MAXYEAR
 MONTH_UNITS = (1, 3, 6, 12)
 """Months from one date to the next that are looked for."""
 
+TIME_DIGITS = 12
+"""Digits of times that are numbers; further ones are rounding errors of the steps added up."""
+
+MIN_DECIMALS = 6
+"""Decimals that times of any size are shown with."""
+
 EPOCH = datetime(1970, 1, 1)
 MIN_WEEKDAYS = 7
 """A daily series of fewer dates may have no weekend by chance."""
@@ -139,9 +145,13 @@ def show_time(time: float, *, dates: bool) -> str | float | int:
 
     >>> show_time(1.5, dates=True), show_time(2.0, dates=False)
     ('1970-01-02 12:00', 2)
+
+    What adding up steps of numbers leaves behind the twelfth digit is rounded away.
     """
     if not dates:
-        return int(time) if float(time).is_integer() else time
+        decimals = max(MIN_DECIMALS, TIME_DIGITS - len(str(int(abs(time)))))
+        shown = round(time, decimals)
+        return int(shown) if float(shown).is_integer() else shown
     moment = _to_date(time)
     if moment.time() == datetime.min.time():
         return moment.date().isoformat()

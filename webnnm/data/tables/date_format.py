@@ -52,7 +52,10 @@ _DATES = tuple(
         rf"(?P<day>\d\d?)[ .-]+{_NAME}[ ,.-]+(?P<year>\d\d(?:\d\d)?)",
         rf"{_NAME}[ .]+(?P<day>\d\d?),? +(?P<year>\d{{4}})",
         r"(?P<year>[12]\d{3})(?P<mark>-)(?P<month>[01]\d)",
-        rf"{_NAME}[ .-]+(?P<year>[12]\d{{3}})",
+        rf"{_NAME}[ .,-]+(?P<year>[12]\d{{3}})",
+        rf"{_NAME}(?:-| ?')(?P<year>\d\d)",
+        rf"(?P<year>[12]\d{{3}})[ ./-]?{_NAME}(?:[ .-]+(?P<day>\d\d?))?",
+        r"(?P<year>[12]\d{3})[- ]?M(?P<month>\d\d?)",
         r"(?P<year>[12]\d{3})[-/ ]?W(?P<week>\d\d)",
         r"(?P<year>[12]\d{3})[-/ ]?Q(?P<quarter>[1-4])",
         r"Q(?P<quarter>[1-4])[-/ ](?P<year>[12]\d{3})",
@@ -73,7 +76,7 @@ class DateFormat:
 
     >>> DateFormat("dmy").parse("2.1.1970"), DateFormat("mdy").parse("1/2/1970 12:00")
     (1.0, 1.5)
-    >>> [DateFormat().parse(cell) for cell in ("1970-01-02T06:00", "Feb 1970", "never")]
+    >>> [DateFormat().parse(cell) for cell in ("1970-01-02T06:00", "1970 Feb", "never")]
     [1.25, 31.0, None]
 
     Attributes: `order` of day ("d") and month ("m"); "ymd" if the year comes first, or months have
@@ -100,7 +103,7 @@ class DateFormat:
         return None
 
     def _count_days(self, parts: dict[str, str | None]) -> float | None:
-        year, mark = parts["year"] or "", parts.get("mark")
+        year = parts["year"] or ""
         if week := parts.get("week"):
             return _find_week(int(year), int(week))
         if quarter := parts.get("quarter"):
@@ -112,7 +115,8 @@ class DateFormat:
             day, month = (first, second) if self.order == "dmy" else (second, first)
         else:
             day = int(parts.get("day") or 1)
-            month = int(parts["month"] or 0) if mark else MONTHS[(parts["name"] or "").casefold()]
+            name = parts.get("name")
+            month = MONTHS[name.casefold()] if name else int(parts["month"] or 0)
         number = int(year)
         if len(year) == 2:
             number += 1900 if number >= FIRST_YEAR_OF_TWO_DIGITS else 2000

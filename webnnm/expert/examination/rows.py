@@ -76,7 +76,7 @@ class Rows:
       `came_as_float32`, inputs that had no more digits before.
     - `weights` of all rows, None without; `report`, what was found in a table; `augmented`, inputs
       and outputs of some rows as the augmentation changes them, None without; `equal`, groups of
-      rows with the same inputs.
+      rows with the same inputs; `series`, whether the rows are windows of a `SeriesDataset`.
     """
 
     inputs: Mapping[str, HostArray]
@@ -99,6 +99,7 @@ class Rows:
     came_as_float32: frozenset[str] = frozenset()
     equal: Sequence[Sequence[int]] = ()
     days: frozenset[str] = frozenset()
+    series: bool = False
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -203,4 +204,5 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
             for encoder in getattr(dataset, "encoders", ())
             if isinstance(encoder, DateEncoder)
         ),
+        hasattr(dataset, "series"),
     )

@@ -49,6 +49,12 @@ CHANGE_HINT = (
 )
 """What to do with windows over a series that drifts."""
 
+SERIES_HINT = (
+    "Learn the change: subtract the last value of each window, and add it to the answer, as "
+    'suggest_series_model does; or scale each window by itself: scale="window".'
+)
+"""The same for a dataset of series, whose rows stay in order of time."""
+
 SCALE_HINT = (
     "Scale testing rows by the mean and deviation of the training rows too, or pass all rows "
     "unscaled and set standardize=True."
@@ -138,6 +144,8 @@ def _has_other_scale(rows: Rows) -> bool:
 
 def _remedy_for_windows(rows: Rows, names: set[str]) -> str:
     """Return what to do where the columns that moved are a window over a series, else ""."""
+    if rows.series:
+        return SERIES_HINT
     lagged = find_lags(rows)
     if lagged is None and not rows.columns and shift_of_windows(rows) is not None:
         return CHANGE_HINT.format("", ", and from the target if it is the next value")

@@ -8,6 +8,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
+from webnnm.data.series.intervals import find_median
 from webnnm.data.series.series_encoder import MAX_STEPS, SeriesEncoder
 from webnnm.data.series.steps import ONLY, Steps, continue_times
 from webnnm.data.series.timeline import Step, show_time
@@ -43,7 +44,6 @@ class Forecast:
         rows: Sequence[Sequence[float]],
         targets: Sequence[str],
         levels: Sequence[float] = (),
-        middle: int = 0,
         id: str | None = None,
     ) -> None:
         self.id = id
@@ -51,7 +51,7 @@ class Forecast:
         self.targets = tuple(targets)
         columns = [[row[k] for row in rows] for k in range(len(rows[0]))]
         self.quantiles: Mapping[float, list[float]] = dict(zip(levels, columns, strict=False))
-        kept = [row[middle : middle + 1] for row in rows] if levels else rows
+        kept = [[find_median(levels, row)] for row in rows] if levels else rows
         single = len(self.targets) == 1
         self._values = HostArray.of([row[0] for row in kept] if single else kept, "float64")
 
@@ -135,8 +135,22 @@ async def forecast(
 async def forecast_windows(
     encoder: SeriesEncoder, windows: HostArray, predict: Predict, ids: Sequence[str] = ()
 ) -> HostArray:
-    """Return what follows windows, in the units of the data; `ids` are those of their series."""
-    scaled, levels = encoder.scale(windows, ids or [ONLY] * len(windows))
+    """Return what follows windows, in the units of the data; `ids` are those of their series.
+
+    Raises `DataError` NNM702 for windows without ids where each series has a level of its own.
+    """
+    if not ids and encoder.has_own_levels:
+        known = [*encoder.levels]
+        more = f" and {len(known) - 2} more" if len(known) > 2 else ""
+        raise DataError(
+            "NNM702",
+            f"{len(windows)} windows do not say of which series they are: {known[0]}, "
+            f"{known[1]}{more} are each scaled by a level of their own",
+            hint=f'give rows with the column "{encoder.id}", or train with scale="window" or '
+            '"standard"',
+        )
+    only = next(iter(encoder.levels), ONLY) if encoder.scaling == "series" else ONLY
+    scaled, levels = encoder.scale(windows, ids or [only] * len(windows))
     return encoder.unscale(HostArray.of(await predict(scaled), "float64"), levels)
 
 
@@ -146,7 +160,6 @@ async def _continue(
     current = dict(by_id)
     predicted: dict[str, list[list[float]]] = {key: [] for key in by_id}
     levels, width = encoder.quantiles, len(encoder.targets)
-    middle = encoder.middle
     for _ in range(0, count, encoder.horizon):
         windows = concatenate([*map(encoder.make_window, current.values())])
         values = [*(await forecast_windows(encoder, windows, predict, [*current])).values()]
@@ -155,7 +168,7 @@ async def _continue(
             own = values[number * size : (number + 1) * size]
             fresh = [own[k : k + columns] for k in range(0, size, columns)]
             predicted[key] += fresh
-            targets = [row[middle : middle + 1] for row in fresh] if levels else fresh
+            targets = [[find_median(levels, row)] for row in fresh] if levels else fresh
             longer = steps.extend(targets, encoder.step or Step())
             current[key] = longer.keep_last(encoder.window)
     names = [one.name for one in encoder.targets]
@@ -167,5 +180,5 @@ async def _continue(
             times = continue_times(steps.times, encoder.step, last)[first:last]
             shown = [show_time(time, dates=encoder.dates) for time in times]
         own_id = key if encoder.id else None
-        results[key] = Forecast(shown, predicted[key][:count], names, levels, middle, own_id)
+        results[key] = Forecast(shown, predicted[key][:count], names, levels, own_id)
     return results
