@@ -140,12 +140,12 @@ async def forecast_windows(
     Raises `DataError` NNM702 for windows without ids where each series has a level of its own.
     """
     if not ids and encoder.has_own_levels:
-        known = [*encoder.levels]
-        more = f" and {len(known) - 2} more" if len(known) > 2 else ""
+        names = [*encoder.levels]
+        more = f" and {len(names) - 2} more" if len(names) > 2 else ""
         raise DataError(
             "NNM702",
-            f"{len(windows)} windows do not say of which series they are: {known[0]}, "
-            f"{known[1]}{more} are each scaled by a level of their own",
+            f"{len(windows)} windows do not say of which series they are: {names[0]}, "
+            f"{names[1]}{more} are each scaled by a level of their own",
             hint=f'give rows with the column "{encoder.id}", or train with scale="window" or '
             '"standard"',
         )
