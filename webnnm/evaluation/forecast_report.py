@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MEDIAN = 0.5
 
+OTHER_SCALES = 'try scale="window" and scale="standard", and compare them by test("validation")'
+"""Advice for models of several series that are scaled by their levels in training."""
+
 
 @dataclass(frozen=True, slots=True)
 class ForecastErrors:
@@ -64,7 +67,8 @@ class ForecastReport(RegressionReport):
     simple forecasts by name; `coverage`, the share of targets between the lowest and the highest
     quantile, or below the only one, and that expected, or None; `uncalibrated`, the share before
     the calibration of the quantiles, None if they are not calibrated; `bounds`, the lowest and the
-    highest quantile of all targets, flat as `pairs` are, or None.
+    highest quantile of all targets, flat as `pairs` are, or None; `advice`, what to try where a
+    simple forecast is better than the model, or "".
     """
 
     own: ForecastErrors = field(default_factory=lambda: ForecastErrors(*[math.nan] * 3))
@@ -74,6 +78,8 @@ class ForecastReport(RegressionReport):
     bounds: tuple[Sequence[float], Sequence[float]] | None = field(
         default=None, repr=False, compare=False
     )
+
+    advice: str = field(default="", compare=False)
 
     @property
     def mase(self) -> float:
@@ -128,7 +134,10 @@ class ForecastReport(RegressionReport):
         both = [errors[best], own] if best and errors[best] < own else []
         shown = decimals(both) if name == "MASE" else [f"{error:.6g}" for error in both]
         # What rounds to the same is no better.
-        return f"{best} is better: {name} {shown[0]}, model {shown[1]}" if len({*shown}) > 1 else ""
+        if len({*shown}) < 2:
+            return ""
+        advice = f" → {self.advice}" if self.advice else ""
+        return f"{best} is better: {name} {shown[0]}, model {shown[1]}{advice}"
 
 
 def compare_forecasts(
@@ -187,6 +196,7 @@ def compare_forecasts(
         coverage=coverage,
         uncalibrated=before,
         bounds=bounds,
+        advice=OTHER_SCALES if dataset.series.has_own_levels else "",
     )
 
 

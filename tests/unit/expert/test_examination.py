@@ -999,8 +999,9 @@ def test_neighbours_that_know_a_rare_class_are_related_to_the_labels() -> None:
 
 
 def test_rows_of_a_series_are_not_to_be_split_at_random() -> None:
-    """A window of several channels whose levels all move: the model should learn the change."""
-    rows = [{"week": n, "price": n + n % 3, "sold": 2 * n + n % 5} for n in range(160)]
-    data = SeriesDataset(rows, "sold", time="week", window=8, horizon=2)
-    found = examine(data)["E622"]
-    assert found is not None and 'scale="window"' in found.remedy and "random" not in found.remedy
+    """The levels of windows move, or the scale of all testing rows: the model learns the change."""
+    moving = [{"week": n, "price": n + n % 3, "sold": 2 * n + n % 5} for n in range(160)]
+    louder = [{"week": n, "sold": n % 5 + (n > 127) * 20 * (n % 7)} for n in range(160)]
+    for rows in (moving, louder):
+        data = SeriesDataset(rows, "sold", time="week", window=8, horizon=2)
+        assert 'scale="window"' in examine(data)["E622"].remedy

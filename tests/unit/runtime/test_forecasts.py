@@ -313,3 +313,18 @@ async def test_a_simple_forecast_that_is_better_is_named() -> None:
         result = await model.test()
         best = min(result.simple, key=lambda name: result.simple[name].mase)
         assert (f"{best} is better" in str(result)) == (best != "last value")
+
+
+@pytest.mark.parametrize("scale", ["series", "window"])
+async def test_other_scales_are_advised_where_several_series_are_forecast_badly(scale: Any) -> None:
+    rows = [
+        {"shop": shop, "sold": size * (n + n % 4), "hour": n}
+        for n in range(40)
+        for shop, size in (("large", 1000.0), ("small", 1.0))
+    ]
+    parts = {"time": "hour", "id": "shop", "window": 4, "horizon": 2, "scale": scale}
+    text = LAST.replace("init=ones", "init=zeros")
+    async with await create(text, SeriesDataset(rows, "sold", **parts)) as model:
+        shown = str(await model.test())
+        assert "is better: MASE" in shown
+        assert ('→ try scale="window"' in shown) == (scale == "series")

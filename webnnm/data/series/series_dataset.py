@@ -108,9 +108,9 @@ class SeriesDataset(Dataset):
     - `standardize`: whether each channel is scaled by its mean and standard deviation in training.
     - `scale`: "series" scales each series by its own mean and deviation in training, one that was
       not in training by those of its window; "window" scales each window by its own (reversible
-      instance normalisation, Kim et al. 2022), which follows a level that moves; "standard" and
-      "minmax" scale all series alike. By default "series" for several series, else "standard".
-      Predictions always come in the units of the data.
+      instance normalisation, Kim et al. 2022), which follows a level that moves, and takes memory
+      for each window; "standard" and "minmax" scale all series alike. By default "series" for
+      several series, else "standard". Predictions always come in the units of the data.
 
     Further options are `batch_size`, `seed` and `sample_weight` of `Dataset`. The input is
     `[window, channels]`: targets, features, then what is known in advance, each as of `horizon`

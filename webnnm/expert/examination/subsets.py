@@ -82,6 +82,8 @@ def find_shift(rows: Rows) -> Suspicion | None:
     remedy = (
         SCALE_HINT if scaled else _remedy_for_windows(rows, {shift[0].name for shift in shifts})
     )
+    if rows.series:  # scaled by its training rows already
+        remedy = SERIES_HINT
     texts = [
         f"{column.name} has mean {trained:.4g} in training, {tested:.4g} in testing "
         f"({distance:.1f} deviations)"
@@ -144,8 +146,6 @@ def _has_other_scale(rows: Rows) -> bool:
 
 def _remedy_for_windows(rows: Rows, names: set[str]) -> str:
     """Return what to do where the columns that moved are a window over a series, else ""."""
-    if rows.series:
-        return SERIES_HINT
     lagged = find_lags(rows)
     if lagged is None and not rows.columns and shift_of_windows(rows) is not None:
         return CHANGE_HINT.format("", ", and from the target if it is the next value")
