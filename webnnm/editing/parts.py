@@ -201,12 +201,13 @@ async def _create(document: Document, like: NNModel, settings: Mapping[str, Any]
         "device": None if opened else like.state.device or None,
         **({} if opened else like.state.preferences),
         "optimize_for": like.state.optimize_for,
-        "review": like.state.review,
         "log": like.state.log,
         "sequence_length": dict(like.state.sequence),
         "seed": like.seed,
     }
-    model = await NNModel.create({**own, **settings})
+    # Its parameters are not there yet: what was to be said of them was said of those it is made of.
+    model = await NNModel.create({**own, **settings, "review": False})
+    model.state.review = settings.get("review", like.state.review)
     model.state.trained, model.state.step = like.state.trained, like.step
     return model
 

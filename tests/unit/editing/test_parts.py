@@ -399,3 +399,15 @@ async def test_a_head_that_standardises_what_it_takes_is_refused() -> None:
     with pytest.raises(DataError, match="standardises its input") as caught:
         await join_models(trunk, head)
     assert caught.value.code == "NNM704"
+
+
+async def test_a_frozen_trunk_is_not_taken_for_a_random_one() -> None:
+    log: list[str] = []
+    trunk = await create("b:input shape=[99]; b:output shape=[99]; b:layers matmul(w), relu();")
+    head = await create("h:input shape=[99]; h:output shape=[2]; h:layers matmul(v), softmax();")
+    for one in (trunk, head):
+        one.state.trained = True
+    model = await join_models(trunk, head, freeze=True, log=log.append)
+    assert log and not [line for line in log if "E4" in line]
+    for one in (trunk, head, model):
+        one.close()
