@@ -89,6 +89,12 @@ def planes() -> TableDataset:
     )
 
 
+def codes() -> TableDataset:
+    """Return numbers that are words because they are hashed."""
+    rows = {"zip": [*range(80001, 80009)], "late": ["no", "yes"] * 4}
+    return TableDataset(rows, label="late", hash_buckets={"zip": 5}, **ALL)
+
+
 def prices() -> TableDataset:
     """Return numbers written with decimal commas, and a price to be predicted."""
     rows = {
@@ -445,6 +451,12 @@ CASES = (
         "m:input shape=[7]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();",
         planes,
         [{"plane": word} for word in ("N1", "N14", "Köln", "東京 🙂", "never seen", "", 7, None)],
+    ),
+    Case(
+        "hashed numbers",
+        "m:input shape=[5]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();",
+        codes,
+        [{"zip": cell} for cell in (80001, "80002", 7, "never seen")],
     ),
     Case(
         "a price whose logarithm is learnt",

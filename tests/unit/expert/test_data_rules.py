@@ -287,13 +287,13 @@ def test_rows_of_yes_and_no_are_equal_by_chance() -> None:
 RARE = [f"N{number}" for number in range(400)]
 
 
-@pytest.mark.parametrize("options", [{}, {"max_categories": 1}, {"hash_buckets": 4}])
+@pytest.mark.parametrize("options", [{}, {"max_categories": 1}, {"hash_buckets": 128}])
 def test_rows_of_different_rare_words_are_not_equal(options: dict[str, Any]) -> None:
     labels = [("no", "yes")[n % 3 == 0] for n in range(400)]
     different = TableDataset({"plane": RARE, "late": labels}, **options)
     text = f"m:input shape=[{len(different.inputs['model'].features)}]; m:output shape=[2]; "
     found = told(f"{text}m:layers matmul(w), add(b), softmax();", different)
-    assert not {"E606", "E621", "E603"} & found.keys()
+    assert not {"E603", "E604", "E606", "E621"} & found.keys()
     miles = [n * 0.618 % 1 for n in range(200)]
     table = {"plane": RARE[:200] * 2, "miles": miles * 2, "late": labels}
     copied = TableDataset(table, **options)

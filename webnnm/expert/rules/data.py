@@ -255,7 +255,8 @@ def constant_feature(facts: Facts) -> Hit | None:
     empty: list[bool] = []
 
     def text(feature: FeatureFacts) -> str | None:
-        if feature.std >= MIN_STD:
+        # A hash that no training word has is no column that was read wrong.
+        if feature.std >= MIN_STD or (feature.category and not feature.raw):
             return None
         empty.append(not feature.raw)
         return f" ({feature.raw:.6g})"
