@@ -311,8 +311,8 @@ def test_numbers_are_predicted(tmp_path: Path, capsys: Printed) -> None:
     rows.write_text("x\n3\n5\n")
     assert main(["predict", out, str(rows)]) == 0
     printed = capsys.readouterr().out
-    assert printed.splitlines()[0] == "line"
-    values = [float(row["line"]) for row in rows_of(printed)]
+    assert printed.splitlines()[0] == "y"
+    values = [float(row["y"]) for row in rows_of(printed)]
     assert values == pytest.approx([7, 11], abs=0.5)
     found = train_as_json(capsys, "test", out, "--data", str(tmp_path / "line.csv"))
     assert found["outputs"]["line"]["r2"] > 0.99

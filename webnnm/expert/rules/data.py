@@ -236,7 +236,7 @@ def constant_feature(facts: Facts) -> Hit | None:
     A constant says the same about all rows, and its weight does what the bias already does. Columns
     of 0, and several constant columns, are what a failed join or file reader leaves. Tokens of an
     embedding, and sequences, are left to E623: what is the same at the end of all rows is padding.
-    Corners of pictures are often all alike.
+    Corners of pictures are often all alike, and hashes that no training word has are always 0.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
