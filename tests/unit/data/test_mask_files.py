@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,84 @@ async def test_what_is_no_pair_or_no_class_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no files in labels/") as caught:
         await read(tmp_path, mask="labels")
     assert 'it has "images", "masks"' in str(caught.value)
+
+
+async def test_masks_have_the_shape_of_their_picture_as_it_is_seen(tmp_path: Path) -> None:
+    save(tmp_path, "L", ROAD)
+    doubled = [[number for number in row for _ in "ab"] for row in ROAD for _ in "ab"]
+    draw("L", doubled).save(tmp_path / "masks" / "1.png")
+    assert classes(await read(tmp_path)) == [ROAD], "of one shape"
+    draw("L", [row[:3] for row in ROAD]).save(tmp_path / "masks" / "1.png")
+    with pytest.raises(DataError, match="1.png has 3 × 4 pixels, its picture 4 × 4"):
+        await read(tmp_path)
+    exif = pillow.Exif()
+    exif[0x0112] = 6
+    draw("L", ROAD[:2]).save(tmp_path / "images" / "1.png", exif=exif)
+    draw("L", ROAD[:2]).save(tmp_path / "masks" / "1.png")
+    with pytest.raises(DataError, match=r"1.png has 4 × 2 pixels, its picture 2 × 4") as caught:
+        await read(tmp_path)
+    assert "EXIF" in str(caught.value)
+    draw("L", ROAD[:2]).save(tmp_path / "masks" / "1.png", exif=exif)
+    upright = [[ROAD[1][k], ROAD[0][k]] for k in range(4)]
+    assert classes(await read(tmp_path)) == [upright]
+
+
+async def test_masks_of_several_modes_have_the_same_classes(tmp_path: Path) -> None:
+    rows = [[0, 255], [255, 255]]
+    for name, mode in enumerate(("L", "RGB", "LA", "1", "RGBA", "I;16")):
+        save(tmp_path, "L", rows, str(name))
+        path = tmp_path / "masks" / f"{name}.png"
+        (draw("I;16", rows) if mode == "I;16" else draw("L", rows).convert(mode)).save(path)
+    dataset = await read(tmp_path)
+    assert classes(dataset) == [[[0, 1], [1, 1]]] * 6 and dataset.labels() == ["0", "255"]
+    named = await read(tmp_path, classes={(0, 0, 0): "none", (255, 255, 255): "cell"})
+    assert classes(named) == classes(dataset) and named.labels() == ["none", "cell"]
+    without = await read(tmp_path, ignore=(255, 255, 255))
+    assert without.labels() == ["0"]
+
+
+async def test_white_of_one_bit_is_1_if_only_that_is_a_class(tmp_path: Path) -> None:
+    save(tmp_path, "L", [[0, 1], [1, 1]], "a")
+    save(tmp_path, "1", [[0, 255], [255, 255]], "b")
+    dataset = await read(tmp_path)
+    assert classes(dataset) == [[[0, 1], [1, 1]]] * 2 and dataset.labels() == ["0", "1"]
+
+
+async def test_numbers_among_colours_are_refused(tmp_path: Path) -> None:
+    save(tmp_path, "RGB", ROAD, "a")
+    save(tmp_path, "L", ROAD, "b")
+    with pytest.raises(DataError, match=r"NNM706.*numbers.*b.png.*colours.*a.png has #c81e1e"):
+        await read(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["images", "masks"])
+async def test_two_files_of_one_name_are_refused(tmp_path: Path, kind: str) -> None:
+    save(tmp_path, "L", ROAD)
+    draw("L", ROAD).save(tmp_path / kind / "1.bmp")
+    with pytest.raises(DataError, match=f'NNM706.*"{kind}/1.bmp", "{kind}/1.png"'):
+        await read(tmp_path)
+
+
+async def test_options_that_are_no_classes_are_refused(tmp_path: Path) -> None:
+    save(tmp_path, "L", ROAD)
+    wrong: list[dict[str, Any]] = [
+        {"classes": ["bg", "fg"]},
+        {"classes": {"0": "bg"}},
+        {"ignore": "white"},
+        {"ignore": (1, 2)},
+    ]
+    for options in wrong:
+        with pytest.raises(DataError, match="NNM704"):
+            await read(tmp_path, **options)
+
+
+async def test_pixels_of_masks_are_no_objects_of_python(tmp_path: Path) -> None:
+    """A mask of colours keeps 4 bytes for a pixel, besides those of pictures and classes."""
+    side = 400
+    save(tmp_path, "RGB", [[(row + column) % 3 for column in range(side)] for row in range(side)])
+    await read(tmp_path)  # imports
+    tracemalloc.start()
+    await read(tmp_path, size=side)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60 * side * side

@@ -232,6 +232,24 @@ def list_names(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
 
 
+def index_files(keys: Sequence[str], names: Sequence[str]) -> dict[str, int]:
+    """Return the row of each file by its key, which is what other files call it.
+
+    >>> index_files(["a", "b"], ["a.png", "b.png"])
+    {'a': 0, 'b': 1}
+
+    Raises `DataError` NNM706 for two files with one key.
+    """
+    rows: dict[str, int] = {}
+    for row, key in enumerate(keys):
+        if key in rows:
+            hint = "rename one of them and what belongs to it, or move it away"
+            both = list_names([names[rows[key]], names[row]])
+            raise DataError("NNM706", f'two files are "{key}": {both}', hint=hint)
+        rows[key] = row
+    return rows
+
+
 async def list_files(folder: Any) -> dict[str, Any]:
     """Return the files of a folder or an archive by their paths in it, without hidden ones.
 

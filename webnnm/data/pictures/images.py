@@ -153,15 +153,18 @@ class ImageDataset(Dataset):
           columns, by default image and mask.
         - `classes`: the number, or the colour (red, green, blue), of each class → its name, in the
           order of class numbers; of indexed pictures the number in the palette. By default all that
-          occur, in ascending order.
+          occur, in ascending order. Colours are numbers if all of them are grey; white of masks
+          with one bit is 255, or 1 if only that is a class.
         - `ignore`: the number or colour of pixels that have no class, often 255.
 
         Masks take the part of their picture that `size` and `fit` choose, each pixel that of the
-        nearest one; pixels that "pad" adds have no class. `folder` and `references` are those of
+        nearest one; pixels that "pad" adds have no class. They may be smaller or larger than their
+        picture as it is seen (EXIF), but have its shape. `folder` and `references` are those of
         `from_csv`, all other options those of `from_files`. Desktops read masks with Pillow.
 
-        Raises the errors of `from_files`, and `DataError` NNM706 for pictures without a mask and
-        pixels without a class, NNM715 without these folders, `BackendError` NNM709 in pages.
+        Raises the errors of `from_files`, and `DataError` NNM706 for pictures without a mask, masks
+        of another shape, of numbers among those of colours, and pixels without a class, NNM715
+        without these folders, `BackendError` NNM709 in pages.
         """
         from webnnm.data.files.labelled_files import list_table
         from webnnm.data.pictures.fitting import PictureFormat
@@ -180,7 +183,7 @@ class ImageDataset(Dataset):
             options.setdefault("split", files.split)
         report = pictures.report
         form = PictureFormat(report.width, report.height, 1, fit)
-        read = await read_masks(files.labels, files.names, form, classes, ignore)
+        read = await read_masks(files, form, classes, ignore)
         dataset = cls(
             pictures.pixels,
             read.classes,
