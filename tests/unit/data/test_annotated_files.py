@@ -15,6 +15,7 @@ import pytest
 from tests.unit.data.test_picture_files import png
 from webnnm import DetectionDataset, NNModel, suggest_detection_model
 from webnnm.core.errors import DataError
+from webnnm.data.pictures.class_names import parse_class_names
 
 if sys.platform == "emscripten" or importlib.util.find_spec("PIL") is None:
     # Workers decode pictures by the browser, which has tests of its own.
@@ -180,7 +181,7 @@ def change(key: str, number: int, **fields: Any) -> str:
         ({"annotations.json": coco(images=[{}])}, "its images or categories lack 'id'"),
         ({"a.xml": "<annotation>"}, 'NNM802: "a.xml" is no XML'),
         (
-            {"a.xml": "<annotation><object><name>cat</name></object></annotation>"},
+            {"a.xml": "<annotation><filename>a.png</filename><object/></annotation>"},
             "object 0 has no",
         ),
         ({"a.txt": "0 0.5 0.5 0.5"}, 'NNM706: "a.txt", line 1'),
@@ -189,6 +190,12 @@ def change(key: str, number: int, **fields: Any) -> str:
         ({"a.txt": yolo("a.png"), "z.txt": "0 0 0 1 1"}, 'NNM715: there is no picture for "z.txt"'),
         ({"a.txt": yolo("a.png"), "data.yaml": "nc: 2"}, '"data.yaml" has no names of classes'),
         ({"a.txt": yolo("a.png"), "b.xml": voc("b.png")}, "NNM704: .* 1 of Pascal VOC, 1 of YOLO"),
+        ({"a.txt": "0 0.1 0.1 0.9 0.1 0.9 0.9"}, "outline of 3 points is no box"),
+        (
+            {"a.txt": "0 .5 .5 1 1", "labels/a.txt": "0 .5 .5 1 1"},
+            'NNM706.*"a.txt", "labels/a.txt"',
+        ),
+        ({"a.txt": "0 .5 .5 1 1", "a.bmp": b""}, 'NNM706.*"a.bmp", "a.png"'),
         ({"a.txt": b"\xff\xfe\x00"}, 'NNM802: "a.txt" is no text'),
         ({}, "NNM715: .* has no annotations with boxes"),
     ],
@@ -206,7 +213,9 @@ async def test_broken_boxes_can_be_skipped(tmp_path: Path) -> None:
     files["annotations.json"] = json.dumps(content)
     write(tmp_path, files)
     data = await DetectionDataset.from_folder(tmp_path, size=16, unreadable="skip")
-    assert "1 regions of crowds are left out; 1 boxes skipped: " in str(data.file_report)
+    assert str(data.file_report).endswith(
+        '2 boxes of 1 class (COCO); 1 crowd left out; 1 invalid box skipped: "a.png", box 0'
+    )
     assert [len(boxes) for boxes in data.boxes("full")] == [1, 1, 0]
 
 
@@ -257,3 +266,77 @@ async def test_predictions_are_in_pixels_of_the_picture(fit: Any, tmp_path: Path
             path = write(tmp_path, {"one.png": content}) / "one.png"
             [first], [second] = await loaded.predict([path, io.BytesIO(content)])
             assert first == second == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"annotations.json": change("annotations", 0, bbox=[])},
+        {"a.txt": "0 .1 .1 .9 .1 .9 .9\n1 0.75 0.75 0.5 0.5", "b.txt": yolo("b.png")},
+        {"a.txt": "0 50 50 9 9\n1 0.75 0.75 0.5 0.5", "b.txt": yolo("b.png")},
+        {"a.xml": voc("a.png").replace("<xmin>3</xmin>", ""), "b.xml": voc("b.png")},
+    ],
+)
+async def test_what_is_no_box_is_skipped_in_every_format(files: Any, tmp_path: Path) -> None:
+    write(tmp_path, {**{name: picture(name) for name in BOXES}, **files})
+    with pytest.raises(DataError, match="NNM706"):
+        await DetectionDataset.from_folder(tmp_path, size=16)
+    data = await DetectionDataset.from_folder(tmp_path, size=16, unreadable="skip")
+    assert data.boxes("full")[0][0][:4] == (8, 8, 8, 8)
+    assert data.file_report is not None and len(data.file_report.broken) == 1
+
+
+async def test_shares_may_be_rounded(tmp_path: Path) -> None:
+    write(tmp_path, {"a.png": picture("a.png"), "a.txt": "0 0.5 0.5 1.00001 1"})
+    data = await DetectionDataset.from_folder(tmp_path, size=16)
+    assert data.boxes("full")[0][0][:4] == (0, 0, 16, 16)
+
+
+async def test_files_of_instances_have_the_boxes_of_coco(tmp_path: Path) -> None:
+    files = {f"annotations/{name}_all.json": coco() for name in ("instances", "person_keypoints")}
+    write(tmp_path, {**files, **{f"images/{name}": picture(name) for name in BOXES}})
+    data = await DetectionDataset.from_folder(tmp_path, size=16)
+    assert [len(boxes) for boxes in data.boxes("full")] == [2, 1, 0]
+
+
+async def test_a_column_of_labels_is_not_chosen_among_several() -> None:
+    table = b"file,class,name,xmin,ymin,xmax,ymax\na.png,cat,Tom,0,0,9,9\n"
+    with pytest.raises(DataError, match=r'NNM710.*"class", "name"') as caught:
+        await DetectionDataset.from_csv(table)
+    assert 'label="class"' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("data.yaml", "names: ['a, b', \"c\"]", ["a, b", "c"]),
+        ("data.yaml", "names: [c#, 'it''s', New York]  # [x]", ["c#", "it's", "New York"]),
+        ("data.yaml", "names: {0: cat, 1: dog}", ["cat", "dog"]),
+        ("data.yaml", "names: {'1': dog, \"0\": cat,}", ["cat", "dog"]),
+        ("data.yaml", "names: [\n  cat,  # a pet\n  dog\n]\nnc: 2", ["cat", "dog"]),
+        ("data.yaml", "names: # two\n- cat # one\n\n# other\n- c#\nnc: 2", ["cat", "c#"]),
+        ("data.yaml", "names:\n  1: 'x: y'\n  0: \"a\\tb\"\n", ["a\tb", "x: y"]),
+        ("classes.txt", "cat\nc#, d\n\n", ["cat", "c#, d"]),
+    ],
+)
+def test_names_of_classes_are_read(name: str, text: str, expected: list[str]) -> None:
+    assert parse_class_names(name, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("classes.txt", "cat\n\ndog", "line 2 is empty"),
+        ("data.yaml", "names: *others", "cannot be read"),
+        ("data.yaml", "names: [cat, [dog]]", "cannot be read"),
+        ("data.yaml", "names: [cat, dog", "cannot be read"),
+        ("data.yaml", "names: [cat] dog", "cannot be read"),
+        ("data.yaml", "names: {cat, dog}", "cannot be read"),
+        ("data.yaml", "names:\n  - cat\n  - {a: b}", "line 3"),
+        ("data.yaml", "names:\n  0: cat\n  2: dog", "numbers 0, 2, not 0 … 1"),
+        ("data.yaml", "names:\nnc: 2", "no names of classes"),
+    ],
+)
+def test_names_that_cannot_be_read_are_refused(name: str, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        parse_class_names(name, text)

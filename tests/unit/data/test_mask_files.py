@@ -128,7 +128,7 @@ async def test_masks_have_the_shape_of_their_picture_as_it_is_seen(tmp_path: Pat
     draw("L", doubled).save(tmp_path / "masks" / "1.png")
     assert classes(await read(tmp_path)) == [ROAD], "of one shape"
     draw("L", [row[:3] for row in ROAD]).save(tmp_path / "masks" / "1.png")
-    with pytest.raises(DataError, match="1.png has 3 × 4 pixels, its picture 4 × 4"):
+    with pytest.raises(DataError, match=r"1.png has 3 × 4 pixels, its picture 4 × 4"):
         await read(tmp_path)
     exif = pillow.Exif()
     exif[0x0112] = 6

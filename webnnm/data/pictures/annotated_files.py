@@ -11,6 +11,7 @@ from webnnm.core.errors import DataError
 from webnnm.data.files.labelled_files import (
     SUBSETS,
     LabelledFiles,
+    index_files,
     list_files,
     list_names,
     load_file,
@@ -21,20 +22,23 @@ from webnnm.data.files.labelled_files import (
 from webnnm.data.files.references import Roots
 from webnnm.data.pictures.annotations import (
     Annotation,
-    parse_class_names,
     parse_coco,
     parse_voc,
     parse_yolo,
 )
 from webnnm.data.pictures.boxes import Box, read_box, read_boxes
+from webnnm.data.pictures.class_names import parse_class_names
 from webnnm.data.pictures.fitting import ENDINGS
 
 Source = Literal["COCO", "Pascal VOC", "YOLO", "CSV", ""]
 
 CLASS_FILES = ("data.yaml", "data.yml", "dataset.yaml", "classes.txt", "obj.names", "names.txt")
 """Files with the names of the classes of YOLO."""
-LABELS = {"label", "class", "name", "category"}
+LABELS = ("label", "class", "name", "category")
 """The usual names of a column of labels."""
+INSTANCES = "instances_"
+OTHER_TASKS = re.compile("(person_keypoints|stuff|panoptic|captions)_")
+"""Matches the names of files of COCO that annotate the pictures of "instances_…" otherwise."""
 FOLDERS = ("images", "labels", "jpegimages", "annotations")
 """Folders of pictures and of the files that annotate them."""
 OTHER_TEXTS = ("readme", "license", "train", "val", "valid", "test", "trainval", "requirements")
@@ -51,7 +55,7 @@ class AnnotatedFiles(NamedTuple):
 async def has_annotations(folder: Any) -> bool:
     """Return whether a folder or a zip archive has pictures with boxes.
 
-    Raises `DataError` NNM802 for JSON that is none.
+    Raises `DataError` NNM802 for broken JSON.
     """
     files = await list_files(folder)
     pictures = {_find_stem(name) for name in files if _get_ending(name) in ENDINGS}
@@ -60,7 +64,10 @@ async def has_annotations(folder: Any) -> bool:
         return True
     names = [name for name in files if _get_ending(name) == ".json"]
     return bool(pictures) and any(
-        [parse_coco(name, await _read_text(files, name)) is not None for name in names]
+        [
+            parse_coco(name, await _read_text(files, name)) is not None
+            for name in _select_instances(names)
+        ]
     )
 
 
@@ -78,13 +85,13 @@ async def list_annotated_folder(folder: Any) -> AnnotatedFiles:
         by_ending.setdefault(_get_ending(name), []).append(name)
     pictures = _Pictures([name for ending in ENDINGS for name in by_ending.get(ending, ())])
     stems = {*map(_find_stem, pictures.names)}
-    texts = {_find_stem(name): name for name in by_ending.get(".txt", ())}
-    yolo = {stem: name for stem, name in texts.items() if stem in stems}
+    texts = by_ending.get(".txt", [])
+    yolo = _index_by_stem([name for name in texts if _find_stem(name) in stems])
     if not pictures.names:
         hint = f"pictures end in {', '.join(ENDINGS)}"
         raise DataError("NNM715", f"{where} has no pictures", hint=hint)
     coco: dict[str, list[Annotation]] = {}
-    for name in by_ending.get(".json", ()):
+    for name in _select_instances(by_ending.get(".json", ())):
         annotations = parse_coco(name, await _read_text(files, name))
         if annotations is not None:
             coco[name] = annotations
@@ -106,7 +113,8 @@ async def list_annotated_folder(folder: Any) -> AnnotatedFiles:
     if voc:
         listed = [(name, parse_voc(name, await _read_text(files, name))) for name in voc]
         return _collect("Pascal VOC", listed, pictures, files)
-    lost = [name for stem, name in texts.items() if stem not in yolo and not _is_other_text(name)]
+    _index_by_stem([name for name in pictures.names if _find_stem(name) in yolo])
+    lost = [name for name in texts if _find_stem(name) not in yolo and not _is_other_text(name)]
     if lost:
         hint = "images/1.jpg belongs to labels/1.txt, or 1.jpg to 1.txt beside it"
         raise DataError("NNM715", f"there is no picture for {list_names(lost)}", hint=hint)
@@ -117,8 +125,8 @@ async def list_annotated_folder(folder: Any) -> AnnotatedFiles:
     listed = []
     for name in pictures.names:
         text = yolo.get(_find_stem(name))
-        boxes = [] if text is None else parse_yolo(text, await _read_text(files, text), classes)
-        listed.append((name, Annotation(name, boxes, relative=True)))
+        content = "" if text is None else await _read_text(files, text)
+        listed.append((name, parse_yolo(name, text or name, content, classes)))
     return _collect("YOLO", listed, pictures, files)
 
 
@@ -133,14 +141,20 @@ async def list_annotated_table(
     """Return the pictures that a CSV table names, a box in each row, see `from_csv`.
 
     Rows with empty corners say that there is no object. Raises the errors of `read_columns`,
-    `select_column` and `locate_files`, and `DataError` NNM713 for a corner that is no number.
+    `select_column` and `locate_files`, and `DataError` NNM713 for a corner that is no number,
+    NNM710 for several columns that may be labels.
     """
     columns = await read_columns(table, [*filter(None, (file, label)), *corners])
     cells = [select_column(columns, name) for name in corners]
     file = next(iter(columns)) if file is None else file
     others = [name for name in columns if name not in (file, *corners)]
     if label is None:
-        label = others[0] if len(others) == 1 else next(iter({*others} & LABELS), "label")
+        usual = [name for name in LABELS if name in others]
+        if len(usual) > 1:
+            hint = f'label="{usual[0]}" chooses one'
+            message = f"the table has several columns of labels: {list_names(usual)}"
+            raise DataError("NNM710", message, hint=hint)
+        label = others[0] if len(others) == 1 else next(iter(usual), "label")
     names = [str(cell) for cell in select_column(columns, file)]
     labels = ["" if cell is None else str(cell) for cell in select_column(columns, label)]
     sources = dict(zip(names, locate_files(table, folder, names, references), strict=True))
@@ -166,8 +180,8 @@ def read_annotation(
 ) -> list[Box]:
     """Return the boxes of a picture of this size, in pixels.
 
-    Those that are none or lie outside are added to `skipped`; without it they raise `DataError`
-    NNM706, as annotations of a picture of another size do.
+    Invalid ones and those outside are added to `skipped`; without it they raise `DataError` NNM706.
+    Annotations of a picture of another size always do: its boxes are elsewhere.
     """
     width, height = size
     if annotation.size is not None and annotation.size != size:
@@ -177,6 +191,8 @@ def read_annotation(
             + " × ".join(map(str, annotation.size)),
             hint="annotate the picture as it is, or correct the size in the annotation",
         )
+    if skipped is not None:
+        skipped += [fault.message for fault in annotation.faults]
     if skipped is None and not annotation.relative:
         return read_boxes(f'"{name}"', annotation.boxes, width, height)
     boxes: list[Box] = []
@@ -278,6 +294,24 @@ def _find_stem(name: str) -> str:
     path = PurePosixPath(name)
     folders = [part for part in path.parts[:-1] if part.lower() not in FOLDERS]
     return "/".join((*folders, path.stem))
+
+
+def _index_by_stem(names: Sequence[str]) -> dict[str, str]:
+    """Return files by stem; raises `DataError` NNM706 for two of the same."""
+    return {stem: names[row] for stem, row in index_files([*map(_find_stem, names)], names).items()}
+
+
+def _select_instances(names: Sequence[str]) -> list[str]:
+    """Return files of JSON without those of other tasks of COCO beside "instances_…"."""
+    siblings = {name: _find_instances(name) for name in names}
+    return [name for name in names if siblings[name] not in siblings]
+
+
+def _find_instances(name: str) -> str | None:
+    """Return the file with the boxes of the pictures that a file annotates otherwise."""
+    path = PurePosixPath(name)
+    match = OTHER_TASKS.match(path.name)
+    return None if match is None else str(path.with_name(INSTANCES + path.name[match.end() :]))
 
 
 def _is_class_file(name: str) -> bool:

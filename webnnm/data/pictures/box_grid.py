@@ -82,8 +82,8 @@ class BoxGrid:
     def decode_outputs(self, values: Sequence[float]) -> list[Box]:
         """Return the boxes that outputs predict, the most probable first.
 
-        The scores of classes are logits. Cells with a score of at least 0.05 that no neighbour of
-        the same class exceeds are centers; of boxes of a class with an intersection over union
+        The scores of classes are logits. Local maxima of a class with a score of at least 0.05 are
+        centers; of boxes of a class with an intersection over union
         above 0.5 the best is taken, and 100 of a picture.
         """
         boxes: list[Box] = []

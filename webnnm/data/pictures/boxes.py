@@ -50,7 +50,7 @@ def read_boxes(where: str, values: Any, width: float, height: float) -> list[Box
     >>> read_boxes("picture 0", [(1, 2, 3, 4, "cat")], 10, 10)
     [Box(x=1.0, y=2.0, width=3.0, height=4.0, label='cat', score=1.0)]
 
-    Raises `DataError` NNM706 for a box that is none, or lies outside of the picture.
+    Raises `DataError` NNM706 for an invalid box, or one outside of the picture.
     """
     if not isinstance(values, (list, tuple)) or isinstance(values, Box):
         raise DataError(

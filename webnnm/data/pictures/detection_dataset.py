@@ -12,7 +12,7 @@ from webnnm.core.awaiting import require_await_of_methods
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.data.dataset import Dataset
-from webnnm.data.files.labelled_files import LabelledFiles, list_names, number_labels
+from webnnm.data.files.labelled_files import MAX_NAMED, LabelledFiles, number_labels
 from webnnm.data.pictures.annotations import CORNERS
 from webnnm.data.pictures.augmentations import MovesBoxes, PictureChange
 from webnnm.data.pictures.box_grid import BoxGrid
@@ -41,7 +41,7 @@ class BoxReport:
 
     Attributes: `pictures`, as `ImageDataset.file_report`; `source`, the format of the boxes, or "";
     `boxes`, their number; `classes`, their names; `crowds`, the regions of many objects (COCO) that
-    are left out; `broken`, the boxes that are left out because they are none.
+    are left out; `broken`, the invalid boxes that are left out.
     """
 
     pictures: PictureReport
@@ -53,11 +53,14 @@ class BoxReport:
 
     def __str__(self) -> str:
         source = f" ({self.source})" if self.source else ""
-        lines = [str(self.pictures), f"{self.boxes} boxes of {len(self.classes)} classes{source}"]
+        boxes = _count(self.boxes, "box", "boxes")
+        classes = _count(len(self.classes), "class", "classes")
+        lines = [str(self.pictures), f"{boxes} of {classes}{source}"]
         if self.crowds:
-            lines.append(f"{self.crowds} regions of crowds are left out")
+            lines.append(f"{_count(self.crowds, 'crowd', 'crowds')} left out")
         if self.broken:
-            lines.append(f"{len(self.broken)} boxes skipped: {list_names(self.broken)}")
+            skipped = _count(len(self.broken), "invalid box", "invalid boxes")
+            lines.append(f"{skipped} skipped: {'; '.join(self.broken[:MAX_NAMED])}")
         return "; ".join(lines)
 
 
@@ -82,8 +85,8 @@ class DetectionDataset(Dataset):
     center in its cell, width and height of the box. `suggest_detection_model` writes a model.
 
     Further options are those of `Dataset`. Raises its errors, those of `ImageDataset`, and
-    `DataError` NNM704 for a stride that does not divide the size, NNM706 for a box that is none or
-    lies outside of its picture, and if there are no boxes.
+    `DataError` NNM704 for a stride that does not divide the size, NNM706 for an invalid box or one
+    outside of its picture, and if there are no boxes.
 
     Attributes, besides those of `Dataset`: `light`, `fit` and `file_report` as of `ImageDataset`;
     `grid`; `hidden_boxes`, how many have their center in the same cell as a smaller one.
@@ -210,8 +213,9 @@ class DetectionDataset(Dataset):
         - `fit`: what is done to pictures of another shape: black is added ("pad"), their middle is
           taken ("crop"), or they are distorted ("stretch"). Boxes are cut at the border; those that
           are hardly visible, less than a quarter, are left out.
-        - `unreadable`: "error", or "skip" for files that are no pictures and boxes that are none;
-          `file_report` names them.
+        - `unreadable`: "error", or "skip" for files that are no pictures and invalid boxes, among
+          them outlines in texts of YOLO; `file_report` names them. A size in an annotation that is
+          not that of its picture remains an error.
 
         All other options are those of `DetectionDataset` and `ImageDataset.from_files`. Raises
         their errors.
@@ -255,6 +259,10 @@ class DetectionDataset(Dataset):
         from webnnm.data.pictures.fitting import PictureFormat, measure_picture
         from webnnm.data.pictures.picture_files import read_picture_files
 
+        if unreadable != "skip":
+            for annotation in listed.files.labels:
+                for fault in annotation.faults:
+                    raise fault
         pictures = await read_picture_files(
             listed.files,
             size,
@@ -319,6 +327,10 @@ class DetectionDataset(Dataset):
         Raises `DataError` NNM702 for outputs of another shape.
         """
         return name_boxes(self.grid.decode_rows(HostArray.of(values)), self.labels(block))
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def _check_stride(stride: Any, width: int, height: int) -> None:
