@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -10,6 +12,9 @@ from webnnm.data.tables.columns import as_number
 
 UNLABELLED = -1
 """The class of a row without a label, which counts in no loss and no metric (spec D.1)."""
+
+_NUMBERS = re.compile(r"(int|float|complex|bool)\d*$", re.IGNORECASE)
+"""Matches the element types of arrays of numbers, such as "uint8", "Float64", "torch.int32"."""
 
 
 def encode_word_labels(
@@ -24,6 +29,8 @@ def encode_word_labels(
     Classes are numbered in the order of `names`, or of the alphabet. Rows with None, NaN or an
     empty word have no label. Raises `DataError` NNM706 for a word that is not among `names`.
     """
+    if _has_numbers(labels):
+        return None
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(labels, method):
             labels = getattr(labels, method)()
@@ -50,3 +57,9 @@ def encode_word_labels(
             hint = suggestion(text, order) or f"known: {', '.join(order[:8])}"
             raise DataError("NNM706", f'{where}: row {row} is "{text}"', hint=hint)
     return [UNLABELLED if text is None else numbers[text] for text in texts], order
+
+
+def _has_numbers(labels: Any) -> bool:
+    """Return whether labels are an array of numbers, which need not be looked at one by one."""
+    is_typed = isinstance(labels, (array, memoryview, bytes, bytearray))
+    return is_typed or _NUMBERS.search(str(getattr(labels, "dtype", ""))) is not None

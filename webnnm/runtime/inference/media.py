@@ -50,7 +50,7 @@ async def load_pictures(
             return data, None
         rows[name], sizes = await load_pictures(rows[name], block, form, is_by_name=False)
         return rows, sizes
-    files = _list_files(data, form)
+    files = _list_files(block, data, form)
     if files is None:
         return data, None
     contents = [await load_file(file) for file in files]
@@ -61,12 +61,18 @@ async def load_pictures(
     return contents, sizes
 
 
-def _list_files(values: Any, form: Form) -> list[Any] | None:
-    """Return the files that are the rows of an input, None for arrays."""
+def _list_files(block: str, values: Any, form: Form) -> list[Any] | None:
+    """Return the files that are the rows of an input, None for arrays.
+
+    Raises `DataError` NNM705 for an empty list.
+    """
     is_file = is_sound if form.rate else is_picture
     if is_file(values):
         is_row = isinstance(values, HostArray) and values.shape == form.field.shape
         return None if is_row else [values]
+    if isinstance(values, (list, tuple)) and not values:
+        kind = "sounds" if form.rate else "pictures"
+        raise DataError("NNM705", f'input "{block}" has no {kind}', hint="give at least one")
     if isinstance(values, (list, tuple)) and all(map(is_file, cast("Sequence[Any]", values))):
         return [*cast("Sequence[Any]", values)]
     return None
@@ -77,7 +83,7 @@ def _name_files(block: str, files: Sequence[Any]) -> list[str]:
 
 
 async def _read_rows(block: str, values: Any, form: Form) -> Any:
-    files = _list_files(values, form)
+    files = _list_files(block, values, form)
     if files is None:
         return values
     names = _name_files(block, files)
