@@ -266,7 +266,7 @@ async def test_predictions_are_in_pixels_of_the_picture(fit: Any, tmp_path: Path
             path = write(tmp_path, {"one.png": content}) / "one.png"
             [first], [second] = await loaded.predict([path, io.BytesIO(content)])
             assert first == second == pytest.approx(found)
-            with pytest.raises(DataError, match='NNM705: input ".*" has no pictures'):
+            with pytest.raises(DataError, match=r'NNM705: input ".*" has no pictures'):
                 await loaded.predict([])
 
 

@@ -141,8 +141,8 @@ crowds=0, faults=())
         boxes.append((left - 1, top - 1, right - left + 1, bottom - top + 1, label))
     size = (root.findtext("size/width") or "", root.findtext("size/height") or "")
     is_known = all(side.strip().isdecimal() and int(side) for side in size)
-    known = (int(size[0]), int(size[1])) if is_known else None
-    return Annotation(picture, boxes, known, faults=(*faults,))
+    sides = (int(size[0]), int(size[1])) if is_known else None
+    return Annotation(picture, boxes, sides, faults=(*faults,))
 
 
 def parse_yolo(picture: str, name: str, text: str, classes: Sequence[str]) -> Annotation:
@@ -164,7 +164,7 @@ def parse_yolo(picture: str, name: str, text: str, classes: Sequence[str]) -> An
         try:
             kind, shares = int(values[0]), [float(share) for share in values[1:]]
         except ValueError:
-            kind, shares = -1, []
+            kind, shares = -1, list[float]()
         hint = "class number, then x and y of the center, width and height in shares of 1"
         if kind >= 0 and len(shares) >= 6 and len(shares) % 2 == 0:
             hint = f"an outline of {len(shares) // 2} points is no box; a box is {hint}"

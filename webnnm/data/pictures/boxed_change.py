@@ -39,9 +39,9 @@ class BoxedChange:
         for block, targets in outputs.items():
             rows = array("f")
             for boxes, numbers in zip(grid.decode_rows(targets, targets=True), draws, strict=True):
-                changed = [
+                moved_boxes = [
                     self.change.move_box(box, numbers, grid.width, grid.height) for box in boxes
                 ]
-                rows += grid.encode(clip_boxes(changed, grid.width, grid.height))
+                rows += grid.encode(clip_boxes(moved_boxes, grid.width, grid.height))
             moved[block] = HostArray("float32", targets.shape, rows)
         return self.change.change_all(inputs, draws), moved
