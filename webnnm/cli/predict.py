@@ -190,6 +190,9 @@ def _csv(answers: dict[str, dict[str, Any]], target: str, *, all_classes: bool) 
         if is_one_of_many and not all_classes:
             columns |= _rank(answer["classes"], answer["values"], prefix)
             continue
+        if _has_positions(answer.get("predicted", ())):
+            what = f'output "{name}" has a class for each pixel, which is no row of a table'
+            raise DataError("NNM704", what, hint=_JSON)
         if "predicted" in answer:
             columns[f"{prefix}predicted"] = [_cell(value) for value in answer["predicted"]]
         rows = [_flat(row) for row in answer["values"]]
@@ -235,6 +238,16 @@ def _flat(value: Any) -> list[Any]:
     if not isinstance(value, list):
         return [value]
     return [number for item in cast("list[Any]", value) for number in _flat(item)]
+
+
+def _has_positions(classes: Sequence[Any]) -> bool:
+    """Return whether each row has classes in several dimensions."""
+    return any(
+        isinstance(part, list)
+        for row in classes
+        if isinstance(row, list)
+        for part in cast("list[Any]", row)
+    )
 
 
 def _cell(value: Any) -> Any:

@@ -53,7 +53,10 @@ def train_suggested(arguments: argparse.Namespace) -> int:
         await write_report(arguments.report, model, outcome, suggestion.reasons, rivals)
 
     create = partial(NNModel.create, source=suggestion.source)
-    outcome = asyncio.run(run_training(arguments, suggestion.dataset, create, look_at))
+    defaults: dict[str, Any] = {}
+    if suggestion.epochs is not None:
+        defaults["epochs"] = suggestion.epochs
+    outcome = asyncio.run(run_training(arguments, suggestion.dataset, create, look_at, defaults))
     more: dict[str, Any] = {
         "source": suggestion.source,
         "reasons": suggestion.reasons,

@@ -69,7 +69,8 @@ async def _run_test(arguments: argparse.Namespace) -> TestResult:
     async with await open_model(arguments.model, learnt=True, **settings) as model:
         form = find_form(model)
         if is_files or (form is not None and (form.fit or form.rate)):
-            model.set_dataset(await read_files(model, arguments.data, arguments.split))
+            label, split = arguments.label, arguments.split
+            model.set_dataset(await read_files(model, arguments.data, label, split))
             return await model.test(arguments.subset)
         facts = model.state.restored or Restored()
         table = csv_table(await read_bytes(arguments.data), arguments, facts, model.inputs()[0])

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
-from webnnm.cli.common import is_table
+from webnnm.cli.common import as_command_error, is_table
 from webnnm.cli.rows import build_dataset, find_form
 from webnnm.core.errors import DataError
 from webnnm.data.binding.form import Form
 from webnnm.data.dataset import Dataset
-from webnnm.data.files.labelled_files import list_folder
+from webnnm.data.files.labelled_files import LabelledFiles, list_folder
+from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.pictures import fitting
+from webnnm.data.pictures.annotated_files import list_annotated_folder
+from webnnm.data.pictures.detection_dataset import DetectionDataset
 from webnnm.data.pictures.images import ImageDataset
+from webnnm.data.pictures.mask_files import list_pairs, parse_value
 from webnnm.data.sounds import listening
 from webnnm.data.sounds.sound_dataset import SoundDataset
 from webnnm.data.tables.columns import Table
+from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.texts.labeled import read_text_files
 from webnnm.model.nnmodel import NNModel
+from webnnm.runtime.inference.answers import Answers
 from webnnm.runtime.restored import Restored
 
 ALL = (0, 0, 1)
 """All rows are tested."""
 
 
-async def read_files(model: NNModel, path: str, split: Sequence[Any] | None) -> Dataset:
+async def read_files(
+    model: NNModel, path: str, label: str | None, split: Sequence[Any] | None
+) -> Dataset:
     """Return the files of a folder, an archive or a table of their names as the model takes them.
 
-    Without `split`, those in folders named for subsets are in these, else all are tested. Raises
-    `DataError` NNM702 for a model of other data, and the errors of the dataset.
+    `label` is the column of a table with the labels, its name or number. Without `split`, those in
+    folders named for subsets are in these, else all are tested. Raises `DataError` NNM702 for a
+    model of other data, NNM704 for a label of a folder, and the errors of the dataset.
     """
     facts, output = model.state.restored or Restored(), model.outputs()[0]
     form = find_form(model)
+    if label is not None and not is_table(path):
+        hint = "leave it out: the files of a folder have no columns"
+        raise DataError("NNM704", f"--label {label}", hint=hint)
     if form is not None and form.reader is not None:
         files, texts = await read_text_files(path, "utf-8")
         names = (form.reader.column, facts.label or "label")
@@ -43,13 +56,70 @@ async def read_files(model: NNModel, path: str, split: Sequence[Any] | None) -> 
     if facts.inputs:
         hint = "await model.test() in Python, with the dataset of the training"
         raise DataError("NNM702", "its pictures were standardised in training", hint=hint)
-    answers = facts.answers.get(output)
-    options: dict[str, Any] = {"class_names": answers and answers.names}
-    if form.fit:
-        options |= _list_picture_options(form)
-        return await _read(ImageDataset, path, fitting.ENDINGS, split, options)
-    options |= {"rate": form.rate, "seconds": form.field.shape[0] / form.rate}
-    return await _read(SoundDataset, path, listening.ENDINGS, split, options)
+    kind, options = _choose_kind(form, facts.answers.get(output))
+    if is_table(path):
+        if label is not None:
+            options[kind.label] = await _find_column(path, label)
+        return await kind.read_table(path, split=split or ALL, **options)
+    if split or (await kind.list_files(path)).split is None:
+        options["split"] = split or ALL
+    return await kind.read_folder(path, **options)
+
+
+class _Kind(NamedTuple):
+    """How files of a kind are read: those of a folder, of a table, and the option of its labels."""
+
+    list_files: Callable[[Any], Awaitable[LabelledFiles]]
+    read_folder: Callable[..., Awaitable[Dataset]]
+    read_table: Callable[..., Awaitable[Dataset]]
+    label: str = "label"
+
+
+def _choose_kind(form: Form, answers: Answers | None) -> tuple[_Kind, dict[str, Any]]:
+    """Return how the files of a model are read, and with which options."""
+    names = answers and answers.names
+    options: dict[str, Any] = {"class_names": names}
+    if not form.fit:
+        options |= {"rate": form.rate, "seconds": form.field.shape[0] / form.rate}
+        sounds = partial(list_folder, endings=listening.ENDINGS)
+        return _Kind(sounds, SoundDataset.from_folder, SoundDataset.from_csv), options
+    options |= _list_picture_options(form)
+    if answers is not None and answers.kind == "boxes":
+        options["stride"] = options["size"][1] // answers.shape[0]
+        return _Kind(_list_boxes, DetectionDataset.from_folder, DetectionDataset.from_csv), options
+    if answers is not None and answers.kind == "classes" and len(answers.shape) > 1:
+        del options["class_names"]
+        options["classes"] = _find_mask_classes(answers)
+        masks = partial(list_pairs, images="images", masks="masks")
+        return _Kind(masks, ImageDataset.from_masks, ImageDataset.from_masks, "mask"), options
+    pictures = partial(list_folder, endings=fitting.ENDINGS)
+    return _Kind(pictures, ImageDataset.from_folder, ImageDataset.from_csv), options
+
+
+async def _list_boxes(folder: Any) -> LabelledFiles:
+    return (await list_annotated_folder(folder)).files
+
+
+def _find_mask_classes(answers: Answers) -> dict[Any, str]:
+    """Return the number or the colour of each class, which its name tells.
+
+    Raises `DataError` NNM702 for classes with names of their own.
+    """
+    names = answers.names or tuple(map(str, range(answers.classes)))
+    values = {parse_value(name): name for name in names}
+    if None in values:
+        unknown = next(name for name in names if parse_value(name) is None)
+        message = f'which number or colour of a mask is "{unknown}"? Snapshots do not keep it'
+        hint = "await model.test() in Python, with ImageDataset.from_masks(…, classes={…})"
+        raise DataError("NNM702", message, hint=hint)
+    return values
+
+
+async def _find_column(path: str, label: str) -> str:
+    """Return the name of a column of a table that is given by its name or its number."""
+    table = read_csv(await read_bytes(path))
+    with as_command_error("NNM710"):
+        return table.names[table.index(label)]
 
 
 def _list_picture_options(form: Form) -> dict[str, Any]:
@@ -61,17 +131,3 @@ def _list_picture_options(form: Form) -> dict[str, Any]:
         "mode": "rgb" if sizes.get("channels", 1) == 3 else "grey",
         "white": form.light and form.light.white,
     }
-
-
-async def _read(
-    kind: type[ImageDataset | SoundDataset],
-    path: str,
-    endings: Collection[str],
-    split: Sequence[Any] | None,
-    options: dict[str, Any],
-) -> Dataset:
-    if is_table(path):
-        return await kind.from_csv(path, split=split or ALL, **options)
-    if split or (await list_folder(path, endings)).split is None:
-        options["split"] = split or ALL
-    return await kind.from_folder(path, **options)

@@ -8,7 +8,7 @@ import json
 import signal
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable, Collection, Generator
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,12 +66,14 @@ async def run_training(
     dataset: Dataset,
     open_model: Callable[..., Awaitable[NNModel]],
     look_at: Callable[[NNModel, TrainingOutcome], Awaitable[None]] | None = None,
+    defaults: Mapping[str, Any] | None = None,
 ) -> TrainingOutcome:
     """Train and test the model that `open_model` returns for some settings, and save it.
 
-    `look_at` is called at the end, while the model is open.
+    `look_at` is called at the end, while the model is open; `defaults` are hyperparameters that the
+    arguments override.
     """
-    settings = hyperparameters(arguments)
+    settings = {**(defaults or {}), **hyperparameters(arguments)}
     screen = display("auto", sys.stderr)
     seed = settings.get("seed")
     names = options_of(arguments.parser)

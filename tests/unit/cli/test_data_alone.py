@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 import re
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.unit.cli.shared import strict
-from webnnm import encode_wav
+from webnnm import ImageDataset, NNModel, encode_wav
 
 pytestmark = pytest.mark.desktop
 pytest.importorskip("numpy")
@@ -299,7 +300,7 @@ def test_pictures_with_boxes_are_learnt(
     (tmp_path / "marks" / "classes.txt").write_text("square\n")
     assert main(["train", "marks", "--seeds", "0", "--epochs", "25"]) == 0
     printed = capsys.readouterr()
-    assert "60 boxes (YOLO) are around objects of 1 classes: square." in printed.err
+    assert "60 boxes (YOLO) are around objects of 1 class: square." in printed.err
     assert "mAP" in printed.out and "mAP" in (tmp_path / "marks-report.html").read_text()
     file = "marks/images/59.png"
     assert main(["predict", "marks.safetensors", file]) == 0
@@ -311,6 +312,76 @@ def test_pictures_with_boxes_are_learnt(
     assert main(["predict", "marks.safetensors", file, "--json"]) == 0
     [content] = strict(capsys.readouterr().out)
     assert content["picture"] == file and content["boxes"][0]["label"] == "square"
+    scores = score_again("marks.safetensors", "marks", capsys, "--split", "0.7,0,0.3")
+    assert f"{scores['map_50']:.4f}" in printed.out
+    rows = ["file,kind,other,xmin,ymin,xmax,ymax"]
+    rows.append(f"{file},square,circle,{x},{y},{x + 10},{y + 10}")
+    Path("marks.csv").write_text("\n".join(rows))
+    by_table = score_again("marks.safetensors", "marks.csv", capsys, "--label", "kind")
+    assert by_table["map_50"] == 1
+    options = ("test", "marks.safetensors", "--data")
+    assert main([*options, "marks.csv", "--label", "2"]) != 0
+    assert '"circle"' in capsys.readouterr().err
+    assert main([*options, "marks", "--label", "kind"]) != 0
+    assert "NNM704: --label kind" in capsys.readouterr().err
+
+
+def test_trainings_for_boxes_read_pictures_a_hundred_times_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    pictures = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dots").mkdir()
+    for number in range(4):
+        pictures.new("L", (8, 8), 40).save(tmp_path / "dots" / f"{number}.png")
+        (tmp_path / "dots" / f"{number}.txt").write_text("0 0.5 0.5 0.5 0.5\n")
+    assert main(["train", "dots", "--seeds", "0"]) == 0
+    printed = capsys.readouterr()
+    assert "reads all pictures 100 times, unless epochs are given" in printed.err
+    assert printed.out.startswith("100 epochs on ")
+
+
+def test_masks_of_files_are_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    pictures = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    for number in range(12):
+        mask = pictures.new("L", (8, 8))
+        mask.paste(255, (number % 6, 1, number % 6 + 3, 6))
+        for part in ("images", "masks"):
+            (tmp_path / "marks" / part).mkdir(parents=True, exist_ok=True)
+            mask.save(tmp_path / "marks" / part / f"{number}.png")
+    text = (
+        "m:input shape={channels:1, height:8, width:8};"
+        "m:output shape={height:8, width:8, classes:2};"
+        "m:layers conv2d(f, filters=2, kernel=1, bias=c), transpose(permutation=[1, 2, 0]),"
+        "softmax();"
+    )
+
+    async def train(names: dict[int, str] | None, path: str) -> None:
+        data = await ImageDataset.from_masks("marks", classes=names)
+        async with await NNModel.create(source=text, dataset=data, log=lambda _: None) as model:
+            await model.train(epochs=40, lr=0.1, progress="off", review=False)
+            await model.save(path)
+
+    asyncio.run(train(None, "marks.safetensors"))
+    scores = score_again("marks.safetensors", "marks", capsys)
+    marked = 12 * 3 * 5
+    assert scores["confusion_matrix"] == [[12 * 64 - marked, 0], [0, marked]]
+    rows = [f"marks/images/{number}.png,,marks/masks/{number}.png" for number in range(12)]
+    Path("pairs.csv").write_text("\n".join(["image,mask,truth", *rows]))
+    options = ("--label", "truth")
+    by_table = score_again("marks.safetensors", "pairs.csv", capsys, *options)
+    assert by_table["confusion_matrix"] == scores["confusion_matrix"]
+    file = "marks/images/0.png"
+    assert main(["predict", "marks.safetensors", file]) != 0
+    assert "a class for each pixel" in (error := capsys.readouterr().err) and "--json" in error
+    assert main(["predict", "marks.safetensors", file, "--json"]) == 0
+    assert strict(capsys.readouterr().out)["m"]["predicted"][0][1][0] == "255"
+    asyncio.run(train({0: "none", 255: "mark"}, "named.safetensors"))
+    assert main(["test", "named.safetensors", "--data", "marks"]) != 0
+    assert 'which number or colour of a mask is "none"' in capsys.readouterr().err
 
 
 def test_sounds_in_folders_are_learnt(

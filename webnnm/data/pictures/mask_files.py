@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
@@ -142,6 +143,18 @@ async def read_masks(
         flat.extend(map(class_of.__getitem__, mask.codes))
     shape = (len(masks), form.height, form.width)
     return ReadMasks(HostArray("int32", shape, flat), [*chosen.values()])
+
+
+def parse_value(name: str) -> Value | None:
+    """Return the number or the colour for which a class is named by default, None for other names.
+
+    >>> parse_value("255"), parse_value("#ff0010"), parse_value("cell")
+    (255, (255, 0, 16), None)
+    """
+    if re.fullmatch("#[0-9a-f]{6}", name):
+        red, green, blue = bytes.fromhex(name[1:])
+        return red, green, blue
+    return int(name) if re.fullmatch(r"0|[1-9]\d*", name, re.ASCII) else None
 
 
 class _Mask(NamedTuple):

@@ -30,6 +30,10 @@ from webnnm.expert.suggesting.suggestion import (
 )
 from webnnm.expert.suggesting.texts import explain_texts, list_token_options
 
+BOX_PICTURES = 6_000
+"""How many pictures a training for boxes reads, limited to so many epochs:"""
+MIN_BOX_EPOCHS, MAX_BOX_EPOCHS = 20, 100
+
 
 async def suggest_for_files(
     folder: str, endings: Counter[str], wanted: Mapping[str, Any], name: str
@@ -85,7 +89,13 @@ async def suggest_for_files(
         text, reasons = suggest_text_model(dataset, name), explain_texts(dataset, "Each file")
         call, example = f"await LabeledTextDataset.from_folder({write_literal(folder)}", "ROWS.csv"
     return Suggestion(
-        write_source(reasons, text), dataset, wanted, write_call(call, wanted), reasons, example
+        write_source(reasons, text),
+        dataset,
+        wanted,
+        write_call(call, wanted),
+        reasons,
+        example,
+        epochs=_find_box_epochs(dataset) if kind == "boxes" else None,
     )
 
 
@@ -101,6 +111,13 @@ def _explain_pictures(dataset: Dataset) -> tuple[str, ...]:
     )
 
 
+def _find_box_epochs(dataset: Dataset) -> int:
+    """Return the epochs of a training for boxes: a picture teaches many cells, and takes long."""
+    return max(
+        MIN_BOX_EPOCHS, min(MAX_BOX_EPOCHS, BOX_PICTURES // max(1, dataset.size("training")))
+    )
+
+
 def _explain_boxes(dataset: DetectionDataset) -> tuple[str, ...]:
     report, grid = dataset.file_report, dataset.grid
     assert report is not None
@@ -109,12 +126,13 @@ def _explain_boxes(dataset: DetectionDataset) -> tuple[str, ...]:
         "a smaller stride parts them."
     )
     return (
-        f"{report.boxes:,} boxes ({report.source}) are around objects of {grid.classes} classes: "
-        f"{list_names(report.classes)}.",
+        f"{report.boxes:,} boxes ({report.source}) are around objects of {grid.classes} "
+        f"{'class' if grid.classes == 1 else 'classes'}: {list_names(report.classes)}.",
         f"Pictures are brought to {grid.width:g} × {grid.height:g} pixels.",
         _explain_sizes(dataset, "Pictures"),
         f"A grid of {grid.columns} × {grid.rows} cells tells where the centers of objects are, and "
         f"how large their boxes are (CenterNet).{hidden * bool(dataset.hidden_boxes)}",
+        f"Training reads all pictures {_find_box_epochs(dataset)} times, unless epochs are given.",
     )
 
 

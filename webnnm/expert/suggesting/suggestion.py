@@ -26,7 +26,7 @@ class Suggestion:
     `options`, those with which the dataset was made; `call`, the Python that makes it; `reasons`,
     one sentence each; `new_data`, an example of what `webnnm predict` takes; `linear_source`, the
     text of a linear model to compare with, or ""; `reading`, the options with which a table was
-    read.
+    read; `epochs`, how many a training needs, None for the default.
     """
 
     source: str
@@ -37,6 +37,7 @@ class Suggestion:
     new_data: str = "ROWS.csv"
     linear_source: str = ""
     reading: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    epochs: int | None = None
 
     def __str__(self) -> str:
         return f"{self.call.rstrip()}\n\n{self.source.rstrip()}"
