@@ -11,8 +11,7 @@ from webnnm.cli.rows import build_dataset, find_form
 from webnnm.core.errors import DataError
 from webnnm.data.binding.form import Form
 from webnnm.data.dataset import Dataset
-from webnnm.data.files.labelled_files import LabelledFiles, list_folder
-from webnnm.data.files.source_bytes import read_bytes
+from webnnm.data.files.labelled_files import LabelledFiles, list_folder, read_columns
 from webnnm.data.pictures import fitting
 from webnnm.data.pictures.annotated_files import list_annotated_folder
 from webnnm.data.pictures.detection_dataset import DetectionDataset
@@ -21,7 +20,6 @@ from webnnm.data.pictures.mask_files import list_pairs, parse_value
 from webnnm.data.sounds import listening
 from webnnm.data.sounds.sound_dataset import SoundDataset
 from webnnm.data.tables.columns import Table
-from webnnm.data.tables.csv_table import read_csv
 from webnnm.data.texts.labeled import read_text_files
 from webnnm.model.nnmodel import NNModel
 from webnnm.runtime.inference.answers import Answers
@@ -117,7 +115,8 @@ def _find_mask_classes(answers: Answers) -> dict[Any, str]:
 
 async def _find_column(path: str, label: str) -> str:
     """Return the name of a column of a table that is given by its name or its number."""
-    table = read_csv(await read_bytes(path))
+    columns = await read_columns(path, [])
+    table = Table((*columns,), (*columns.values(),), 2)
     with as_command_error("NNM710"):
         return table.names[table.index(label)]
 
