@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,15 @@ from webnnm.expert.rules.rule import join_names
 from webnnm.trainer.review import Review
 from webnnm.training.automatic import OFF_VALUES
 from webnnm.training.settings import Settings
+
+COUNTS = "m:input int32 shape=[] sequence=true; m:output shape=[3]; "
+COUNTS += "m:layers bincount(size=900), matmul(w), softmax();"
+
+
+def counts(**given: Any) -> Facts:
+    """Return facts on a linear model of counts that AdamW trains, with the given settings."""
+    settings = {**SETTINGS, "optimizer": "adamw", "weight_decay": 0.25, **given}
+    return replace(facts(COUNTS), settings=Settings(**settings, explicit=frozenset(given)))
 
 
 def ids(found: Review) -> list[str]:
@@ -77,6 +87,9 @@ def test_what_no_rule_turns_on_is_off() -> None:
         (facts(DEEP), "gradient_clipping", "agc", "E302"),
         (facts(WIDE), "regularization", "L2", "E401"),
         (facts(WIDE), "lambda2", 1e-4, "E401"),
+        (counts(), "regularization", "L2", "E419"),
+        (counts(), "lambda2", 3e-5, "E419"),
+        (counts(), "weight_decay", 0.0, "E419"),
         (facts(PIXELS), "regularization", "L1", "E402"),
         (facts(PIXELS), "lambda1", 1e-5, "E402"),
         (facts(TWO.format(kind="")), "loss_weights", "uncertainty", "E501"),
@@ -151,6 +164,13 @@ def test_weight_decay_that_decouples_stands_in_for_l2() -> None:
     assert finding.action == "left to weight decay 0.01 of rlion"
     assert "E403" not in ids(found)
     assert review(facts(WIDE, {**decay, "weight_decay": 1e-5})).settings.regularization == "L2"
+
+
+@pytest.mark.parametrize("settings", [{"weight_decay": 0.1}, {"regularization": "off"}])
+def test_a_given_decay_of_the_weights_of_counts_stays(settings: dict[str, Any]) -> None:
+    found = review(counts(**settings))
+    assert "E419" not in ids(found) and "L2" not in found.settings.regularization
+    assert found.settings.weight_decay == settings.get("weight_decay", 0.25)
 
 
 def test_losses_are_settings_too() -> None:
