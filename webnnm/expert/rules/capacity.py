@@ -25,8 +25,8 @@ STRONG_PENALTY = {"regularization": "L2", "lambda2": 0.01}
 decay of 0.1 give no more than none."""
 MAX_FROZEN = 0.95
 COUNTS_PENALTY = 3e-5
-"""λ₂ for weights of counts, which make up rows of length 3. On six of seven sets of texts, from 1900
-to 9000 rows, the loss of held-out rows is lower than with weight decay; 1e-4 is too much for names."""
+"""λ₂ for weights of counts, whose rows have length 3. On six of seven sets of 1900 to 9000 texts,
+the loss of held-out rows is lower than with weight decay; 1e-4 is too much for names."""
 CLASSIFIERS = ("softmax", "logSoftmax", "sigmoid")
 """Activations of outputs that classify."""
 
