@@ -499,7 +499,7 @@ def test_names_of_many_classes_are_predicted_by_the_likeliest_ones(
     Path("names.csv").write_text("\n".join(["name,end", *rows]))
     assert main(["train", "names.csv", "--target", "end", "--text", "name", *FAST]) == 0
     told = capsys.readouterr().err
-    assert "of the labels by words, " in told and "n-grams of letters, the better ones." in told
+    assert "of their labels by words, " in told and "n-grams of letters, the better ones." in told
     first, second = told[told.index("settings: ") :].splitlines()[:2]
     assert len(first) <= 98 and second.startswith("  ") and "(default of" in second
     assert "--class-weight balanced" in told and "class_weight=" not in told
