@@ -1,11 +1,15 @@
 """Reads the tables of files, long ones while the page stays alive."""
 
 import asyncio
+import json
 from time import perf_counter
 
 from page import element
+from pyscript import ffi, js_import, window
 
 from webnnm import DataError
+
+PARQUET = window.URL.new("./components/parquet.js", window.location.href).href
 
 SLICE = 0.03
 """Seconds of work after which the page draws itself."""
@@ -25,11 +29,25 @@ async def read_table(content, name, pauses):
         import webnnm
 
         table = webnnm.read_table(content)
+    elif content.startswith(b"PAR1"):
+        table = await read_parquet(content, name)
     else:
         table = await read_rows(content, name, pauses)
     if not table.row_count:
         raise DataError("NNM705", f"{name} has no rows")
     return table
+
+
+async def read_parquet(content, name):
+    """Return the table of a Parquet file; what reads it is fetched then."""
+    from webnnm.data.tables.columns import as_table
+
+    (component,) = await js_import(PARQUET)
+    try:
+        found = json.loads(await component.read(ffi.to_js(content)))
+    except Exception as error:
+        raise DataError("NNM715", f"{name} is no complete Parquet file: {error}") from error
+    return as_table(dict(zip(found["names"], found["columns"], strict=True)))
 
 
 async def read_rows(content, name, pauses):

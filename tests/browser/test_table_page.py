@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow
 import pytest
 from openpyxl import Workbook
+from pyarrow.parquet import write_table as write_parquet
 
 from tests.browser.accessibility import violations
 from tests.browser.first_look import check_policy, open_and_look
@@ -262,6 +264,43 @@ def workbook() -> bytes:
     content = BytesIO()
     book.save(content)
     return content.getvalue()
+
+
+def parquet(compression: str) -> bytes:
+    """Return a Parquet file with columns of many types, some of them without a value."""
+    days = [date(2024, 1, 1) + timedelta(days=number) for number in range(60)]
+    columns = {
+        "day": pyarrow.array(days, pyarrow.date32()),
+        "weather": pyarrow.array([["sun", "rain", None][number % 3] for number in range(60)]),
+        "open": pyarrow.array([number % 7 > 1 for number in range(60)]),
+        "number": pyarrow.array([10**12 + number for number in range(60)], pyarrow.int64()),
+        "noon": pyarrow.array([datetime.combine(day, time(12, 30)) for day in days]),
+        "visitors": pyarrow.array([200.5 + 10 * (number % 7) for number in range(60)]),
+    }
+    content = BytesIO()
+    write_parquet(pyarrow.table(columns), content, compression=compression)
+    return content.getvalue()
+
+
+@in_one_browser
+@pytest.mark.parametrize("compression", ["snappy", "zstd", "gzip", "none"])
+async def test_a_parquet_file_is_read_as_on_the_desktop(
+    page: Any, site_url: str, project: Any, compression: str
+) -> None:
+    page.set_default_timeout(30_000)
+    await open_site_page(page, site_url, "table.html")
+    content = parquet(compression)
+    field = page.get_by_label("CSV file")
+    file = {"name": "visitors.parquet", "mimeType": "application/x", "buffer": content}
+    await field.set_input_files(file)
+    await page.locator("#about", has_text="visitors.parquet: 60 rows, 6 columns.").wait_for()
+    listed = await page.locator("#columns tbody tr").all()
+    for row, column in zip(listed, describe_table(read_table(content)), strict=True):
+        text = await row.inner_text()
+        assert [column.name in text, column.content in text] == [True, True], (text, column)
+    if compression == "none":
+        await field.set_input_files({**file, "buffer": content[:900] + content[-8:]})
+        await page.get_by_text("visitors.parquet is no complete Parquet file").first.wait_for()
 
 
 @in_one_browser
