@@ -32,8 +32,8 @@ SOON = (
 PRETRAINED = (
     *(f"backends/{name}.py" for name in ("shared", "webnn_runner")),
     *(f"compiler/{name}.py" for name in ("embedding", "passes/bias", "rematerialisation")),
-    *("core/byte_cursor.py", "data/files/", "data/sounds/", "formats/__init__.py"),
-    *(f"formats/{name}.py" for name in ("ctranslate2", "fields", "gguf")),
+    *("core/byte_cursor.py", "data/files/", "data/sounds/", "data/tables/endings.py"),
+    *(f"formats/{name}.py" for name in ("__init__", "ctranslate2", "fields", "gguf")),
     *(
         f"formats/onnx/{name}.py"
         for name in (

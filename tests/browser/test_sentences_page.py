@@ -57,7 +57,7 @@ async def test_sentences_are_learnt_explained_and_taken_away(
     await page.get_by_label("A sentence", exact=True).fill("When will it arrive?")
     answer = page.locator("#answer")
     await answer.filter(has_text="question").wait_for()
-    assert await page.locator("#words mark").count() >= 1
+    await page.locator("#words mark").first.wait_for()
     tokens = await page.locator("#importances tbody th").all_inner_texts()
     assert sorted(tokens) == sorted(["when", "will", "it", "arrive", "?"]) or "…" in tokens
     await page.emulate_media(reduced_motion="reduce")

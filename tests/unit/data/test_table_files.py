@@ -216,7 +216,7 @@ def test_a_workbook_has_names_dates_and_gaps() -> None:
     table = read_table(workbook(("flats", rows_of(COLUMNS)), ("other", [["x"], [1]])))
     assert table.names == ("day", "area", "city")
     assert [list(column) for column in table.columns] == list(COLUMNS.values())
-    assert table.place(1, 1) == "row 2 (line 3), column area"
+    assert table.place(1, 1) == "row 3, column area"
     data = TableDataset(table, label="city", missing="mean", split=(1, 0, 0))
     assert data.inputs["model"].features[0] == "day days"
 

@@ -13,7 +13,6 @@ from webnnm.core.shapes import count
 from webnnm.data.binding.binding import DataBinding
 from webnnm.data.dataset import Dataset
 from webnnm.data.examples.iris import IrisDataset
-from webnnm.data.tables.encoding import OneHotEncoder
 from webnnm.expert.facts.facts import (
     DataFacts,
     DeviceFacts,
@@ -119,7 +118,7 @@ def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> Da
     words = {
         name
         for encoder in getattr(dataset, "encoders", ())
-        if isinstance(encoder, OneHotEncoder)
+        if hasattr(encoder, "categories")
         for name in encoder.features
     }
     for f in quality.features:
