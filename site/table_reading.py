@@ -44,10 +44,10 @@ async def read_parquet(content, name):
 
     (component,) = await js_import(PARQUET)
     try:
-        found = json.loads(await component.read(ffi.to_js(content)))
+        columns = json.loads(await component.read(ffi.to_js(content)))
     except Exception as error:
         raise DataError("NNM715", f"{name} is no complete Parquet file: {error}") from error
-    return as_table(dict(zip(found["names"], found["columns"], strict=True)))
+    return as_table(dict(zip(columns["names"], columns["cells"], strict=True)))
 
 
 async def read_rows(content, name, pauses):

@@ -46,6 +46,6 @@ export async function read(bytes) {
   const names = parquetSchema(metadata).children.map(({ element }) => element.name);
   const options = { file, metadata, compressors, parsers: PARSERS };
   const rows = await parquetReadObjects(options);
-  const columns = names.map((name) => rows.map((row) => row[name] ?? null));
-  return JSON.stringify({ names, columns }, (_, cell) => (typeof cell === "bigint" ? Number(cell) : cell));
+  const cells = names.map((name) => rows.map((row) => row[name] ?? null));
+  return JSON.stringify({ names, cells }, (_, cell) => (typeof cell === "bigint" ? Number(cell) : cell));
 }

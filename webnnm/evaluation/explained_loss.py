@@ -11,13 +11,13 @@ MEDIAN = 0.5
 """The quantile that the absolute error looks for."""
 
 
-def explained_loss(
+def measure_explained_loss(
     outputs: HostArray, targets: HostArray, levels: Sequence[float] = (MEDIAN,)
 ) -> float:
     """Return 1 − Σ ρ(y − ŷ)/Σ ρ(y − q): 1 if all is right, 0 if no better than a constant.
 
     >>> rows = HostArray.of([[1.0], [2.0], [9.0]])
-    >>> explained_loss(HostArray.of([[1.0], [2.0], [5.0]]), rows)
+    >>> measure_explained_loss(HostArray.of([[1.0], [2.0], [5.0]]), rows)
     0.5
 
     ρ is the pinball loss of a quantile, q the quantile of the targets; for 0.5 it is the absolute

@@ -118,11 +118,11 @@ def _explain(loss: OutputLoss, outputs: HostArray, targets: HostArray) -> dict[s
         return {"r2": None}
     if not loss.loss.robust or outputs.shape != targets.shape:
         return {}
-    from webnnm.evaluation.explained_loss import MEDIAN, explained_loss
+    from webnnm.evaluation.explained_loss import MEDIAN, measure_explained_loss
 
     alpha = loss.settings.alpha if loss.loss.name == "QUL" else None
     levels = alpha if isinstance(alpha, Sequence) else (MEDIAN if alpha is None else alpha,)
-    return {"d2": explained_loss(outputs, targets, levels)}
+    return {"d2": measure_explained_loss(outputs, targets, levels)}
 
 
 def _summarize(report: Any) -> dict[str, Any]:
