@@ -23,7 +23,8 @@ def measure_explained_loss(
     ρ is the pinball loss of a quantile, q the quantile of the targets; for 0.5 it is the absolute
     error and the median (R. Koenker, J. A. F. Machado, 1999, "Goodness of fit and related inference
     processes for quantile regression", equation 7). Arrays are `[rows, …]`, `levels` one quantile
-    for all columns, or those along the last dimension. NaN for targets that are all alike.
+    for all columns, or those along the last dimension. Of targets that are all alike it is 1 if all
+    outputs are right, else 0, as R² is.
     """
     rows = targets.shape[0]
     actual, predicted = targets.values(), outputs.values()
@@ -35,7 +36,7 @@ def measure_explained_loss(
         quantile = sorted(ys)[min(rows - 1, math.floor(level * rows))]
         error += math.fsum(_pinball(y - x, level) for y, x in zip(ys, guesses, strict=True))
         reference += math.fsum(_pinball(y - quantile, level) for y in ys)
-    return 1 - error / reference if reference else math.nan
+    return 1 - error / reference if reference else float(error == 0)
 
 
 def _pinball(rest: float, level: float) -> float:

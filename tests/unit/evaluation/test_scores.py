@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.evaluation.calibration import Bin, compute_calibration_error, reliability
 from webnnm.evaluation.classification_report import ClassificationReport
 from webnnm.evaluation.compare import classification, evaluate
+from webnnm.evaluation.explained_loss import measure_explained_loss
 from webnnm.evaluation.probabilities import scale_of
 from webnnm.evaluation.ranking import ranks, roc_auc
 
@@ -333,3 +335,9 @@ def test_masks_are_scored_by_intersection_over_union() -> None:
     report = ClassificationReport(((6, 2, 0), (1, 3, 0), (0, 0, 0)), ("a", "b", "c"))
     assert report.iou_per_class == (6 / 9, 3 / 6, 0)
     assert report.mean_iou == pytest.approx((6 / 9 + 3 / 6) / 2)
+
+
+def test_the_explained_loss_of_constant_targets_is_a_number_as_r2_is() -> None:
+    constant = HostArray.of([[5.0], [5.0]])
+    assert measure_explained_loss(constant, constant) == 1
+    assert measure_explained_loss(HostArray.of([[5.0], [4.0]]), constant, (0.9,)) == 0
