@@ -21,11 +21,12 @@ async def read_table(content, name, pauses):
 
     if isinstance(content, str):
         content = content.encode("utf-8", "replace")
-    if is_workbook(content):
+    has_sheets = is_workbook(content)
+    if has_sheets:
         from webnnm.backends.pyodide_host import load_package
 
         await load_package("openpyxl")
-    if is_workbook(content) or is_json(content):
+    if has_sheets or is_json(content):
         import webnnm
 
         table = webnnm.read_table(content)

@@ -56,7 +56,7 @@ class Review:
     @property
     def ranked(self) -> list[Finding]:
         """The findings, the most important first: by severity, then by confidence."""
-        return sorted(self.findings, key=lambda finding: finding.rank)
+        return Findings(self.findings).ranked
 
     def summary(self) -> list[str]:
         """Return what to show before a training: findings that need attention, and chosen settings.
@@ -156,9 +156,8 @@ def summarize_findings(ranked: Iterable[Finding], reported: Collection[str] = ()
     for finding in ranked:
         if finding.id in reported:
             symptoms = [symptom for symptom in finding.explains if symptom not in reported]
-            lines += [f"{finding.id} explains {', '.join(symptoms)} → {finding.remedy}"] * bool(
-                symptoms
-            )
+            if symptoms:
+                lines.append(f"{finding.id} explains {', '.join(symptoms)} → {finding.remedy}")
         elif finding.severity == SEVERITIES[-1]:
             more["notes"].append(finding.id)
         elif finding.severity == SEVERITIES[0] or shown < MAX_SHOWN:
