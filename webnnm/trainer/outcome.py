@@ -8,6 +8,7 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
+from webnnm.data.preparation.standardize import RESHAPING
 from webnnm.graph.elaboration.initialise import WEIGHTS
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import assess_all, has_reports
@@ -36,7 +37,8 @@ async def measure_outcome(
       rows that were not trained on, and `subset`, the subset of those, "" if there are none.
 
     A quantity under MAE, HUL or QUL has besides its `r2` the share of that loss that is explained,
-    `d2`; under a custom loss it has neither.
+    `d2`; under a custom loss it has neither. Where logarithms or normal scores are learnt, `r2` is
+    theirs, and `reshaped` is true.
 
     `batch` is the number of rows of a training step. Streams and outputs with very many classes are
     not measured: {}.
@@ -71,7 +73,10 @@ async def measure_outcome(
         reports = assess_all(binding, state.objectives(), losses, *comparison)
         summaries = {name: _summarize(report) for name, report in reports.items()}
         for name in [name for name in summaries if "r2" in summaries[name] and not part.masks]:
-            summaries[name] |= _explain(losses[name], predictions[name], part.targets[name])
+            scaled = binding.target_standardization.get(binding.outputs[name].field)
+            reshaped = scaled is not None and scaled.scale in RESHAPING
+            pair = predictions[name], part.targets[name]
+            summaries[name] |= _explain(losses[name], *pair, reshaped=reshaped)
         return summaries
 
     return {
@@ -112,17 +117,31 @@ def _relative_changes(state: ModelState, before: Arrays) -> dict[str, float]:
     return changes
 
 
-def _explain(loss: OutputLoss, outputs: HostArray, targets: HostArray) -> dict[str, Any]:
+def _explain(
+    loss: OutputLoss, outputs: HostArray, targets: HostArray, *, reshaped: bool
+) -> dict[str, Any]:
     """Return the share of its own loss that a quantity explains, where R² is that of another."""
     if loss.loss.name not in LOSSES:
         return {"r2": None}
-    if not loss.loss.robust or outputs.shape != targets.shape:
+    if outputs.shape != targets.shape:
         return {}
+    if not loss.loss.robust:
+        return {"r2": _explain_squares(outputs, targets), "reshaped": True} if reshaped else {}
     from webnnm.evaluation.explained_loss import MEDIAN, measure_explained_loss
 
     alpha = loss.settings.alpha if loss.loss.name == "QUL" else None
     levels = alpha if isinstance(alpha, Sequence) else (MEDIAN if alpha is None else alpha,)
     return {"d2": measure_explained_loss(outputs, targets, levels)}
+
+
+def _explain_squares(outputs: HostArray, targets: HostArray) -> float:
+    """Return the mean R² of the elements of a row, in the units that are learnt."""
+    from webnnm.evaluation.regression_report import deviation
+
+    predicted, actual = outputs.values(), targets.values()
+    width = len(actual) // targets.shape[0]
+    elements = [deviation(predicted[n::width], actual[n::width]) for n in range(width)]
+    return math.fsum(element.r2 for element in elements) / width
 
 
 def _summarize(report: Any) -> dict[str, Any]:

@@ -374,6 +374,16 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
 
 
 QUIET = [
+    # What spreads far is no mistake where logarithms, or another loss, are learnt already.
+    ("E109", output("MSE", numbers(0, 1, outliers=True), "linear", reshaped=True)),
+    ("E122", output("MSE", numbers(9, 3, minimum=7, maximum=30), "linear", reshaped=True)),
+    ("E122", output("QUL", numbers(9, 3, minimum=7, maximum=30), "linear")),
+    (
+        "E122",
+        output(
+            "MSE", numbers(1, 1, minimum=0.1, maximum=9, raw_maximum=9, raw_whole=True), "linear"
+        ),
+    ),
     ("E102", output("MSE", written=False)),
     ("E106", output("BCE", replace(EXACT, single=False), "sigmoid")),
     ("E108", output("MSE", EXACT, "linear")),

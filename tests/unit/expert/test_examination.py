@@ -799,6 +799,17 @@ def test_numbers_of_kinds_are_told_from_grades() -> None:
     assert severity(number_rows(3, graded=False)) == "info"  # nobody can tell
 
 
+def test_counts_are_told_from_numbers_of_kinds() -> None:
+    draw = Random(31)
+    rows = [[draw.gauss(0, 1), draw.gauss(0, 1)] for _ in range(200)]
+    counts = [min(8, sum(draw.random() < 0.2 for _ in range(9))) for _ in rows]
+    evidence = examine(Dataset(rows, [[float(n)] for n in counts]))["E115"].evidence
+    assert evidence == {"counts": True}
+    kinds = [[float([3, 0, 4, 1, 5, 2][n])] for n in counts if n < 6]
+    found = examine(Dataset(rows[: len(kinds)], kinds)).get("E115")
+    assert found is None or "counts" not in found.evidence
+
+
 def test_words_that_tell_the_class_in_any_order_are_told_from_those_whose_order_counts() -> None:
     draw = Random(17)
     rows = [draw.sample(range(2, 40), 8) for _ in range(ROWS)]

@@ -206,6 +206,7 @@ QUIET = [
     # The first step of lion has its own β₂.
     ("E328", trained(optimizer="lion", beta2=0.3)),
     ("E414", trained(optimizer="lion", weight_decay=1.0, lr=1e-5)),
+    ("E414", trained(optimizer="adamw", weight_decay=1.0, lr=0.003)),
     ("E415", trained(regularization="L2", lambda1=1.0)),
     # What the losses of the first batch are, E502 judges.
     ("E503", weights({"a": 1e4, "b": 1.0}, scouting=ScoutingFacts(initial_losses={"a": 1}))),

@@ -24,6 +24,7 @@ from tests.unit.expert.cases import (
     device,
     facts,
     model,
+    output,
     repeat,
 )
 from webnnm.expert.facts.facts import Unsupported
@@ -277,6 +278,8 @@ def test_rule_speaks_until_its_remedy(case: Case) -> None:
 
 LINEAR = "m:input shape=[4000]; m:output shape=[2]; m:layers matmul(w), softmax();"
 QUIET = [
+    ("E329", output("poisson", activation="linear", scouting=ScoutingFacts(loss=4e7))),
+    ("E701", facts(settings={"epochs": 20})),
     ("E301", facts(DEEP)),
     ("E304", facts(NORMAL)),
     ("E303", facts(repeat(TANH, 4) + ", matmul(v)")),

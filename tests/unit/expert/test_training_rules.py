@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeat
 from webnnm.evaluation.epoch import EpochRecord
+from webnnm.evaluation.history import History
 from webnnm.expert.facts.course import chance_skill, skill, skill_margin
 from webnnm.expert.facts.facts import (
     DataFacts,
@@ -20,6 +22,7 @@ from webnnm.expert.facts.facts import (
     ScoutingFacts,
     Suspicion,
 )
+from webnnm.expert.facts.hindsight import history_facts
 from webnnm.expert.facts.paths import pools_without_order, pools_without_positions
 from webnnm.expert.review import hindsight, review
 from webnnm.expert.rules.registry import RULES as EVERY
@@ -545,8 +548,24 @@ def test_good_scores_on_other_rows_refute_what_would_keep_a_model_from_learning(
 
 def test_heavy_momentum_is_what_makes_losses_leap() -> None:
     heavy = {"momentum_factor": 0.99, "optimizer": "sgdm"}
-    hit = RULES["E913"].test(after(SWINGS, settings=heavy))
+    hit = RULES["E913"].test(after(SWINGS, (), [0.5] * 6, settings=heavy))
     assert hit is not None and hit.fix["momentum_factor"] == 0.9
+
+
+def test_leaps_count_where_the_rate_has_fallen() -> None:
+    rates = [0.5] * 4 + [0.01] * 4
+    calm = [1.0, 0.4, 0.7, 0.3, 0.29, 0.28, 0.27, 0.26]
+    restless = [1.0, 0.4, 0.7, 0.3, 0.6, 0.3, 0.6, 0.3]
+    assert "E913" not in ids(after(calm, (), rates))
+    hit = RULES["E913"].test(after(restless, (), rates))
+    assert hit is not None and hit.remedy == "Lower lr."
+
+
+def test_losses_of_ones_own_have_no_baseline() -> None:
+    history = History({}, "numpy", stopped="epochs")
+    history.loss_settings = {"m": {"loss": "poisson", "reference": 1.0}, "n": {"loss": "MSE"}}
+    references = history_facts(history).references
+    assert math.isnan(references["m"]) and references["n"] == 1.0
 
 
 def test_saturated_layers_have_names_in_the_text() -> None:

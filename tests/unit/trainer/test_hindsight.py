@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -113,3 +114,18 @@ async def test_device_memory_is_as_before() -> None:
     await model.train(epochs=2, seeds=0, progress="off")
     assert str(model.memory()) == before
     model.close()
+
+
+async def test_logarithms_that_are_learnt_are_judged_as_logarithms() -> None:
+    rows = [[n / 40] for n in range(120)]
+    prices = [[math.exp(12 * x + (40 if n == 7 else 0))] for n, (x,) in enumerate(rows)]
+    options: Any = {"standardize": True, "standardize_targets": True, "target_scale": "log1p"}
+    text = "m:input shape=[1]; m:output shape=[1]; m:loss MSE; m:layers matmul(w), add(b);"
+    async with await NNModel.create(
+        source=text, dataset=Dataset(rows, prices, **options), backend="numpy", log=[].append
+    ) as model:
+        history = await model.train(epochs=60, progress="off")
+        assert history.outcome is not None
+        (learnt,) = history.outcome["outputs"].values()
+        assert learnt["reshaped"] and learnt["r2"] > 0.5
+        assert (await model.test("training")).r2 < 0.1

@@ -49,6 +49,8 @@ Scale = InputScale | Literal["log1p"]
 
 INPUT_SCALES: tuple[InputScale, ...] = get_args(InputScale)
 SCALES: tuple[Scale, ...] = (*INPUT_SCALES, "log1p")
+RESHAPING: tuple[Scale, ...] = ("log1p", "quantiles")
+"""Scales that change the shape of a distribution."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ class OutputFacts:
       sees them, None without a dataset.
     - `problem`: why activation, loss and labels cannot go together (NNM604, NNM706), "" if they
       can; if they cannot, `loss` is "" unless written.
-    - `operator`: the name of the last one; `standardized`: the targets are.
+    - `operator`: the name of the last one; `standardized`: the targets are; `reshaped`: their
+      logarithms or normal scores are learnt.
     """
 
     name: str
@@ -39,6 +40,7 @@ class OutputFacts:
     problem: str = ""
     operator: str = ""
     standardized: bool = False
+    reshaped: bool = False
 
     @property
     def node(self) -> str:
@@ -184,7 +186,8 @@ class PredictionFacts:
 
     For each class: `labels`, how many rows have it; for how many it is predicted; and how many of
     these are right. `several`: a row may have several classes. `r2` of a quantity; `d2`, the same
-    share of the absolute or the pinball loss, if the model minimises that.
+    share of the absolute or the pinball loss, if the model minimises that; `reshaped`: R² is that
+    of logarithms or normal scores, which are learnt.
     """
 
     labels: Sequence[str] = ()
@@ -194,6 +197,7 @@ class PredictionFacts:
     several: bool = False
     r2: float | None = None
     d2: float | None = None
+    reshaped: bool = False
 
     @property
     def explained(self) -> float | None:
@@ -212,7 +216,7 @@ class HistoryFacts:
 
     - `epochs`: a record of each; `settings`, `best_epoch` and `stopped` as in `History`.
     - `ended`: False while it runs: then nothing below is known.
-    - `references`: output → the loss of a constant prediction.
+    - `references`: output → the loss of a constant prediction, NaN if it is unknown.
     - `dead`, `saturated`: layer → share of its units, of its values; `gradients`: weight → root of
       the mean square; `moved`: weight → the norm of its change, divided by that of the weight.
     - `predictions`: by output, on training rows; `held_out`: on rows of `subset`, which were not

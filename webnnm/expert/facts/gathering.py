@@ -13,6 +13,7 @@ from webnnm.core.shapes import count
 from webnnm.data.binding.binding import DataBinding
 from webnnm.data.dataset import Dataset
 from webnnm.data.examples.iris import IrisDataset
+from webnnm.data.preparation.standardize import RESHAPING
 from webnnm.expert.facts.facts import (
     DataFacts,
     DeviceFacts,
@@ -61,8 +62,8 @@ def gather_facts(
                 conversion=o.choice.conversion,
                 labels=o.labels,
                 operator=o.operator,
-                standardized=binding is not None
-                and binding.outputs[name].field in binding.target_standardization,
+                standardized=(scale := _target_scale(binding, name)) is not None,
+                reshaped=scale in RESHAPING,
             )
             for name, o in outputs.items()
         ],
@@ -79,6 +80,14 @@ def gather_facts(
         ),
         trained_before=trained,
     )
+
+
+def _target_scale(binding: DataBinding | None, output: str) -> str | None:
+    """Return how the targets of an output are scaled, None if they are not."""
+    if binding is None:
+        return None
+    scaled = binding.target_standardization.get(binding.outputs[output].field)
+    return None if scaled is None else scaled.scale
 
 
 def data_facts(binding: DataBinding | None, non_finite: str = "") -> DataFacts:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from webnnm.evaluation.history import History
 from webnnm.expert.facts.facts import HistoryFacts, PredictionFacts, ScoutingFacts
+from webnnm.training.losses import LOSSES
 from webnnm.training.settings import HYPERPARAMETERS, FinalSettings, Settings
 
 PREDICTION_FIELDS = {field.name for field in fields(PredictionFacts)}
@@ -27,12 +29,17 @@ def history_facts(history: History) -> HistoryFacts:
         best_epoch=history.best_epoch,
         stopped=history.stopped,
         ended=bool(history.stopped),
-        references={name: loss.get("reference") or 1.0 for name, loss in losses.items()},
+        references={name: _reference(loss) for name, loss in losses.items()},
         **{name: outcome.get(name, {}) for name in ("dead", "saturated", "gradients", "moved")},
         predictions=_predictions(outcome.get("outputs", {})),
         held_out=_predictions(outcome.get("held_out", {})),
         subset=outcome.get("subset", ""),
     )
+
+
+def _reference(loss: Mapping[str, Any]) -> float:
+    """Return the loss of a constant prediction; that of a loss of one's own is unknown, NaN."""
+    return (loss.get("reference") or 1.0) if loss.get("loss", "MSE") in LOSSES else math.nan
 
 
 def _settings(history: History) -> FinalSettings:

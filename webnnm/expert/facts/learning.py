@@ -127,7 +127,8 @@ def scores_of(history: HistoryFacts, name: str) -> str:
 
 def _score(predictions: PredictionFacts) -> str:
     if predictions.explained is not None:
-        return f"{'R²' if predictions.d2 is None else 'D²'} {predictions.explained:.2f}"
+        name = "R²" if predictions.d2 is None else "D²"
+        return f"{name}{' as scaled' * predictions.reshaped} {predictions.explained:.2f}"
     return f"{sum(predictions.hits)} of {predictions.rows} right"
 
 

@@ -50,10 +50,11 @@ MAX_OVERFLOWS = 0.1
 )
 def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the
-    first epoch.
+    first epoch; where the rate has fallen below half of its maximum, only leaps after that count.
 
     A step past the minimum raises the loss, and the next one turns back: above a certain rate this
-    never ends. One leap is chance, one in seven epochs is not.
+    never ends. One leap is chance, one in seven epochs is not. A high rate that falls later is how
+    schedules are meant: what counts then is whether the loss comes to rest.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -71,12 +72,20 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     losses = relative_losses(history)
     high = MIN_LOSS_TO_LEARN / 2
-    leaps = [k for k, (a, b) in enumerate(pairwise(losses), 2) if b > max(MIN_LEAP * a, high)]
+    highest, peak = highest_rate(history)
+    falls = [r.epoch for r in history.epochs if r.epoch > peak and r.lr < highest / 2]
+    first = falls[0] if falls and len(losses) == len(history.epochs) else 1
+    leaps = [
+        k
+        for k, (a, b) in enumerate(pairwise(losses), 2)
+        if k >= first and b > max(MIN_LEAP * a, high)
+    ]
     if len(losses) < MIN_EPOCHS:
         return None
-    if len(leaps) >= max(2, MAX_LEAP_SHARE * len(losses)):
+    seen = len(losses) - first + 1
+    if len(leaps) >= max(2, MAX_LEAP_SHARE * seen):
         message = (
-            f"the training loss leapt up in {len(leaps)} of {len(losses)} epochs, as from "
+            f"the training loss leapt up in {len(leaps)} of {seen} epochs, as from "
             f"{losses[leaps[-1] - 2]:.3g} to {losses[leaps[-1] - 1]:.3g} in epoch {leaps[-1]}"
         )
     elif losses[-1] > max(MAX_FINAL_RATIO * losses[0], MAX_CONVERGED_LOSS):
@@ -97,7 +106,7 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
         message=f"{message} (1 is a constant prediction), at lr {rate:g}"
         + f" and a momentum of {momentum:g}" * heavy
         + f" and batches of {rows} rows" * (rows < MIN_BATCH),
-        remedy="Set momentum_factor=0.9, and lower lr." if heavy else "",
+        remedy="Set momentum_factor=0.9, and lower lr." if heavy else "Lower lr." * bool(falls),
         evidence={"epochs": leaps, "lr": rate},
         fix=fix,
     )

@@ -135,9 +135,9 @@ def multiple_labels(facts: Facts) -> Hit | None:
 @rule("E109", "advice", "Use HUL, which outliers affect less.", "HUL if no loss is written")
 def outliers(facts: Facts) -> Hit | None:
     """MSE with outliers among the targets, or with gradient norms whose standard deviation over
-    batches of the pilot rows exceeds their mean; not for counts, and non-negative targets whose
-    logarithms have no outliers. Gradients are measured before a training that tries several seeds,
-    not one.
+    batches of the pilot rows exceeds their mean; not for counts, for non-negative targets whose
+    logarithms have no outliers, nor where logarithms or normal scores are learnt already. Gradients
+    are measured before a training that tries several seeds, not one.
 
     A target ten deviations off has a hundred times the squared error of one that is one deviation
     off, so that a few rows decide the fit. The Huber loss counts errors beyond δ linearly. The
@@ -159,6 +159,7 @@ def outliers(facts: Facts) -> Hit | None:
         o
         for o in facts.outputs
         if o.loss == "MSE"
+        and not o.reshaped
         and (
             (o.labels is not None and o.labels.outliers and not o.labels.long_tailed)
             or (variation > 1 and o.activation == "linear")

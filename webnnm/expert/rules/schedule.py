@@ -14,23 +14,21 @@ MIN_UPDATES = 60
 
 @rule("E701", "info", "Set patience below epochs to stop early.")
 def no_early_stop(facts: Facts) -> Hit | None:
-    """Patience is not below the epochs, and one of them was given.
+    """Patience is given, and is not below the epochs.
 
     Patience counts epochs without improvement, of the validation loss if there are validation rows.
     The best epoch is restored even if nothing stops early, unless restore_best is off.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
-    >>> print(review(text, epochs=20).finding("E701"))
-    info E701: patience 500 with 20 epochs: nothing stops early
+    >>> print(review(text, epochs=20, patience=30).finding("E701"))
+    info E701: patience 30 with 20 epochs: nothing stops early
       → Set patience below epochs to stop early.
 
     Ignore it where the training is short.
     """
     patience, epochs = facts.settings.patience, facts.settings.epochs
-    if epochs is None or patience < epochs:
-        return None
-    if not {"patience", "epochs"} & facts.settings.explicit:  # nobody asked for either
+    if epochs is None or patience < epochs or "patience" not in facts.settings.explicit:
         return None
     return Hit(
         message=f"patience {patience} with {epochs} epochs: nothing stops early",

@@ -10,6 +10,7 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.expert.rules.schedule import MIN_UPDATES
 from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
+from webnnm.training.automatic import DECAY_EPOCHS, MAX_RATE
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import STEPPED_SCHEDULES
 from webnnm.training.settings import Settings
@@ -20,7 +21,7 @@ MIN_FINE_TUNING_RATIO = 1e-4
 """Pretrained parameters are fine-tuned at rates down to a ten-thousandth of the default."""
 MIN_AGC_LAMBDA = 1e-4
 """agc_lambda bounds a gradient to this share of its weights; 0.01 is usual (Brock et al. 2021)."""
-MAX_DECAY = 1.0
+MAX_DECAY, MIN_COUPLED_DECAY = 1.0, 1e-4
 """Weight decay of 0.01 … 0.1 is usual (Loshchilov & Hutter 2019), 0.3 … 1 with lion at a rate ten
 times lower (Chen et al. 2023)."""
 MAX_PENALTY = 0.1
@@ -220,10 +221,12 @@ def small_beta2(facts: Facts) -> Hit | None:
     explains=[*STUCK, "E920"],
 )
 def strong_decay(facts: Facts) -> Hit | None:
-    """Weight decay is 1 or more and removes at least 0.01 % of each weight per step.
+    """Weight decay is 1 or more and removes more than twice as much of each weight per step as the
+    defaults do; at least 0.01 % with optimizers that add it to the gradient.
 
-    Each step multiplies every weight by 1 − lr · decay. 0.01 … 0.1 is usual with adamw
-    (Loshchilov & Hutter 2019), up to 1 with lion at its low rates.
+    Each step multiplies every weight by 1 − lr · decay, so that weights are averages of the
+    gradients of about 1/(lr · decay) updates. By default these are those of eight epochs or more
+    (Wang & Aitchison 2024), and at least 80 updates.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -231,10 +234,16 @@ def strong_decay(facts: Facts) -> Hit | None:
     warning E414: weight decay 10 takes 10.0% of every weight at each step
       → Lower weight_decay to about 0.01.
 
-    Ignore it at rates so low that lr times weight decay stays below 0.0001.
+    Ignore it where small weights are wanted more than a good fit.
     """
     decay, rate = facts.settings.weight_decay or 0.0, facts.settings.lr or 0.0
-    if decay < MAX_DECAY or decay * rate < MIN_STEP_RATE * MIN_STEP_RATE:
+    optimizer = OPTIMIZERS[facts.settings.optimizer]
+    limit = MIN_COUPLED_DECAY
+    if optimizer.decoupled:
+        limit = 2 * MAX_RATE * OPTIMIZERS[DEFAULTS.optimizer].weight_decay
+        if each_epoch := updates(facts, 1):
+            limit = min(limit, 2 / (DECAY_EPOCHS * each_epoch))
+    if decay < MAX_DECAY or decay * rate < limit:
         return None
     return Hit(
         message=f"weight decay {decay:g} takes {decay * rate:.1%} of every weight at each step",

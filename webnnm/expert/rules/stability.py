@@ -8,6 +8,7 @@ from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.profile import HIGH_CAPACITY, Profile
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
+from webnnm.training.losses import LOSSES
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.totals import DIVERGED_REMEDY
 
@@ -397,7 +398,8 @@ def costly_scouting(facts: Facts) -> Hit | None:
     explains=[*STUCK, *UNSTABLE],
 )
 def high_initial_loss(facts: Facts) -> Hit | None:
-    """The initial loss is more than thirty times the baseline, the loss of a constant prediction.
+    """The initial loss is more than thirty times the baseline, the loss of a constant prediction;
+    not for a loss of your own, whose baseline is unknown.
 
     With scores of the size that the default initialisation gives, the loss is a few times the
     baseline; in a deep residual network, whose branches add up, up to twenty times. Beyond that a
@@ -416,7 +418,7 @@ def high_initial_loss(facts: Facts) -> Hit | None:
     Ignore it where the parameters were loaded and only the units of the targets differ.
     """
     loss = facts.scouting.loss
-    if loss <= MAX_INITIAL_LOSS:
+    if loss <= MAX_INITIAL_LOSS or any(o.loss and o.loss not in LOSSES for o in facts.outputs):
         return None
     return Hit(
         message=f"before the first step the loss is {loss:.3g} times that of a constant "

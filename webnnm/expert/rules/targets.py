@@ -18,6 +18,8 @@ SCALE_LIMITS = {"least": 0.1, "most": 10.0, "mean": 3.0}
 """Targets are well scaled with a deviation between the first two and a mean within the third."""
 
 MIN_TAIL = 5
+MIN_COUNT = 30
+"""Counts that stay below this do not span orders of magnitude."""
 """The largest of targets that span orders of magnitude are this many deviations above the mean."""
 
 RANGE_TOLERANCE = 0.01
@@ -181,8 +183,9 @@ def target_scale(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def target_skew(facts: Facts) -> Hit | None:
-    """With MSE on a single output, no target is one standard deviation below the mean or lower, but
-    some are five or more above it.
+    """No target of a single output is one standard deviation below the mean or lower, but some are
+    five or more above it; not where another loss than MSE is written, for counts below 30, nor
+    where logarithms or normal scores are learnt already.
 
     Incomes, prices and word counts span orders of magnitude. The squared error then comes from the
     few largest targets, and the model learns nothing about the others; their logarithms differ
@@ -204,6 +207,12 @@ or their normal scores, target_scale='quantiles'.
         alone = labels.kind == "continuous" and count(labels.shape) == 1
         above = output.standardized or labels.minimum > 0
         near = 0 < labels.mean - labels.minimum < labels.std
+        small_counts = (
+            labels.raw_whole and 0 <= labels.raw_minimum <= labels.raw_maximum < MIN_COUNT
+        )
+        robust = output.loss != "MSE" and output.written
+        if output.reshaped or small_counts or robust:
+            return None
         if not (alone and above and near) or labels.maximum - labels.mean < MIN_TAIL * labels.std:
             return None
         far = (labels.maximum - labels.mean) / labels.std
@@ -222,7 +231,8 @@ or their normal scores, target_scale='quantiles'.
     confidence=0.6,
 )
 def class_numbers(facts: Facts) -> Hit | None:
-    """Targets of MSE, MAE or HUL on a single output are a few whole numbers, starting at 0 or 1.
+    """Targets of MSE, MAE or HUL on a single output are a few whole numbers, starting at 0 or 1; only
+    information where they are distributed like counts.
 
     Class numbers have no order: class 1 does not lie between class 0 and class 2. Treated as a
     quantity, a row that may be 0 or 2 gets the prediction 1.
@@ -252,10 +262,11 @@ def class_numbers(facts: Facts) -> Hit | None:
         return f"the targets of {output.name} are whole numbers {low} … {high}"
 
     messages = of_outputs(facts, text)
-    chance = facts.data.suspicions.get("E115")
-    if chance is not None:
-        return merge_hits(messages, tail=f"; {chance.message}")
-    return merge_hits(messages, severity="info" if all(declared) else None)
+    kinds = facts.data.suspicions.get("E115")
+    if kinds is not None and not kinds.evidence.get("counts"):
+        return merge_hits(messages, tail=f"; {kinds.message}")
+    is_count = kinds is not None
+    return merge_hits(messages, severity="info" if is_count or all(declared) else None)
 
 
 @rule(
