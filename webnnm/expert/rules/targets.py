@@ -231,8 +231,8 @@ or their normal scores, target_scale='quantiles'.
     confidence=0.6,
 )
 def class_numbers(facts: Facts) -> Hit | None:
-    """Targets of MSE, MAE or HUL on a single output are a few whole numbers, starting at 0 or 1; only
-    information where they are distributed like counts.
+    """Targets of MSE, MAE or HUL on a single output are a few whole numbers, starting at 0 or 1;
+    only information where they are distributed like counts.
 
     Class numbers have no order: class 1 does not lie between class 0 and class 2. Treated as a
     quantity, a row that may be 0 or 2 gets the prediction 1.
