@@ -87,6 +87,9 @@ if TYPE_CHECKING:
     from webnnm.eager.schedules import schedule as schedule
     from webnnm.eager.trees import tree_leaves as tree_leaves
     from webnnm.eager.trees import tree_map as tree_map
+    from webnnm.editing.ensembling import MemberPredictions as MemberPredictions
+    from webnnm.editing.ensembling import predict_members as predict_members
+    from webnnm.editing.ensembling import train_ensemble as train_ensemble
     from webnnm.editing.parts import join_models as join_models
     from webnnm.editing.parts import replace_head as replace_head
     from webnnm.editing.parts import split_model as split_model
@@ -192,6 +195,7 @@ _OFFERED = {
     "formats.graph_export": "export_graph",
     "model.nnmodel": "NNModel",
     "formats.onnx.onnx_model": "OnnxModel load_onnx",
+    "editing.ensembling": "MemberPredictions predict_members train_ensemble",
     "editing.parts": "join_models replace_head split_model",
     "transformers.pretrained_model": "PretrainedModel from_pretrained",
     "transformers.text_head": "train_text_head",

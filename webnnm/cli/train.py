@@ -52,6 +52,12 @@ def add(commands: Parsers) -> None:
         help="resume the training from which the snapshot was saved",
     )
     one.add_argument(
+        "--members",
+        type=int,
+        metavar="N",
+        help="train N times from different seeds, and save one model that averages them",
+    )
+    one.add_argument(
         "--history",
         metavar="FILE",
         help=f"write the history of the training: {', '.join(HISTORY_SUFFIXES)}",
@@ -75,6 +81,8 @@ def _train(arguments: argparse.Namespace) -> int:
     if arguments.resume and not arguments.model.endswith(SNAPSHOT):
         hint = "MODEL is the snapshot that an earlier training saved"
         raise DataError("NNM704", "--resume with a text", hint=hint)
+    if arguments.resume and arguments.members is not None:
+        raise DataError("NNM704", "--resume with --members", hint="leave one of them out")
     if arguments.data is None and is_data(arguments.model):
         return train_suggested(arguments)
     lacking = [name for name in ("data", "out") if getattr(arguments, name) is None]

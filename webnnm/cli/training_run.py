@@ -9,7 +9,7 @@ import signal
 import sys
 import textwrap
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,22 +84,27 @@ async def run_training(
         where = "the report has them" if arguments.report else "webnnm review shows them"
         say(_in_options(line.replace("see review()", where), names))
 
-    async with await open_model(
-        log=log,
-        dataset=dataset,
-        backend=arguments.backend,
-        seed=seed if type(seed) is int else 0,
-    ) as model:
-        if isinstance(screen, Screen):  # which shows what the log would report
-            model.state.log = silent
-        training = model.train(
-            settings,
-            resume=arguments.resume,
-            silence=parse_silenced_rules(arguments),
-            review=REVIEW_TIMES[arguments.review],
-            progress="off" if screen is None else screen,
+    async with AsyncExitStack() as opened:
+        model = await open_model(
+            log=log,
+            dataset=dataset,
+            backend=arguments.backend,
+            seed=seed if type(seed) is int else 0,
         )
-        history = await _until_interrupted(training)
+        await opened.enter_async_context(model)
+        if (
+            isinstance(screen, Screen) and arguments.members is None
+        ):  # which shows what the log would report
+            model.state.log = silent
+        settings["silence"] = parse_silenced_rules(arguments)
+        model.state.review = REVIEW_TIMES[arguments.review]
+        if arguments.members is not None:
+            model, history = await _train_ensemble(model, arguments.members, settings)
+            await opened.enter_async_context(model)
+        else:
+            progress = "off" if screen is None else screen
+            training = model.train(settings, resume=arguments.resume, progress=progress)
+            history = await _until_interrupted(training)
         saved, error = await save_somewhere(model.save, arguments.out)
         outcome = TrainingOutcome(saved, history, None, [] if error is None else [error])
         try:
@@ -112,6 +117,17 @@ async def run_training(
         if look_at is not None:
             await look_at(model, outcome)
     return outcome
+
+
+async def _train_ensemble(
+    model: NNModel, members: int, settings: Mapping[str, Any]
+) -> tuple[NNModel, History]:
+    """Return an ensemble, and the history of its first member."""
+    from webnnm.editing.ensembling import train_ensemble
+
+    histories: list[History] = []
+    ensemble = await train_ensemble(model, members, settings, on_member=histories.append)
+    return ensemble, histories[0]
 
 
 async def _until_interrupted(training: Training) -> History:

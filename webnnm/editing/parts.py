@@ -60,7 +60,7 @@ async def split_model(
         for document, part in zip((trunk, head), parts, strict=True):
             offsets = {} if part is parts[0] else {block: _layers(parts[0], block)}
             names = _counterparts(part, model.state.network, offsets, at)
-            models.append(await _create(document, model, settings))
+            models.append(await create_like(document, model, settings))
             _copy_parameters(models[-1], model, names)
     except BaseException:
         for part in models:
@@ -98,7 +98,7 @@ async def join_models(
     document, of_trunk, of_head = _join(
         trunk.state.network, head.state.network, freeze, keep_output
     )
-    model = await _create(document, trunk, settings)
+    model = await create_like(document, trunk, settings)
     try:
         _copy_parameters(model, trunk, _invert(of_trunk))
         _copy_parameters(model, head, _invert(of_head))
@@ -190,7 +190,8 @@ def _layers(network: Network, block: str) -> int:
     return sum(layer.chain[0] == block for layer in network.layers)
 
 
-async def _create(document: Document, like: NNModel, settings: Mapping[str, Any]) -> NNModel:
+async def create_like(document: Document, like: NNModel, settings: Mapping[str, Any]) -> NNModel:
+    """Create a model of another text on the same kind of backend, with settings of its own."""
     is_shared = like.backend is not like.state.backend
     backend = settings.get("backend", like.backend if is_shared else like.backend.name)
     opened = isinstance(backend, Backend)

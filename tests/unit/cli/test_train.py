@@ -113,6 +113,18 @@ def test_a_seed_makes_all_of_it_the_same(model: str, tmp_path: Path, capsys: Pri
     assert one == same != other
 
 
+def test_members_are_averaged_into_one_model(model: str, tmp_path: Path, capsys: Printed) -> None:
+    out = str(tmp_path / "two.safetensors")
+    arguments = ["--data", IRIS, "--epochs", "3", "--members", "2", "--out", out]
+    found = train_as_json(capsys, "train", model, *arguments)
+    assert len(found["history"]["epochs"]) == 3
+    assert found["test"]["samples"] == 45
+    assert main(["show", out]) == 0
+    assert "matmul2" in capsys.readouterr().out
+    assert main(["train", out, "--resume", *arguments]) == 2
+    assert "--resume with --members" in capsys.readouterr().err
+
+
 def test_a_snapshot_is_trained_further(snapshot: str, tmp_path: Path, capsys: Printed) -> None:
     again = str(tmp_path / "again.safetensors")
     before = train_as_json(capsys, "test", snapshot, "--data", IRIS)["loss"]
