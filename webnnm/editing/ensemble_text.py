@@ -26,9 +26,6 @@ from webnnm.ops.declare.features import Features
 MEMBER = "member"
 """The block with the layers of one member; results are called member1, member2, …"""
 
-OUTPUT_ACTIVATIONS = ("softmax", "logSoftmax", "sigmoid")
-"""What is applied to the mean of the members, so that losses and answers recognise it."""
-
 
 @dataclass(frozen=True)
 class EnsembleText:
@@ -179,11 +176,11 @@ def _divide(
     identity instead.
     """
     *body, last = layers
-    if last.operator in OUTPUT_ACTIVATIONS:
-        return tuple(body), (last,)
     final = network.outputs[0].source.vertex
-    if not isinstance(final, LayerVertex) or final.operator.name not in OUTPUT_ACTIVATIONS:
+    if not isinstance(final, LayerVertex) or not final.has("probabilistic"):
         return layers, ()
+    if len(final.chain) == 1:
+        return tuple(body), (last,)
     options = [
         replace(option, value=Reference(("identity",)))
         if option.value == Reference((final.operator.name,))
