@@ -4,6 +4,7 @@ from tests.teach import mistakes_afterwards as mistakes_afterwards
 from tests.teach import mistakes_data as mistakes_data
 from tests.teach import mistakes_everyday as mistakes_everyday
 from tests.teach import mistakes_examined as mistakes_examined
+from tests.teach import mistakes_graph as mistakes_graph
 from tests.teach import mistakes_model as mistakes_model
 from tests.teach import mistakes_training as mistakes_training
 from tests.teach import sound_data as sound_data

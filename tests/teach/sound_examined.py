@@ -199,3 +199,18 @@ def prices_of_last_year() -> Setup:
     price = area * level[district] + draw.normal(0, 20, 900)
     table = {"area": area, "before": before, "price": price}
     return Setup(regressor(2, (24,)), _regression(table, "price"), score="r2")
+
+
+@sound("How rough a picture is, not where: one convolution and a mean over all places tell it.")
+def roughness_pooled() -> Setup:
+    draw = np.random.default_rng(175)
+    y = draw.permutation(np.arange(300) % 2)
+    x = draw.normal(0, 1, (300, 1, 12, 12))
+    smooth = (x + np.roll(x, 1, axis=2) + np.roll(x, 1, axis=3)) / np.sqrt(3)
+    x = np.where(y[:, None, None, None] == 1, smooth, x).astype("float32")
+    layers = (
+        "conv2d(f, filters=8, kernel=3, bias=a), relu(), globalAveragePool(), "
+        "matmul(w), add(b), softmax()"
+    )
+    text = model("shape={channels:1, height:12, width:12}", layers, 2)
+    return Setup(text, of(x, y.astype("int32")), {"epochs": 25})

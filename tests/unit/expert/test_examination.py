@@ -1016,3 +1016,36 @@ def test_rows_of_a_series_are_not_to_be_split_at_random() -> None:
     for rows in (moving, louder):
         data = SeriesDataset(rows, "sold", time="week", window=8, horizon=2)
         assert 'scale="window"' in examine(data)["E622"].remedy
+
+
+def draw_spots(seed: int, *, where: bool, channels: int = 1) -> Dataset:
+    """Return pictures of a spot, and in which half it is; or how bright it is."""
+    draw = Random(seed)
+    pictures, labels = list[Any](), list[int]()
+    for _ in range(120):
+        x, y, bright = draw.randrange(12), draw.randrange(10), draw.randrange(2)
+        picture = [[draw.gauss(0, 0.2) for _ in range(12)] for _ in range(10)]
+        picture[y][x] += 2.0 if where else 1.5 + bright
+        pictures.append([picture] * channels)
+        labels.append(int(x >= 6) if where else bright)
+    return Dataset(pictures, labels, seed=seed)
+
+
+def test_positions_that_matter_are_told_from_those_that_do_not() -> None:
+    assert all("E323" in examine(draw_spots(seed, where=True)) for seed in range(5))
+    assert "E323" in examine(draw_spots(0, where=True, channels=3))
+    assert sum("E323" in examine(draw_spots(seed, where=False)) for seed in range(20)) <= 1
+
+
+def test_where_a_quantity_is_read_in_a_signal_matters() -> None:
+    draw = Random(3)
+    moments = [draw.randrange(24) for _ in range(150)]
+    signals = [[[float(n == at) + draw.gauss(0, 0.1) for n in range(24)]] for at in moments]
+    found = examine(Dataset(signals, [[at / 24] for at in moments]))["E323"]
+    assert found.message.startswith("where something is in model tells the target (p = 0.01")
+    noise = [Dataset(signals, [[draw.gauss(0, 1)] for _ in moments], seed=n) for n in range(9)]
+    assert sum("E323" in examine(data) for data in noise) <= 1
+    both = [[at / 24, -at / 24] for at in moments]
+    assert "E323" in examine(Dataset(signals, both))
+    assert "E323" not in examine(Dataset(signals[:30], both[:30]))
+    assert "E323" not in examine(Dataset(signals, [[0.5]] * 150))

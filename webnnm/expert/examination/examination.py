@@ -34,6 +34,7 @@ from webnnm.expert.examination.order import (
     measure_neighbours,
 )
 from webnnm.expert.examination.pictures import find_wrong_channels
+from webnnm.expert.examination.positions import find_positions
 from webnnm.expert.examination.remaining_rows import find_class_weights, find_lost_rows
 from webnnm.expert.examination.rows import Rows, collect_rows
 from webnnm.expert.examination.sequences import (
@@ -73,6 +74,7 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E110": find_class_weights,
     "E115": find_unordered_kinds,
     "E319": find_bag_of_words,
+    "E323": find_positions,
     "E330": find_next_values,
     "E416": find_token_ids,
     "E418": find_reproduction,

@@ -18,7 +18,7 @@ from webnnm.data.preparation.epoch_arrays import Arrays, augment_rows
 from webnnm.data.preparation.equal_rows import group_equal_rows
 from webnnm.data.preparation.precision import PrecisionLoss
 from webnnm.data.preparation.row_sample import sample_rows
-from webnnm.data.preparation.standardize import Standardization
+from webnnm.data.preparation.standardize import RESHAPING, Standardization
 from webnnm.data.tables.date_encoding import DateEncoder
 from webnnm.data.tables.encoding import OneHotEncoder
 
@@ -173,7 +173,7 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
             target = values.values()
             if block in dataset.target_standardization:
                 fitted = dataset.target_standardization[block]
-                if fitted.scale in ("log1p", "quantiles"):
+                if fitted.scale in RESHAPING:
                     target = fitted.undo(values).values()
                 else:
                     scale, offset = fitted.std[0], fitted.mean[0]

@@ -18,6 +18,10 @@ from webnnm.graph.elaboration.vertices import (
 )
 from webnnm.ops.declare.traits import Trait
 
+POSITIONS_REMEDY = (
+    "Use flatten() in place of the pooling, or pool to a few parts, such as averagePool2d to 4 × 4."
+)
+
 
 def keeps_positions(layer: LayerVertex) -> bool:
     """Return whether a layer leaves a number at its position."""
@@ -229,7 +233,9 @@ def pools_without_positions(network: Network) -> list[str]:
             convolved |= _slides_along(layer) or layer.operator.name == "concat"
             pooled = states == {"each"} and _pools_all_positions(layer)
             pools += [layer.label] * pooled
-            if not pooled and not _slides(layer, states_by_vertex.keys()):
+            if not pooled and not (
+                _slides(layer, states_by_vertex.keys()) or _pools_one_dimension(layer)
+            ):
                 return []
         states_by_vertex[id(layer)] = "pooled" if pooled else "each"
     ends = {states_by_vertex.get(id(output.source.vertex), "") for output in network.outputs}
@@ -257,6 +263,15 @@ def _pools_all_positions(layer: LayerVertex) -> bool:
             {*range(len(sizes))} - {_channel(before)}
         )
     return layer.features[0].sizes() != sizes and numbers(layer) == sizes[_channel(before)]
+
+
+def _pools_one_dimension(layer: LayerVertex) -> bool:
+    """Return whether a layer combines the lines, or the columns, of a picture, and leaves the
+    others."""
+    before = layer.operands[0].vertex
+    if not layer.has("reduction") or before.features[0].sequence or layer.options["axes"] is None:
+        return False
+    return _channel(before) not in {axis % _rank(before) for axis in layer.options["axes"]}
 
 
 def _slides(layer: LayerVertex, picture_ids: Collection[int]) -> bool:

@@ -34,6 +34,7 @@ from webnnm.expert.facts.learning import (
     skills_of,
     tokens_hint,
 )
+from webnnm.expert.facts.paths import POSITIONS_REMEDY
 from webnnm.expert.rules.rule import Hit, after, join_names, merge_hits
 
 MAX_STATIC_MOVE, MAX_STATIC_FALL = 0.05, 0.1
@@ -44,6 +45,10 @@ MIN_FALL, MIN_FAST_FALL = 0.05, 0.45
 """A loss that falls by this much in the last quarter, or half, of a training has not converged."""
 SLOW_RATE_RATIO = 3
 """A rate this many times below the default of the optimizer explains slow learning."""
+SEQUENCE_REMEDY = (
+    "If it matters when something happens, put positionalEncoding() before the convolutions; if "
+    "not, check whether labels belong to their rows."
+)
 MIN_DISTANCE_TO_NEIGHBOURS, EXAMINED_ROWS = 0.15, 200
 """The share of rows by which nearest neighbours beat a model, and the number of rows examined."""
 
@@ -326,8 +331,8 @@ def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after(
     "E924",
     "warning",
-    "If it matters where something is, use flatten() instead, or pool to a few parts, such as "
-    "averagePool2d to 4 × 4; if not, check whether labels belong to their rows.",
+    "Check whether labels belong to their rows; if it matters how things far apart are arranged, "
+    "use flatten() in place of the pooling.",
     confidence=0.8,
     explains=["E902"],
 )
@@ -365,8 +370,12 @@ def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
         return None
     (name,) = history.predictions
     verb = "takes" if len(pools) == 1 else "take"
+    positions = facts.data.suspicions.get("E323")
+    ordered = any(vertex.features[0].sequence for vertex in facts.network.inputs)
+    remedy = SEQUENCE_REMEDY if ordered else POSITIONS_REMEDY if positions else ""
     return Hit(
         message=f"{name}: {scores_of(history, name)}: at chance, and {' and '.join(pools)} {verb} "
-        "all places together",
+        "all places together" + (f", and {positions.message}" if positions else ""),
         nodes=tuple(pools),
+        remedy=remedy,
     )
