@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tests.teach.cases import mistake
+from tests.teach.samples import blobs
 from tests.teach.setup import Data, Setup, of
-from tests.teach.texts import model
+from tests.teach.texts import model, regressor
 
 PICTURE = "shape={channels:1, height:12, width:12}"
 
@@ -80,3 +83,65 @@ def moment_under_a_maximum() -> Setup:
     )
     text = model("shape={channels:1, time:32}", layers, 2)
     return Setup(text, of(x, (at > 16).astype("int32")), {"epochs": 20})
+
+
+# Logarithms of zeros.
+
+
+def _incomes(take_logarithm: Any) -> Data:
+    draw = np.random.default_rng(176)
+    x = draw.normal(0, 1, (500, 5)).astype("float32")
+    y = np.exp(5 + 0.8 * x[:, 0] + 0.5 * x[:, 1] + draw.normal(0, 0.2, 500))
+    y = take_logarithm(np.where(draw.random(500) < 0.15, 0, y)).astype("float32")[:, None]
+    return of(x, y, standardize=True, standardize_targets=True)
+
+
+@mistake(
+    "An income of 0 became log(0 + 1e-6) in the target, far below all others.",
+    remedy="log(1 + x / 100) in place of log(x + 1e-6).",
+    mended=lambda setup: setup.but(data=_incomes(lambda x: np.log1p(x / 100))),
+    named_by=("E640",),
+)
+def logarithm_of_no_income() -> Setup:
+    return Setup(regressor(5, (16,)), _incomes(lambda x: np.log(x + 1e-6)), score="r2")
+
+
+def _visits(take_logarithm: Any = None, **options: Any) -> Data:
+    draw = np.random.default_rng(177)
+    counts = draw.poisson(np.exp(draw.normal(0.7, 1, (400, 4)))).astype("float32")
+    y = np.log1p(counts) @ np.array([1.0, -1.0, 0.5, -0.5]) + draw.normal(0, 0.2, 400)
+    x = counts if take_logarithm is None else take_logarithm(counts)
+    return of(x.astype("float32"), y.astype("float32")[:, None], **options)
+
+
+@mistake(
+    "Counts of visits became log10(x + 1e-9) before they came into the data.",
+    remedy="log(1 + x) in place of log10(x + 1e-9).",
+    mended=lambda setup: setup.but(data=_visits(np.log1p, standardize=True)),
+    named_by=("E640",),
+)
+def logarithm_of_no_visits() -> Setup:
+    data = _visits(lambda x: np.log10(x + 1e-9), standardize=True)
+    return Setup(regressor(4, ()), data, {"epochs": 40}, score="r2")
+
+
+@mistake(
+    "The model takes log(x + 1e-8) of counts, many of which are 0.",
+    remedy="add(2) in place of add(1e-8).",
+    mended=lambda setup: setup.saying("add(1e-8)", "add(2)"),
+    named_by=("E332",),
+)
+def logarithm_of_a_tiny_shift() -> Setup:
+    text = model(4, "add(1e-8), log(), matmul(w), add(b)", 1)
+    return Setup(text, _visits(), {"epochs": 40}, score="r2")
+
+
+@mistake(
+    "A square root is taken of what relu leaves, which is 0 half of the time.",
+    remedy="softplus() in place of relu().",
+    mended=lambda setup: setup.saying("relu(), sqrt()", "softplus(), sqrt()"),
+    named_by=("E317",),
+)
+def root_of_relu() -> Setup:
+    layers = "matmul(u, shape=[16]), add(c), relu(), sqrt(), matmul(w), add(b), softmax()"
+    return Setup(model(4, layers, 3), of(*blobs(spread=1.3), standardize=True), {"epochs": 30})

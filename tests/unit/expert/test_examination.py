@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from itertools import pairwise
@@ -1049,3 +1050,39 @@ def test_where_a_quantity_is_read_in_a_signal_matters() -> None:
     assert "E323" in examine(Dataset(signals, both))
     assert "E323" not in examine(Dataset(signals[:30], both[:30]))
     assert "E323" not in examine(Dataset(signals, [[0.5]] * 150))
+
+
+def take_logarithms(shift: float, base: float = math.e, share: float = 0.2) -> list[list[float]]:
+    """Return logarithms of incomes, a share of which are 0."""
+    draw = Random(4)
+    incomes = [math.exp(draw.gauss(8, 1)) * (draw.random() >= share) for _ in range(ROWS)]
+    return [[math.log(income + shift, base)] for income in incomes]
+
+
+@pytest.mark.parametrize("base", [math.e, 10.0, 2.0])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_logarithms_of_zeros_are_named(base: float, scaled: bool) -> None:
+    rows, targets = table(), [0.1 * n for n in range(ROWS)]
+    columns = take_logarithms(1e-6, base)
+    found = examine(Dataset(columns, targets, standardize=scaled))["E640"]
+    assert "(1e-06), the others lie from" in found.message
+    assert found.remedy == "Take log(1 + x / 3000) in place of log(x + ε): 3000 is a usual value."
+    target = examine(Dataset(rows, columns, standardize_targets=scaled))["E640"]
+    assert "values of the target are" in target.message
+
+
+def test_a_lowest_value_that_is_near_or_rare_is_no_logarithm_of_zero() -> None:
+    targets = [0.1 * n for n in range(ROWS)]
+    for shift, share in ((1.0, 0.2), (1e-6, 0.0), (0.3, 0.2)):
+        assert "E640" not in examine(Dataset(take_logarithms(shift, share=share), targets))
+    codes = [[float(n % 5) or -9.0] for n in range(ROWS)]
+    assert "E640" not in examine(Dataset(codes, targets))
+
+
+def test_amounts_of_zero_are_measured_as_the_model_gets_them() -> None:
+    incomes = [[max(0.0, n % 7 - 1.0), 1.0 + n] for n in range(ROWS)]
+    targets = [0.1 * n for n in range(ROWS)]
+    (one,) = examine(Dataset(incomes, targets))["E332"].evidence["model"]
+    assert (one.name, one.smallest, one.median) == ("column 0", 1.0, 3.0)
+    assert one.is_far(1e-8) and not one.is_far(1.0)
+    assert "E332" not in examine(Dataset(incomes, targets, standardize=True))

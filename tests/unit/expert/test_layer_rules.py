@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from tests.unit.expert.cases import (
     told,
 )
 from webnnm import Dataset
+from webnnm.expert.examination.zeros import Amounts
 from webnnm.expert.facts.facts import FeatureFacts, OutputFacts, Suspicion
 from webnnm.expert.rules.registry import APPLIED_WHEN, RULES
 from webnnm.graph.elaboration.elaborate import elaborate
@@ -67,10 +69,18 @@ def make_classifier_facts(layers: str, features: int = 8, classes: int = 8) -> F
     return Facts(network=elaborate(parse(text)), outputs=[known])
 
 
-def logarithm(mean: float, std: float) -> Facts:
+def logarithm(mean: float, std: float, low: float = -math.inf) -> Facts:
     """Return facts on the logarithm of a feature."""
-    data = DataFacts(sizes={"training": 9}, features={"m": [FeatureFacts("length", mean, std)]})
-    return facts(f"{'log()'}, matmul(w), softmax()", data=data)
+    feature = FeatureFacts("length", mean, std, low=low, high=9.0)
+    data = DataFacts(sizes={"training": 9}, features={"m": [feature]})
+    return facts("log(), matmul(w), softmax()", data=data)
+
+
+def amounts(layers: str) -> Facts:
+    """Return facts on a model for incomes, a fifth of which are 0."""
+    incomes = Suspicion("", {"m": [Amounts("income", 0.2, 300.0, 3000.0, 0.8)]})
+    data = DataFacts(suspicions={"E332": incomes})
+    return facts(f"{layers}, matmul(w), softmax()", data=data)
 
 
 def quantity(layers: str, low: float, high: float, mean: float = 0.0, std: float = 1.0) -> Facts:
@@ -118,6 +128,33 @@ CASES = [
         facts("matmul(w, shape=[8]), tanh(), matmul(v), softmax()"),
     ),
     Case("E317", logarithm(0, 1), "log1 of length (mean 0, std 1)", logarithm(5, 1)),
+    Case(
+        "E317", logarithm(2, 1, 0), "log1 of length (from 0 to 9), which is 0", logarithm(2, 1, 1)
+    ),
+    Case(
+        "E317",
+        facts("matmul(w, shape=[8]), relu(), log(), matmul(v), softmax()"),
+        "log1 of relu1, whose results are often 0",
+        facts("matmul(w, shape=[8]), softplus(), log(), matmul(v), softmax()"),
+    ),
+    Case(
+        "E317",
+        facts("matmul(w, shape=[8]), add(b), sqrt(), matmul(v), softmax()"),
+        "sqrt1 of add1, whose results have both signs",
+        facts("matmul(w, shape=[8]), add(b), sigmoid(), sqrt(), matmul(v), softmax()"),
+    ),
+    Case(
+        "E332",
+        amounts("add(1e-8), log()"),
+        "log1 of 0 + 1e-08 is far from all others: income is 0 in 20% of the rows",
+        amounts("add(3000), log()"),
+    ),
+    Case(
+        "E332",
+        amounts("clamp(minValue=1e-6), log()"),
+        "log1 of 0 + 1e-06",
+        amounts("log()"),
+    ),
     Case(
         "E318",
         facts("matmul(w, shape=[8]), mul(5000), relu(), matmul(v), softmax()"),

@@ -46,6 +46,7 @@ from webnnm.expert.examination.sequences import (
 )
 from webnnm.expert.examination.subsets import find_shift
 from webnnm.expert.examination.units import find_unit_mix
+from webnnm.expert.examination.zeros import find_logarithms_of_zeros, measure_amounts
 from webnnm.expert.facts.facts import Suspicion
 
 CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
@@ -67,6 +68,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E633": find_lost_rows,
     "E634": find_dates,
     "E635": find_class_changes,
+    "E640": find_logarithms_of_zeros,
 }
 """What is looked for, by the rule that reports it."""
 
@@ -75,6 +77,7 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E115": find_unordered_kinds,
     "E319": find_bag_of_words,
     "E323": find_positions,
+    "E332": measure_amounts,
     "E330": find_next_values,
     "E416": find_token_ids,
     "E418": find_reproduction,

@@ -8,6 +8,7 @@ from webnnm.core.dtypes import byte_length
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.elaboration.vertices import (
     LayerVertex,
+    LiteralVertex,
     Network,
     Source,
     Vertex,
@@ -38,15 +39,23 @@ def looks_up(layer: LayerVertex) -> bool:
 
 
 def scales(layer: LayerVertex) -> bool:
-    """Return whether a layer scales numbers, or looks them up: its inputs need no scaling."""
-    return layer.has("scaling", "normalization", "lookup")
+    """Return whether a layer scales numbers, takes their logarithm, or looks them up: its inputs
+    need no scaling."""
+    return layer.has("scaling", "normalization", "lookup", "positive")
+
+
+def _shifts(layer: LayerVertex) -> bool:
+    """Return whether a layer adds a number that the text says."""
+    return layer.has("additive") and all(
+        isinstance(operand.vertex, LiteralVertex) for operand in layer.operands[1:]
+    )
 
 
 def _first_layers(network: Network, source: Vertex) -> Iterator[LayerVertex]:
     """Yield the first layers that use an input, after those that pass it on."""
     for layer in network.layers:
         if any(operand.vertex is source for operand in layer.sources()):
-            if layer.has("passing"):
+            if layer.has("passing") or _shifts(layer):
                 yield from _first_layers(network, layer)
             else:
                 yield layer

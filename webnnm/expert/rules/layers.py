@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from webnnm.core.shapes import count
-from webnnm.expert.facts.facts import Facts
+from webnnm.expert.facts.facts import Facts, FeatureFacts
 from webnnm.expert.facts.paths import (
     POSITIONS_REMEDY,
     ancestors,
@@ -23,7 +24,13 @@ from webnnm.expert.facts.structure import numbers
 from webnnm.expert.rules.capacity import MAX_DROPOUT
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
-from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, Network, ParameterVertex
+from webnnm.graph.elaboration.vertices import (
+    InputVertex,
+    LayerVertex,
+    LiteralVertex,
+    Network,
+    ParameterVertex,
+)
 from webnnm.ops.declare.operator import no_gradient
 
 MAX_SMALL_NORM = 3
@@ -42,6 +49,7 @@ classes."""
 MIN_LARGE_WINDOW, MIN_PIXELS = 3, 16
 """Convolutions are usually pooled in windows of 2 × 2; in a picture of 16 pixels, figures are a few
 pixels large."""
+ZEROS_REMEDY = "Put add(1) before it: log(1 + x) is 0 at 0."
 
 
 @rule("E316", "warning", "Use tanh, sigmoid or softsign, which have a gradient.", explains=STUCK)
@@ -82,34 +90,126 @@ def without_gradient(facts: Facts) -> Hit | None:
     return Hit(message=message, nodes=labels)
 
 
-@rule("E317", "warning", "Leave it out, or make its operand positive first: clamp(minValue=1e-6).")
+@rule(
+    "E317",
+    "warning",
+    "Leave it out.",
+)
 def negative_logarithm(facts: Facts) -> Hit | None:
-    """A logarithm or square root is taken of an input with features that have negative values.
+    """A logarithm or square root is taken of an input with features that have negative values, or
+    of units that have them; or a logarithm of zeros, as relu leaves them, or a root of such units,
+    which has an infinite slope there.
 
-    A feature whose mean is less than one standard deviation above 0 has negative values in all but
-    unusual distributions; standardised features always do. The result is NaN, which spreads to
-    the loss and every parameter.
+    A feature whose lowest value is not known is negative in some rows if its mean is less than one
+    standard deviation above 0; standardised features always are. Products have results of both
+    signs. The result is NaN or infinite, which spreads to the loss and every parameter.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers log(), matmul(w), add(b);"
     >>> data = Dataset([[i - 10.0] for i in range(20)], [[0.1 * i] for i in range(20)])
     >>> print(review(text, data).finding("E317"))
-    warning E317 line 1, column 49: log1 of 0 (mean -1.07, std 5.82), which has negative values
-      → Leave it out, or make its operand positive first: clamp(minValue=1e-6).
+    warning E317 line 1, column 49: log1 of 0 (from -9 to 9), which has negative values
+      → Leave it out.
 
     Ignore it where all values are known to be positive, as with many small and few large ones.
     """
     messages: dict[str, str] = {}
+    remedies: dict[str, None] = {}
     for layer in facts.network.order:
         if not layer.has("positive"):
             continue
+        is_root = layer.operator.name == "sqrt"
         vertex = origin(layer.operands[0].vertex)
         if isinstance(vertex, InputVertex):
-            below = [f for f in facts.data.features.get(vertex.block, ()) if f.mean < f.std]
+            features = facts.data.features.get(vertex.block, ())
+            below = [f for f in features if _leaves_domain(f, is_root=is_root)]
+            zeros = all(f.low == 0 for f in below)
             if below:
-                names = join_names(f"{f.name} (mean {f.mean:.3g}, std {f.std:.3g})" for f in below)
-                messages[layer.label] = f"{layer.label} of {names}, which has negative values"
-    return merge_hits(messages)
+                names = join_names(f"{f.name} ({_describe_extent(f)})" for f in below)
+                kind = "is 0 in some rows" if zeros else "has negative values"
+                messages[layer.label] = f"{layer.label} of {names}, which {kind}"
+                remedies[ZEROS_REMEDY if zeros else "Leave it out."] = None
+        elif isinstance(vertex, LayerVertex) and (signs := _describe_signs(vertex)):
+            messages[layer.label] = f"{layer.label} of {vertex.label}, {signs}"
+            remedies["Leave it out, or put softplus() before it."] = None
+    return merge_hits(messages, remedy=" ".join(remedies))
+
+
+def _leaves_domain(feature: FeatureFacts, *, is_root: bool) -> bool:
+    """Return whether a logarithm, or a root, of a feature is not a number in some rows."""
+    if feature.low == -math.inf:
+        return feature.mean < feature.std
+    return feature.low < 0 or (feature.low == 0 and not is_root)
+
+
+def _describe_extent(feature: FeatureFacts) -> str:
+    if feature.low == -math.inf:
+        return f"mean {feature.mean:.3g}, std {feature.std:.3g}"
+    return f"from {feature.low:.3g} to {feature.high:.3g}"
+
+
+def _describe_signs(layer: LayerVertex) -> str:
+    """Return what is wrong with a logarithm or root of the results of a layer, "" if nothing is."""
+    if layer.operator.silent_below == 0 and layer.operator.bounds[0] == 0:
+        return "whose results are often 0"
+    before = layer.operands[0].vertex if layer.has("additive") else layer
+    if isinstance(before, LayerVertex) and before.has("product"):
+        return "whose results have both signs"
+    return ""
+
+
+@rule(
+    "E332", "warning", "Put add(1) before the logarithm instead.", explains=[*STUCK, "E329", "E603"]
+)
+def logarithm_of_tiny_shift(facts: Facts) -> Hit | None:
+    """A logarithm is taken of an input plus a number, or clamped to it, that is so small that zeros
+    become extreme: more than three standard deviations of all other logarithms below the lowest of
+    them. 1 % or more of the values of a feature are 0.
+
+    log(x + 1e-8) is −18 at 0, and 0.7 at 2: the products after it hardly see anything but which
+    values are 0. With a number of the size of the values, zeros are next to them.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers add(1e-8), log(), matmul(w);"
+    >>> data = Dataset([[float(i % 4)] for i in range(60)], [[0.1 * i] for i in range(60)])
+    >>> print(review(text, data).finding("E332"))
+    warning E332 line 1, column 60: log1 of 0 + 1e-08 is far from all others: 0 is 0 in 24% ...
+      → Put add(2) before log1, in place of add1.
+
+    Ignore it where being 0 is all that matters.
+    """
+    measured = facts.data.suspicions.get("E332")
+    if measured is None:
+        return None
+    messages: dict[str, str] = {}
+    remedies: list[str] = []
+    for layer in facts.network.order:
+        if layer.operator.name != "log" or not isinstance(layer.operands[0].vertex, LayerVertex):
+            continue
+        shift = layer.operands[0].vertex
+        vertex, epsilon = origin(shift.operands[0].vertex), _shift(shift)
+        if epsilon <= 0 or not isinstance(vertex, InputVertex):
+            continue
+        far = [one for one in measured.evidence.get(vertex.block, ()) if one.is_far(epsilon)]
+        if far:
+            names = join_names(f"{one.name} is 0 in {one.zeros:.0%}" for one in far)
+            messages[layer.label] = (
+                f"{layer.label} of 0 + {epsilon:g} is far from all others: {names} of the rows"
+            )
+            usual = f"{float(f'{max(1.0, *(one.median for one in far)):.1g}'):g}"
+            remedies.append(f"Put add({usual}) before {layer.label}, in place of {shift.label}.")
+    return merge_hits(messages, remedy=" ".join(remedies))
+
+
+def _shift(layer: LayerVertex) -> float:
+    """Return the number that a layer adds, or below which it lets nothing through; 0 for others."""
+    name = layer.operator.name
+    if name == "clamp":
+        return float(layer.options["min_value"] or 0.0)
+    second = layer.operands[1].vertex if len(layer.operands) > 1 else None
+    if name in ("add", "max") and isinstance(second, LiteralVertex):
+        return float(second.data) if isinstance(second.data, (int, float)) else 0.0
+    return 0.0
 
 
 @rule(

@@ -621,3 +621,35 @@ def class_changing_augmentation(facts: Facts) -> Hit | None:
     Ignore it where the classes are random, and rows of all classes look alike.
     """
     return _report(facts, "E635")
+
+
+@rule(
+    "E640",
+    "warning",
+    "Take log(1 + x) in place of log(x + ε).",
+    explains=[*STUCK, *UNSTABLE, "E109", "E122", "E603", "E614", "E619", "E622", "E903", "E905"],
+)
+def logarithms_of_zeros(facts: Facts) -> Hit | None:
+    """A column, or the target, has logarithms of which 1 % or more are log(ε), of a power of ten or
+    the ε of floats, and lie more than three standard deviations of all others below these.
+
+    log(x + ε) is meant to avoid log(0), and makes it an extreme number that ε alone decides: with
+    1e-8 zeros are at −18, where all other logarithms may lie between 5 and 10. The column is then
+    scaled by these zeros; a target with them is learnt as whether it is 0, and hardly as how much
+    it is. log(1 + x), or log(1 + x / s) for numbers of the size of s, is 0 at 0 and next to the
+    others. A lowest value is a logarithm of such an ε by chance once in a hundred columns, and
+    hardly ever far from the others and repeated as well.
+
+    >>> from webnnm import Dataset, review
+    >>> import math
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> incomes = [[math.log(i % 5 * (900 + 40 * i) + 1e-6)] for i in range(60)]
+    >>> data = Dataset(incomes, [i / 60 for i in range(60)], standardize=True)
+    >>> print(review(text, data).finding("E640"))
+    warning E640: 12 of 60 values of column 0 are -13.82, which is log(1e-06), the others lie ...
+      → Take log(1 + x / 4000) in place of log(x + ε): 4000 is a usual value.
+      explains ...
+
+    Ignore it where being 0 is all that matters.
+    """
+    return _report(facts, "E640")
