@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tests.teach.cases import mistake
-from tests.teach.samples import blobs
+from tests.teach.samples import bars, blobs, stripes
 from tests.teach.setup import Data, Setup, of
-from tests.teach.texts import model, regressor
+from tests.teach.texts import CONVOLVED, model, regressor
 
 PICTURE = "shape={channels:1, height:12, width:12}"
 
@@ -145,3 +145,76 @@ def logarithm_of_a_tiny_shift() -> Setup:
 def root_of_relu() -> Setup:
     layers = "matmul(u, shape=[16]), add(c), relu(), sqrt(), matmul(w), add(b), softmax()"
     return Setup(model(4, layers, 3), of(*blobs(spread=1.3), standardize=True), {"epochs": 30})
+
+
+# Constants, windows, answers.
+
+
+@mistake(
+    "The model subtracts 128 from inputs that the dataset standardises, as if they were bytes.",
+    remedy="Leave the subtraction out.",
+    mended=lambda setup: setup.saying("sub(128), ", ""),
+    named_by=("E333",),
+)
+def bytes_that_are_none() -> Setup:
+    layers = "sub(128), dense(shape=[24], activation=relu), dense(shape=[4], activation=softmax)"
+    data = of(*blobs(400, 4, 6, 1.4), standardize=True)
+    return Setup(model(6, layers, 4), data, {"epochs": 20})
+
+
+@mistake(
+    "Pixels from 0 to 1 are divided by 255 once more.",
+    remedy="Leave the division out.",
+    mended=lambda setup: setup.saying("div(255), ", ""),
+    named_by=("E333",),
+)
+def divided_by_255_twice() -> Setup:
+    x, y = bars(320)
+    text = model("shape={channels:1, height:8, width:8}", f"div(255), {CONVOLVED}", 4)
+    return Setup(text, of(x[:, None], y), {"epochs": 10})
+
+
+@mistake(
+    "All kernels are 1 × 1, and everything is pooled: no layer sees which way stripes go.",
+    remedy="Kernels of 3.",
+    mended=lambda setup: setup.but(text=setup.text.replace("kernel=1", "kernel=3")),
+    named_by=("E334",),
+)
+def kernels_of_one() -> Setup:
+    layers = (
+        "conv2d(f, filters=8, kernel=1, bias=a), relu(), "
+        "conv2d(g, filters=8, kernel=1, bias=c), relu(), globalAveragePool(), "
+        "matmul(w), add(b), softmax()"
+    )
+    return Setup(model(PICTURE, layers, 2), of(*stripes(178, 12, [(1, 0), (0, 1)])), {"epochs": 20})
+
+
+@mistake(
+    "Three poolings leave one pixel to the only convolution.",
+    remedy="The convolution first.",
+    mended=lambda setup: setup.but(
+        text=model("shape={channels:1, height:8, width:8}", CONVOLVED, 4)
+    ),
+    named_by=("E331",),
+)
+def pooled_three_times_first() -> Setup:
+    pool = "maxPool2d(windowDimensions=2, strides=2)"
+    layers = f"{pool}, {pool}, {pool}, conv2d(f, filters=8, kernel=1, bias=a), relu(), flatten()"
+    x, y = bars(320)
+    text = model(
+        "shape={channels:1, height:8, width:8}", f"{layers}, matmul(w), add(b), softmax()", 4
+    )
+    return Setup(text, of(x[:, None], y), {"epochs": 20})
+
+
+@mistake(
+    "Four classes that exclude each other, by number, and a sigmoid for each.",
+    remedy="A softmax.",
+    mended=lambda setup: setup.saying("activation=sigmoid", "activation=softmax"),
+    why="the largest of four sigmoids is the class as often; together they are no probabilities",
+    named_by=("E106",),
+)
+def sigmoids_for_class_numbers() -> Setup:
+    layers = "dense(shape=[24], activation=relu), dense(shape=[4], activation=sigmoid)"
+    data = of(*blobs(400, 4, 6, 1.4), standardize=True)
+    return Setup(model(6, layers, 4), data, {"epochs": 20})

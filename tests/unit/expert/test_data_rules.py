@@ -75,6 +75,12 @@ CASES = [
     ),
     Case("E106", output("BCE", EXACT, "sigmoid"), "BCE over 3 values", output("CCE", EXACT)),
     Case(
+        "E106",
+        output("BCE", replace(EXACT, kind="classes", single=False), "sigmoid"),
+        "each row has one class",
+        output("SCE", replace(EXACT, kind="classes", single=False)),
+    ),
+    Case(
         "E107",
         output("CCE", LabelFacts(kind="multilabel", several=True)),
         "m has several 1s in a row",
@@ -385,7 +391,7 @@ QUIET = [
         ),
     ),
     ("E102", output("MSE", written=False)),
-    ("E106", output("BCE", replace(EXACT, single=False), "sigmoid")),
+    ("E106", output("BCE", replace(EXACT, kind="multilabel", single=False), "sigmoid")),
     ("E108", output("MSE", EXACT, "linear")),
     ("E108", output("MSE", numbers(40, 12, minimum=9, maximum=80), operator="tanh")),
     ("E116", output("MSE", numbers(0, 1), "linear")),

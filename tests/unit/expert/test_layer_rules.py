@@ -76,6 +76,13 @@ def logarithm(mean: float, std: float, low: float = -math.inf) -> Facts:
     return facts("log(), matmul(w), softmax()", data=data)
 
 
+def scaled(layers: str, mean: float = 0.0, std: float = 1.0) -> Facts:
+    """Return facts on a model that begins with constants."""
+    ends = {"low": mean - 2 * std, "high": mean + 2 * std}
+    features = [FeatureFacts(name, mean, std, **ends) for name in "abcd"]
+    return facts(f"{layers}, matmul(w), softmax()", data=DataFacts(features={"m": features}))
+
+
 def amounts(layers: str) -> Facts:
     """Return facts on a model for incomes, a fifth of which are 0."""
     incomes = Suspicion("", {"m": [Amounts("income", 0.2, 300.0, 3000.0, 0.8)]})
@@ -142,6 +149,21 @@ CASES = [
         facts("matmul(w, shape=[8]), add(b), sqrt(), matmul(v), softmax()"),
         "sqrt1 of add1, whose results have both signs",
         facts("matmul(w, shape=[8]), add(b), sigmoid(), sqrt(), matmul(v), softmax()"),
+    ),
+    Case(
+        "E333",
+        scaled("div(255)"),
+        "after div1, inputs of m have a mean of 0 and a deviation of 0.00392; without, 0 and a dev",
+        scaled("identity()"),
+    ),
+    Case("E333", scaled("sub(128)"), "after sub1", scaled("sub(0.5)")),
+    Case("E333", scaled("mul(2), div(0.1)"), "after mul1 and div1", scaled("mul(2), div(3)")),
+    Case("E333", scaled("sub(128)", 100, 60), "after sub1", scaled("sub(128), div(60)", 100, 60)),
+    Case(
+        "E334",
+        picture("conv2d(f, filters=4, kernel=1), relu()", "globalAveragePool()"),
+        "globalAveragePool1 pools what windows of a single value see",
+        picture("conv2d(f, filters=4, kernel=3), relu()", "globalAveragePool()"),
     ),
     Case(
         "E332",
@@ -378,6 +400,10 @@ QUIET = [
             "sigmoid(name=gate), mul([seen, gate]), matmul(v), softmax()"
         ),
     ),
+    ("E333", scaled("div(255), layerNorm()")),
+    ("E333", scaled("add(9), log()")),
+    ("E333", scaled("div(255)", 100, 60)),
+    ("E334", picture("conv2d(f, filters=4, kernel=1), relu()", "flatten()")),
     ("E410", make_hidden_facts()),
     ("E411", facts("dropout(0.1), matmul(w), softmax()")),
     ("E411", facts(model("dropout(0.5), matmul(w), softmax()", features="64"))),

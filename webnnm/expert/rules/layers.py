@@ -1,9 +1,9 @@
-"""Rules on single layers: what they forget, skip or never see (E316–E323, E331, E408–E413)."""
+"""Rules on single layers: what they forget, skip or never see (E316–E323, E331–E334, E408–E413)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from webnnm.core.shapes import count
@@ -18,11 +18,12 @@ from webnnm.expert.facts.paths import (
     pools_without_positions,
     propagate,
     tail,
+    users,
     weight,
 )
-from webnnm.expert.facts.structure import numbers
+from webnnm.expert.facts.structure import numbers, scales
 from webnnm.expert.rules.capacity import MAX_DROPOUT
-from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
+from webnnm.expert.rules.rule import Hit, evidence_by_input, join_names, merge_hits, rule
 from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.graph.elaboration.vertices import (
     InputVertex,
@@ -30,6 +31,7 @@ from webnnm.graph.elaboration.vertices import (
     LiteralVertex,
     Network,
     ParameterVertex,
+    Vertex,
 )
 from webnnm.ops.declare.operator import no_gradient
 
@@ -49,6 +51,17 @@ classes."""
 MIN_LARGE_WINDOW, MIN_PIXELS = 3, 16
 """Convolutions are usually pooled in windows of 2 × 2; in a picture of 16 pixels, figures are a few
 pixels large."""
+MIN_DEVIATION, MIN_EXTENT, MAX_DEVIATION = 0.03, 0.1, 10.0
+"""Inputs that spread less, or more, meet weights that are made for a deviation of 1."""
+MIN_SIDE = 3
+"""Smaller pictures have no neighbours to see."""
+CHANGES: Mapping[str, Callable[[float], tuple[float, float]]] = {
+    "add": lambda number: (1.0, number),
+    "sub": lambda number: (1.0, -number),
+    "mul": lambda number: (number, 0.0),
+    "div": lambda number: (1 / number, 0.0),
+}
+"""The factor and the shift of an operation with a number."""
 ZEROS_REMEDY = "Put add(1) before it: log(1 + x) is 0 at 0."
 
 
@@ -173,14 +186,12 @@ def logarithm_of_tiny_shift(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers add(1e-8), log(), matmul(w);"
     >>> data = Dataset([[float(i % 4)] for i in range(60)], [[0.1 * i] for i in range(60)])
     >>> print(review(text, data).finding("E332"))
-    warning E332 line 1, column 60: log1 of 0 + 1e-08 is far from all others: 0 is 0 in 24% ...
+    warning E332 line 1, column 60: log1 of 0 + 1e-08 is far from all others: column 0 ...
       → Put add(2) before log1, in place of add1.
 
     Ignore it where being 0 is all that matters.
     """
-    measured = facts.data.suspicions.get("E332")
-    if measured is None:
-        return None
+    amounts = evidence_by_input(facts, "E332")
     messages: dict[str, str] = {}
     remedies: list[str] = []
     for layer in facts.network.order:
@@ -190,7 +201,7 @@ def logarithm_of_tiny_shift(facts: Facts) -> Hit | None:
         vertex, epsilon = origin(shift.operands[0].vertex), _shift(shift)
         if epsilon <= 0 or not isinstance(vertex, InputVertex):
             continue
-        far = [one for one in measured.evidence.get(vertex.block, ()) if one.is_far(epsilon)]
+        far = [one for one in amounts.get(vertex.block, ()) if one.is_far(epsilon)]
         if far:
             names = join_names(f"{one.name} is 0 in {one.zeros:.0%}" for one in far)
             messages[layer.label] = (
@@ -210,6 +221,103 @@ def _shift(layer: LayerVertex) -> float:
     if name in ("add", "max") and isinstance(second, LiteralVertex):
         return float(second.data) if isinstance(second.data, (int, float)) else 0.0
     return 0.0
+
+
+@rule(
+    "E333",
+    "warning",
+    "Leave these constants out, and standardise the inputs: standardize=True.",
+    explains=[*STUCK, *UNSTABLE, "E310", "E329"],
+)
+def wrong_constants(facts: Facts) -> Hit | None:
+    """Numbers that the text adds to an input, or multiplies it by, leave most features with a
+    deviation below 0.03 within an extent of 0.1, with one above 10, or with a mean of more than
+    three deviations, of at least 1, from 0; not before a normalisation or a logarithm.
+
+    Dividing bytes by 255 is right, dividing what was divided before, or was standardised, leaves
+    numbers around 0.001: the first weights would have to be hundreds of times larger than they
+    start. Constants in a text do not adapt to data that come in another scale.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers div(255), matmul(w), add(b);"
+    >>> data = Dataset([[i / 60] for i in range(60)], [[0.1 * i] for i in range(60)])
+    >>> print(review(text, data).finding("E333"))
+    warning E333 line 1, column 49: after div1, inputs of m have a mean of 0.001...
+      → Leave div1 out.
+
+    Ignore it where the inputs of use differ from those of the training in this way.
+    """
+    using = users(facts.network)
+    for vertex in facts.network.inputs:
+        features = [f for f in facts.data.features.get(vertex.block, ()) if f.std > 0]
+        factor, shift, chain, last = _find_constants(vertex, using)
+        if not features or not chain or last is None or scales(last):
+            continue
+        if not _is_badly_scaled(features, factor, shift):
+            continue
+        names = " and ".join(layer.label for layer in chain)
+        right = not _is_badly_scaled(features, 1.0, 0.0)
+        return Hit(
+            message=f"after {names}, inputs of {vertex.block} have a mean of "
+            f"{_describe_scale(features, factor, shift)}; without, "
+            f"{_describe_scale(features, 1.0, 0.0)}",
+            nodes=[layer.label for layer in chain],
+            remedy=f"Leave {names} out." if right else "",
+        )
+    return None
+
+
+def _find_constants(
+    vertex: InputVertex, using: Mapping[int, list[LayerVertex]]
+) -> tuple[float, float, list[LayerVertex], LayerVertex | None]:
+    """Return the factor and the shift of the constants that an input first meets, their layers, and
+    the layer after them."""
+    factor, shift, chain = 1.0, 0.0, list[LayerVertex]()
+    before: Vertex = vertex
+    while len(following := using.get(id(before), ())) == 1:
+        (layer,) = following
+        second = layer.operands[1].vertex if len(layer.operands) > 1 else None
+        if layer.has("arithmetic") and isinstance(second, LiteralVertex):
+            change = _affine(layer.operator.name, second.data)
+            if change is None or layer.operands[0].vertex is not before:
+                return factor, shift, chain, layer
+            factor, shift = factor * change[0], shift * change[0] + change[1]
+            chain.append(layer)
+        elif not layer.has("passing"):
+            return factor, shift, chain, layer
+        before = layer
+    return factor, shift, chain, None
+
+
+def _affine(operator: str, number: Any) -> tuple[float, float] | None:
+    """Return the factor and the shift of an operation with a number, None for other operands."""
+    if not isinstance(number, (int, float)) or not number or not math.isfinite(number):
+        return None
+    change = CHANGES.get(operator)
+    return None if change is None else change(number)
+
+
+def _summarize(
+    features: Sequence[FeatureFacts], factor: float, shift: float
+) -> tuple[float, float]:
+    """Return the median mean and the median deviation of features after constants."""
+    means = sorted(f.mean * factor + shift for f in features)
+    deviations = sorted(f.std * abs(factor) for f in features)
+    return means[len(means) // 2], deviations[len(deviations) // 2]
+
+
+def _describe_scale(features: Sequence[FeatureFacts], factor: float, shift: float) -> str:
+    mean, deviation = _summarize(features, factor, shift)
+    mean = mean if abs(mean) > deviation / 1000 else 0.0
+    return f"{mean:.3g} and a deviation of {deviation:.3g}"
+
+
+def _is_badly_scaled(features: Sequence[FeatureFacts], factor: float, shift: float) -> bool:
+    """Return whether most features are too small, too large, or far from 0, after constants."""
+    mean, deviation = _summarize(features, factor, shift)
+    extent = abs(factor) * (max(f.high for f in features) - min(f.low for f in features))
+    small = deviation < MIN_DEVIATION and extent < MIN_EXTENT
+    return small or deviation > MAX_DEVIATION or abs(mean) > 3 * max(deviation, 1.0)
 
 
 @rule(
@@ -267,7 +375,7 @@ def constant_factors(facts: Facts) -> Hit | None:
     "warning",
     "Insert positionalEmbedding(place, size=…) or positionalEncoding() before it.",
     refuted=True,
-    explains=["E902", "E923"],
+    explains=["E902", "E908", "E923"],
 )
 def attention_without_order(facts: Facts) -> Hit | None:
     """Attention over embedded words without positions; only information where a linear bag-of-words
@@ -535,6 +643,39 @@ def _reach(network: Network, pools: Sequence[str]) -> tuple[int, Sequence[int]]:
 
 
 @rule(
+    "E334",
+    "advice",
+    "Give the convolutions kernels of 3.",
+    confidence=0.6,
+    refuted=True,
+    explains=["E902", "E903", "E908", "E922", "E924"],
+)
+def single_values_seen(facts: Facts) -> Hit | None:
+    """Everything is pooled over all positions, and no window before that is larger than one value;
+    only information after a training with a skill of 0.95 on other rows.
+
+    Kernels of 1 combine the channels of one pixel. Without a larger one, and with all pixels
+    pooled, the model knows which values occur, in any order: a picture of shuffled pixels is the
+    same to it.
+
+    >>> from webnnm import review
+    >>> text = "m:input shape={channels:1, height:8, width:8}; m:output shape=[2]; m:layers "
+    >>> text += "conv2d(f, filters=4, kernel=1), relu(), globalAveragePool(), matmul(w), softmax();"
+    >>> print(review(text).finding("E334"))
+    advice E334 line 1, column 117: globalAveragePool1 pools what windows of a single value see
+      → Give the convolutions kernels of 3.
+
+    Ignore it where only colours matter.
+    """
+    pools = pools_without_positions(facts.network)
+    reach, sides = _reach(facts.network, pools)
+    if not pools or reach > 1 or not sides or min(sides) < MIN_SIDE:
+        return None
+    names = " and ".join(pools)
+    return Hit(message=f"{names} pools what windows of a single value see", nodes=pools)
+
+
+@rule(
     "E331",
     "warning",
     "Put a convolution before it, and pool after that with strides of 2.",
@@ -543,9 +684,9 @@ def _reach(network: Network, pools: Sequence[str]) -> tuple[int, Sequence[int]]:
     explains=["E902", "E903", "E908", "E922", "E924"],
 )
 def early_pooling(facts: Facts) -> Hit | None:
-    """Windows of 3 × 3 or more are pooled before the first convolution, and leave a picture of
-    fewer than 16 pixels a side; only information after a training with a skill of 0.95 on other
-    rows.
+    """Windows of 3 × 3 or more, by one pooling or several, are pooled before the first convolution,
+    and leave a picture of fewer than 16 pixels a side; only information after a training with a
+    skill of 0.95 on other rows.
 
     A mean or maximum of raw pixels is all that is left of a window: lines and edges within it are
     gone before a filter can see them. Large pictures can be reduced in this way: what is larger
@@ -571,16 +712,19 @@ def early_pooling(facts: Facts) -> Hit | None:
             for layer_before in before
             if layer_before.has("pooling") and layer_before.has("windowed")
         ]
-        if len(pools) != 1 or any(layer_before.has("product") for layer_before in before):
+        if not pools or any(layer_before.has("product") for layer_before in before):
             continue
-        sizes_before, sizes_after = _spatial(pools[0]), _spatial(layer)
-        if (
-            min(_window(pools[0]), default=1) >= MIN_LARGE_WINDOW
-            and max(sizes_after, default=0) < MIN_PIXELS
-        ):
+        pools.sort(key=facts.network.order.index)
+        first, last = pools[0], pools[-1]
+        sizes_before, sizes_after = _spatial(first), _spatial(layer)
+        window = math.prod(min(_window(pool), default=1) for pool in pools)
+        if window >= MIN_LARGE_WINDOW and max(sizes_after, default=0) < MIN_PIXELS:
             parts, pixels = (" × ".join(map(str, sizes)) for sizes in (sizes_after, sizes_before))
-            name = pools[0].label
-            messages[name] = f"{name} leaves {parts} of {pixels} pixels to the first convolution"
+            names = " and ".join(pool.label for pool in pools)
+            verb = "leaves" if len(pools) == 1 else "leave"
+            messages[last.label] = (
+                f"{names} {verb} {parts} of {pixels} pixels to the first convolution"
+            )
     return merge_hits(messages)
 
 

@@ -287,7 +287,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     "attention before the pooling; if not, check whether labels belong to their rows, and gather "
     "more.",
     confidence=0.95,
-    explains=["E902"],
+    explains=["E902", "E908"],
 )
 def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its sequence without
@@ -332,9 +332,10 @@ def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     "E924",
     "warning",
     "Check whether labels belong to their rows; if it matters how things far apart are arranged, "
-    "use flatten() in place of the pooling.",
+    "let windows reach further by more convolutions and strides of 2, or use flatten() in place of "
+    "the pooling.",
     confidence=0.8,
-    explains=["E902"],
+    explains=["E902", "E908"],
 )
 def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its picture, or its

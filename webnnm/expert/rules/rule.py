@@ -149,3 +149,12 @@ def merge_hits(
         return None
     message = f"{lead}{join_names(messages.values(), '; ')}{tail}"
     return Hit(message=message, nodes=tuple(messages), **rest)
+
+
+def evidence_by_input(facts: Facts, id: str) -> Mapping[str, Any]:
+    """Return, by input, what the examination measured for a rule."""
+    suspicion = facts.data.suspicions.get(id)
+    evidence: Mapping[str, Any] = suspicion.evidence if suspicion is not None else {}
+    if len(evidence) == 1 and len(facts.network.inputs) == 1:
+        return {facts.network.inputs[0].block: next(iter(evidence.values()))}
+    return evidence

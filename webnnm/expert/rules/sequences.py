@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.paths import ancestors
 from webnnm.expert.facts.structure import numbers
-from webnnm.expert.rules.rule import Hit, merge_hits, rule
+from webnnm.expert.rules.rule import Hit, evidence_by_input, merge_hits, rule
 from webnnm.graph.elaboration.vertices import InputVertex, LayerVertex, ParameterVertex
 
 MAX_ROWS_RATIO = 10
 """A table with this many times the rows in use is larger than future words will need."""
 MIN_TABLE_SIZE = 10_000
 """A table with fewer numbers costs nothing."""
-
-
-def evidence_by_input(facts: Facts, id: str) -> Mapping[str, Any]:
-    """Return, by input, what the examination measured for a rule."""
-    suspicion = facts.data.suspicions.get(id)
-    evidence: Mapping[str, Any] = suspicion.evidence if suspicion is not None else {}
-    if len(evidence) == 1 and len(facts.network.inputs) == 1:
-        return {facts.network.inputs[0].block: next(iter(evidence.values()))}
-    return evidence
 
 
 @rule("E330", "warning", "Write causal=true for attend, direction=forward for a recurrent layer.")

@@ -113,7 +113,7 @@ def target_row_sums(facts: Facts) -> Hit | None:
 
 @rule("E106", "warning", "End the model in softmax() and use CCE.", explains=STUCK)
 def exclusive_labels(facts: Facts) -> Hit | None:
-    """BCE over two or more outputs, and each row has exactly one 1.
+    """BCE over two or more outputs, and each row has exactly one 1, or a class number.
 
     Sigmoids judge each class on its own, and may say yes to several or to none. Where one class
     excludes the others, softmax has that built in, and the model need not learn it.
@@ -131,8 +131,10 @@ def exclusive_labels(facts: Facts) -> Hit | None:
 
     def text(output: OutputFacts, labels: LabelFacts) -> str | None:
         width = sizes.get(output.name, 0)
-        alone = labels.single and width > 1
-        return f"BCE over {width} values of {output.name}, each row has one 1" if alone else None
+        if width < 2 or not labels.exclusive:
+            return None
+        kind = "one 1" if labels.single or labels.kind == "onehot" else "one class"
+        return f"BCE over {width} values of {output.name}, each row has {kind}"
 
     return merge_hits(of_outputs(facts, text, "BCE"))
 
