@@ -100,7 +100,7 @@ def _incomes(take_logarithm: Any) -> Data:
     "An income of 0 became log(0 + 1e-6) in the target, far below all others.",
     remedy="log(1 + x / 100) in place of log(x + 1e-6).",
     mended=lambda setup: setup.but(data=_incomes(lambda x: np.log1p(x / 100))),
-    named_by=("E640",),
+    named_by=("E637",),
 )
 def logarithm_of_no_income() -> Setup:
     return Setup(regressor(5, (16,)), _incomes(lambda x: np.log(x + 1e-6)), score="r2")
@@ -118,7 +118,7 @@ def _visits(take_logarithm: Any = None, **options: Any) -> Data:
     "Counts of visits became log10(x + 1e-9) before they came into the data.",
     remedy="log(1 + x) in place of log10(x + 1e-9).",
     mended=lambda setup: setup.but(data=_visits(np.log1p, standardize=True)),
-    named_by=("E640",),
+    named_by=("E637",),
 )
 def logarithm_of_no_visits() -> Setup:
     data = _visits(lambda x: np.log10(x + 1e-9), standardize=True)

@@ -1064,19 +1064,19 @@ def take_logarithms(shift: float, base: float = math.e, share: float = 0.2) -> l
 def test_logarithms_of_zeros_are_named(base: float, scaled: bool) -> None:
     rows, targets = table(), [0.1 * n for n in range(ROWS)]
     columns = take_logarithms(1e-6, base)
-    found = examine(Dataset(columns, targets, standardize=scaled))["E640"]
+    found = examine(Dataset(columns, targets, standardize=scaled))["E637"]
     assert "(1e-06), the others lie from" in found.message
     assert found.remedy == "Take log(1 + x / 3000) in place of log(x + ε): 3000 is a usual value."
-    target = examine(Dataset(rows, columns, standardize_targets=scaled))["E640"]
+    target = examine(Dataset(rows, columns, standardize_targets=scaled))["E637"]
     assert "values of the target are" in target.message
 
 
 def test_a_lowest_value_that_is_near_or_rare_is_no_logarithm_of_zero() -> None:
     targets = [0.1 * n for n in range(ROWS)]
     for shift, share in ((1.0, 0.2), (1e-6, 0.0), (0.3, 0.2)):
-        assert "E640" not in examine(Dataset(take_logarithms(shift, share=share), targets))
+        assert "E637" not in examine(Dataset(take_logarithms(shift, share=share), targets))
     codes = [[float(n % 5) or -9.0] for n in range(ROWS)]
-    assert "E640" not in examine(Dataset(codes, targets))
+    assert "E637" not in examine(Dataset(codes, targets))
 
 
 def test_amounts_of_zero_are_measured_as_the_model_gets_them() -> None:

@@ -68,7 +68,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E633": find_lost_rows,
     "E634": find_dates,
     "E635": find_class_changes,
-    "E640": find_logarithms_of_zeros,
+    "E637": find_logarithms_of_zeros,
 }
 """What is looked for, by the rule that reports it."""
 

@@ -1,4 +1,4 @@
-"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E635)."""
+"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E637)."""
 
 from __future__ import annotations
 
@@ -624,7 +624,7 @@ def class_changing_augmentation(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E640",
+    "E637",
     "warning",
     "Take log(1 + x) in place of log(x + ε).",
     explains=[*STUCK, *UNSTABLE, "E109", "E122", "E603", "E614", "E619", "E622", "E903", "E905"],
@@ -645,11 +645,11 @@ def logarithms_of_zeros(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> incomes = [[math.log(i % 5 * (900 + 40 * i) + 1e-6)] for i in range(60)]
     >>> data = Dataset(incomes, [i / 60 for i in range(60)], standardize=True)
-    >>> print(review(text, data).finding("E640"))
-    warning E640: 12 of 60 values of column 0 are -13.82, which is log(1e-06), the others lie ...
+    >>> print(review(text, data).finding("E637"))
+    warning E637: 12 of 60 values of column 0 are -13.82, which is log(1e-06), the others lie ...
       → Take log(1 + x / 4000) in place of log(x + ε): 4000 is a usual value.
       explains ...
 
     Ignore it where being 0 is all that matters.
     """
-    return _report(facts, "E640")
+    return _report(facts, "E637")
