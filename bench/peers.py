@@ -1,4 +1,4 @@
-"""Other libraries on the rows of a problem: scikit-learn's network, and PyTorch's usual recipe.
+"""Other libraries on the rows of a problem: scikit-learn's models, and PyTorch's usual recipe.
 
 PyTorch trains the network of the problem with Adam at 1e-3, batches of 32, until the loss of 15 %
 of the training rows has not fallen for 20 epochs, for at most 300 epochs, and takes the best
@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.ensemble import (  # type: ignore[reportMissingTypeStubs]
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.metrics import (  # type: ignore[reportMissingTypeStubs]
     accuracy_score,
     average_precision_score,
@@ -29,6 +33,8 @@ from bench.datasets import Problem
 
 RATE, BATCH, EPOCHS, PATIENCE, HELD_BACK = 1e-3, 32, 300, 20, 0.15
 Values = NDArray[Any]
+Peer = Callable[[Problem, int], dict[str, float]]
+"""Returns the scores of a library on a problem for a seed."""
 
 
 def scores(wanted: Sequence[str], target: Values, found: Values) -> dict[str, float]:
@@ -45,8 +51,21 @@ def scores(wanted: Sequence[str], target: Values, found: Values) -> dict[str, fl
 
 def with_sklearn(problem: Problem, seed: int) -> dict[str, float]:
     """Return the scores of scikit-learn's network with its own defaults."""
+    return _with_estimator(problem, seed, MLPRegressor, MLPClassifier)
+
+
+def with_boosting(problem: Problem, seed: int) -> dict[str, float]:
+    """Return the scores of scikit-learn's boosted trees with their own defaults."""
+    return _with_estimator(
+        problem, seed, HistGradientBoostingRegressor, HistGradientBoostingClassifier
+    )
+
+
+def _with_estimator(
+    problem: Problem, seed: int, regressor: Any, classifier: Any
+) -> dict[str, float]:
     x, y, test_x, test_y = problem.rows(seed)
-    network: Any = (MLPRegressor if problem.outputs == 1 else MLPClassifier)(random_state=seed)
+    network: Any = (regressor if problem.outputs == 1 else classifier)(random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warns that 200 epochs were too few
         network.fit(x, y.ravel())
@@ -115,4 +134,5 @@ def _fit(
     network.eval()
 
 
-PEERS = {"scikit-learn": with_sklearn, "PyTorch": with_torch}
+PEERS: Mapping[str, Peer] = {"scikit-learn": with_sklearn, "PyTorch": with_torch}
+TREES: Mapping[str, Peer] = {"boosted trees": with_boosting}

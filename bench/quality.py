@@ -3,8 +3,9 @@
 Run `make quality`. Means over seeds 0–9 of scores on test rows, ± their standard errors; the same
 rows for all, features standardised on the training rows. "− peer" is the mean difference over
 the seeds in its standard errors, positive where webnnm is better. The peers' scores are kept in
-.cache/quality, those of webnnm are measured again. `--set lr=0.01` trains with hyperparameters,
-`--backend onnxruntime` on another backend.
+.cache/quality, those of webnnm are measured again. `--half testing` takes the forty problems that
+nothing was chosen on, `tuning` the sixty others, both of bench/halves.py. `--set lr=0.01` trains
+with hyperparameters, `--backend onnxruntime` on another backend; `--peers` measures peers alone.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bench.datasets import PICTURES, PROBLEMS, Problem
-from bench.peers import PEERS, scores
+from bench.halves import divide
+from bench.peers import PEERS, TREES, Peer, scores
 from webnnm import NNModel
 
 KEPT = Path(__file__).resolve().parent.parent / ".cache" / "quality" / "peers.json"
@@ -47,18 +49,23 @@ async def ours(
     return scores(problem.scores, np.ravel(next(iter(targets.values())).tolist()), predictions)
 
 
-def of_peers(problem: Problem, seeds: int) -> dict[str, list[dict[str, float]]]:
+Results = Mapping[str, Sequence[Mapping[str, float]]]
+"""The scores and seconds of each library by seed."""
+
+
+def of_peers(problem: Problem, seeds: int, peers: Mapping[str, Peer]) -> Results:
     """Return the scores of every peer by seed, from the file in which they are cached."""
     kept: dict[str, dict[str, float]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     scores: dict[str, list[dict[str, float]]] = {}
-    for name, peer in PEERS.items():
+    for name, peer in peers.items():
         for seed in range(seeds):
-            key = f"{name}|{problem}|{seed}"
+            key = f"{name}|{problem.name}|{problem.hidden}|{problem.training}|{seed}"
             if key not in kept:
-                kept[key] = peer(problem, seed)
+                began = time.process_time()
+                kept[key] = peer(problem, seed) | {"seconds": time.process_time() - began}
+                KEPT.parent.mkdir(parents=True, exist_ok=True)
+                KEPT.write_text(json.dumps(kept))
             scores.setdefault(name, []).append(kept[key])
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    KEPT.write_text(json.dumps(kept))
     return scores
 
 
@@ -87,40 +94,109 @@ def _read(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def _choose(options: argparse.Namespace) -> Iterator[tuple[str, Problem]]:
+    """Yield the kinds and problems that are measured."""
+    problems = [("", problem) for problem in PROBLEMS]
+    if options.half:
+        problems = divide()[options.half]
+    elif options.only:
+        problems.append(("", PICTURES))
+    for kind, problem in problems:
+        if not options.only or any(word in problem.name for word in options.only):
+            yield kind, problem
+
+
+def _get_peers(kind: str, problem: Problem) -> Mapping[str, Peer]:
+    if problem is PICTURES:
+        return {}
+    return {**PEERS, **(TREES if kind == "table" else {})}
+
+
+async def _measure(problem: Problem, options: argparse.Namespace) -> list[dict[str, float]]:
+    """Return the scores and seconds of webnnm by seed."""
+    results: list[dict[str, float]] = []
+    for seed in range(options.seeds):
+        began = time.process_time()
+        scores = await ours(problem, seed, options.backend, **dict(options.set))
+        results.append(scores | {"seconds": time.process_time() - began})
+    return results
+
+
+class _Summary:
+    """Ranks among webnnm and its peers, and how often the difference is beyond two errors."""
+
+    def __init__(self) -> None:
+        self.ranks: dict[str, list[float]] = {"webnnm": [], **{name: [] for name in PEERS}}
+        self.differences: dict[str, list[float]] = {name: [] for name in (*PEERS, *TREES)}
+        self.ratios: dict[str, list[float]] = {name: [] for name in self.differences}
+
+    def add(self, results: Results, score: str) -> None:
+        """Add the results of a problem."""
+        sign = -1 if score in SMALLER else 1
+        means = {n: sign * statistics.mean(one[score] for one in results[n]) for n in results}
+        networks = {n: mean for n, mean in means.items() if n in self.ranks}
+        for name, mean in networks.items():
+            better = sum(other > mean for other in networks.values())
+            equal = sum(other == mean for other in networks.values())
+            self.ranks[name].append(better + (equal + 1) / 2)
+        for name in results.keys() - {"webnnm"}:
+            pair = [[one[score] for one in results[n]] for n in ("webnnm", name)]
+            self.differences[name].append(apart(*pair, score))
+            times = [sum(one["seconds"] for one in results[n]) for n in ("webnnm", name)]
+            self.ratios[name].append(times[0] / times[1])
+
+    def __str__(self) -> str:
+        ranks = ", ".join(f"{name} {statistics.mean(of):.2f}" for name, of in self.ranks.items())
+        lines = [f"mean rank of the networks: {ranks}"]
+        for name, values in self.differences.items():
+            if values:
+                wins, losses = sum(v > 2 for v in values), sum(v < -2 for v in values)
+                lines.append(
+                    f"against {name}: {wins} wins, {len(values) - wins - losses} ties, {losses} "
+                    f"losses; {statistics.median(self.ratios[name]):.1f} times its time (median)"
+                )
+        return "\n".join(lines)
+
+
 async def main() -> int:
     """Print the table; the exit status is 1 if webnnm is two standard errors worse than a peer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--half", choices=("tuning", "testing"))
+    parser.add_argument("--peers", action="store_true")
     parser.add_argument("--only", nargs="*", default=[], help="parts of names of datasets")
     parser.add_argument("--backend", default="numpy", help="for instance onnxruntime")
     parser.add_argument("--set", nargs="*", default=[], type=_read, metavar="NAME=VALUE")
     options = parser.parse_args()
-    heads = [f"{name} | − peer" for name in PEERS]
-    print("| Dataset | score | webnnm |", " | ".join(heads), "| seconds |")
-    print("|---|---|--:|" + "--:|--:|" * len(PEERS) + "--:|")
-    behind = 0
-    for problem in (*PROBLEMS, PICTURES):
-        chosen = any(word in problem.name for word in options.only)
-        if not (chosen or (not options.only and problem is not PICTURES)):
+    names = (*PEERS, *(TREES if options.half else ()))
+    print("| Dataset | score | webnnm |", " | ".join(f"{n} | − peer" for n in names), "| seconds |")
+    print("|---|---|--:|" + "--:|--:|" * len(names) + "--:|")
+    summary = _Summary()
+    for kind, problem in _choose(options):
+        results = of_peers(problem, options.seeds, _get_peers(kind, problem))
+        if options.peers:
             continue
-        times: list[float] = []
-        results: list[dict[str, float]] = []
-        for seed in range(options.seeds):
-            began = time.process_time()
-            results.append(await ours(problem, seed, options.backend, **dict(options.set)))
-            times.append(time.process_time() - began)
-        peers = of_peers(problem, options.seeds) if problem is not PICTURES else {}
+        results = {"webnnm": await _measure(problem, options), **results}
         for score in problem.scores:
-            values = [one[score] for one in results]
-            cells = [problem.name, score, format_mean(values)]
-            for others in peers.values():
-                theirs = [one[score] for one in others]
-                difference = apart(values, theirs, score)
-                behind += difference < -2
-                cells += [format_mean(theirs), f"{difference:+.1f}"]
-            cells += ["–"] * (2 * len(PEERS)) if not peers else []
-            print(f"| {' | '.join(cells)} | {statistics.median(times):.1f} |", flush=True)
-    return int(behind > 0)
+            if len(results) > 1:
+                summary.add(results, score)
+            _print_row(problem.name, score, results, names)
+    if summary.ratios["PyTorch"]:
+        print(f"\n{summary}")
+    return int(any(value < -2 for name in PEERS for value in summary.differences[name]))
+
+
+def _print_row(problem: str, score: str, results: Results, names: Sequence[str]) -> None:
+    values = {name: [one[score] for one in of] for name, of in results.items()}
+    cells = [problem, score, format_mean(values["webnnm"])]
+    for name in names:
+        if name in values:
+            difference = apart(values["webnnm"], values[name], score)
+            cells += [format_mean(values[name]), f"{difference:+.1f}"]
+        else:
+            cells += ["–", "–"]
+    seconds = statistics.median(one["seconds"] for one in results["webnnm"])
+    print(f"| {' | '.join(cells)} | {seconds:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -251,9 +251,19 @@ class Dataset:
 
         Raises `DataError` NNM705 for a subset without rows.
         """
-        rows = self._require_rows(subset)
-        inputs = {block: values.rows(rows) for block, values in self._inputs.items()}
-        return inputs, self.output_arrays(subset)
+        return self.take(self._require_rows(subset))
+
+    def take(self, rows: Sequence[int]) -> tuple[Arrays, Arrays]:
+        """Return the inputs and outputs of some rows of the dataset, as batches contain them.
+
+        >>> data = Dataset([[1.0], [2.0], [3.0]], [2.5, 4.5, 6.5])
+        >>> [values.tolist() for arrays in data.take([2, 0]) for values in arrays.values()]
+        [[[3.0], [1.0]], [6.5, 2.5]]
+        """
+        return (
+            {block: values.rows(rows) for block, values in self._inputs.items()},
+            {block: values.rows(rows) for block, values in self._outputs.items()},
+        )
 
     def output_arrays(self, subset: str) -> Arrays:
         """Return the outputs of a whole subset as `arrays` does, without a copy of its inputs.
@@ -317,13 +327,11 @@ class Dataset:
     def sample(self, index: int) -> tuple[Arrays, Arrays]:
         """Return the inputs and outputs of a single row of the dataset, as batches contain them."""
 
-        def row(values: HostArray) -> HostArray:
-            return HostArray.of(values.rows([index]), shape=values.shape[1:])
+        def row(arrays: Arrays) -> Arrays:
+            return {b: HostArray.of(values, shape=values.shape[1:]) for b, values in arrays.items()}
 
-        return (
-            {block: row(values) for block, values in self._inputs.items()},
-            {block: row(values) for block, values in self._outputs.items()},
-        )
+        inputs, outputs = self.take([index])
+        return row(inputs), row(outputs)
 
     def held_back(self, share: float, seed: int | None = None) -> Dataset:
         """Return the same data with a share of the training rows used for validation.

@@ -66,7 +66,7 @@ class _Decisions:
 
     def __init__(self, facts: Facts) -> None:
         self.settings = turn_off_auto(facts.settings)
-        self.origins = find_origins(self.settings, facts.data.training)
+        self.origins = find_origins(self.settings)
         self.losses = {output.name: output.loss for output in facts.outputs if output.loss}
         if self.settings.batch_size is None and facts.data.sizes:
             self.settings = replace(self.settings, batch_size=facts.data.batch_size)

@@ -173,7 +173,7 @@ def resolve_without_review(settings: Settings, dataset: AnyDataset) -> Review:
     """Return the settings of a training without a review: what is "auto" stays off."""
     resolved = turn_off_auto(settings)
     resolved = replace(resolved, **default_strengths(resolved))
-    origins = find_origins(resolved, dataset.size("training"))
+    origins = find_origins(resolved)
     if resolved.batch_size is None:
         resolved = replace(resolved, batch_size=dataset.batch_size)
         origins["batch_size"] = "default of the dataset"
@@ -187,15 +187,13 @@ def explicit_settings(history: History) -> dict[str, Any]:
     return {name: settings[name] for name in names if name in settings}
 
 
-def find_origins(settings: Settings, rows: int) -> dict[str, str]:
+def find_origins(settings: Settings) -> dict[str, str]:
     """Return where the value of each setting comes from if no rule changes it.
 
-    >>> origins = find_origins(Settings(epochs=5, explicit=frozenset({"epochs"})), 105)
+    >>> origins = find_origins(Settings(epochs=5, explicit=frozenset({"epochs"})))
     >>> origins["epochs"], origins["lr"], origins["scale"]
     ('given', 'default of adamw', 'default')
     """
     origins = dict.fromkeys(HYPERPARAMETERS, "default")
     origins |= dict.fromkeys(OPTIMIZER_SETTINGS, f"default of {settings.optimizer}")
-    if rows:  # as `automatic.complete_settings` has it
-        origins["epochs"] = f"default for {rows:,} rows"
-    return origins | dict.fromkeys(settings.explicit, "given")
+    return origins | dict(settings.reasons) | dict.fromkeys(settings.explicit, "given")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count
 from webnnm.data.dataset import Dataset
+from webnnm.data.preparation.agreement import measure_agreement
 from webnnm.data.protocol import AnyDataset
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.training.automatic import complete_settings
+from webnnm.training.automatic import complete_settings, decides_decay
 from webnnm.training.settings import Settings
 
 
@@ -20,7 +21,7 @@ def complete_from_dataset(
 
     Raises `DataError` NNM704 if rows shall be held out that cannot be.
     """
-    rows, batch, can_split = 0, 1, False
+    rows, batch, can_split, agreement = 0, 1, False, None
     if dataset is not None:
         rows, batch = dataset.size("training"), settings.batch_size or dataset.batch_size
         can_split = isinstance(dataset, Dataset) and not dataset.size("validation")
@@ -31,7 +32,14 @@ def complete_from_dataset(
                 + ("has validation rows" if dataset.size("validation") else "is not a Dataset"),
                 hint="leave it out; split= of the dataset divides its rows",
             )
+        if isinstance(dataset, Dataset) and rows and decides_decay(settings):
+            agreement = measure_agreement(dataset)
     size = sum(count(p.features[0].sizes()) for p in network.parameters)
     return complete_settings(
-        settings, rows=rows, batch_size=batch, parameters=size, can_split=can_split
+        settings,
+        rows=rows,
+        batch_size=batch,
+        parameters=size,
+        can_split=can_split,
+        agreement=agreement,
     )

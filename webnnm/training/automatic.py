@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import Settings
+
+if TYPE_CHECKING:
+    from webnnm.data.preparation.agreement import Agreement
 
 MIN_UPDATES = 3000
 """The minimum updates of a training, limited to this many epochs:"""
@@ -34,12 +37,21 @@ OFF_VALUES = {
 LAMBDA = {"L1": 1e-5, "L2": 1e-4}
 """λ of a regularization that is on, if none was given (spec E.7)."""
 
-DECAY_EPOCHS = 8
-"""Weight decay averages gradients over at least this many epochs (Wang & Aitchison 2024)."""
+DECAY_EPOCHS = 4
+"""Weight decay averages gradients over at least this many epochs (after Wang & Aitchison 2024)."""
+MIN_DECAY, MAX_DECAY = 0.003, 1.0
+MIN_UNEXPLAINED = 0.01
+"""The smallest share of rows that neighbours leave unexplained: fewer are not counted reliably."""
 
 
 def complete_settings(
-    settings: Settings, *, rows: int, batch_size: int, parameters: int, can_split: bool = False
+    settings: Settings,
+    *,
+    rows: int,
+    batch_size: int,
+    parameters: int,
+    can_split: bool = False,
+    agreement: Agreement | None = None,
 ) -> Settings:
     """Return settings completed from the training rows and the network.
 
@@ -51,19 +63,24 @@ def complete_settings(
 
     - `settings`: resolved; what the user set is kept. `rows` is 0 if there are no data yet.
     - `can_split`: whether rows can be held out for validation, and none are yet.
+    - `agreement`: how well the nearest rows predict targets, None if that is not known.
 
     From 2000 rows, a tenth is for validation.
 
     Without `epochs`, there are as many as needed for 3000 updates, from 20 to 1000. The rate of
     adaptive optimizers falls with the square root of the number of updates, relative to 3000.
-    Decoupled weight decay λ averages gradients over 1/(lr·λ) updates: it is lowered if these would
-    be less than 8 epochs (Wang & Aitchison 2024, "How to set AdamW's weight decay").
+    Decoupled weight decay is that of `choose_decay`. As λ averages gradients over 1/(lr·λ) updates,
+    it is lowered if these would be less than 4 epochs (after Wang & Aitchison 2024, "How to set
+    AdamW's weight decay").
     """
     optimizer, epochs, lr = OPTIMIZERS[settings.optimizer], settings.epochs, settings.lr
     decay, share = settings.weight_decay, settings.validation_split
     assert lr is not None and decay is not None
+    reasons: dict[str, str] = {}
     if share is None:
         share = VALIDATION_SHARE if can_split and rows >= MIN_ROWS else 0.0
+    if rows:
+        reasons["epochs"] = f"default for {rows:,} rows"
     rows -= int(rows * share)
     updates = max(1, -(-rows // batch_size) // settings.accumulate)
     if epochs is None:
@@ -74,8 +91,41 @@ def complete_settings(
         limit = MAX_RATE if parameters <= SMALL_MODEL else lr
         lr = float(f"{min(max(rate, MIN_RATE), limit):.2g}")
     if "weight_decay" not in settings.explicit and optimizer.decoupled:
-        decay = min(decay, float(f"{1 / (DECAY_EPOCHS * updates * lr):.2g}"))
-    return replace(settings, epochs=epochs, lr=lr, weight_decay=decay, validation_split=share)
+        if agreement is not None and decides_decay(settings):
+            decay = choose_decay(rows, agreement.features, agreement.unexplained)
+            reasons["weight_decay"] = f"default for {rows:,} rows: {agreement}"
+        longest = float(f"{1 / (DECAY_EPOCHS * updates * lr):.2g}")
+        if longest < decay:
+            decay = longest
+            reasons["weight_decay"] = f"default for {rows:,} rows: averages {DECAY_EPOCHS} epochs"
+    return replace(
+        settings, epochs=epochs, lr=lr, weight_decay=decay, validation_split=share, reasons=reasons
+    )
+
+
+def decides_decay(settings: Settings) -> bool:
+    """Return whether rows decide weight decay: a default, of an adaptive optimizer, decoupled.
+
+    >>> decides_decay(Settings()), decides_decay(Settings(optimizer="sgdm"))
+    (True, False)
+    """
+    optimizer = OPTIMIZERS[settings.optimizer]
+    is_decoupled = optimizer.decoupled and optimizer.weight_decay > 0
+    return is_decoupled and optimizer.adaptive and "weight_decay" not in settings.explicit
+
+
+def choose_decay(rows: int, features: int, unexplained: float) -> float:
+    """Return λ = 0.7 · √(300/rows) · features/8 · unexplained^¾, from 0.003 to 1.
+
+    >>> choose_decay(rows=210, features=2, unexplained=0.03), choose_decay(300, 12, 0.4)
+    (0.015, 0.53)
+
+    The more features there are, and the less the nearest rows predict the target, the more a
+    network follows what is chance in its rows; the more rows, the less. The formula was fitted on
+    the tuning sets of docs/defaults.md.
+    """
+    decay = 0.7 * math.sqrt(300 / rows) * features / 8 * max(unexplained, MIN_UNEXPLAINED) ** 0.75
+    return float(f"{min(max(decay, MIN_DECAY), MAX_DECAY):.2g}")
 
 
 def turn_off_auto(settings: Settings) -> Settings:

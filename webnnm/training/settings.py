@@ -149,7 +149,8 @@ class Settings:
     ('adamw', None, 0.01)
 
     `resolve` takes what is None from the optimizer, `automatic.complete_settings` from the dataset;
-    the expert system decides what is "auto". `explicit` are the names of those that the user wrote.
+    the expert system decides what is "auto". `explicit` are the names of those that the user wrote,
+    `reasons` say where defaults that depend on the dataset come from.
     """
 
     epochs: int | None = _integer(None, 1)
@@ -173,7 +174,7 @@ class Settings:
     lr: float | None = _number(None, 0, above=True)
     """The highest learning rate; None for the optimizer's, scaled by the number of updates."""
     weight_decay: float | None = _number(None, 0)
-    """λ of weight decay; None for the optimizer's."""
+    """λ of weight decay; None for the optimizer's, of adamw for one that rows decide."""
     momentum_factor: float | None = _number(None, 0, "mu", "momentum", below=1)
     """Momentum μ of nesterov and sgdm; None for the optimizer's."""
     beta1: float | None = _number(None, 0, below=1)
@@ -269,6 +270,7 @@ class Settings:
     on_batch: Callable[..., Any] | None = _predicate(None, "a callable", callable)
     """A function called after each batch with its record; False ends the training."""
     explicit: frozenset[str] = frozenset()
+    reasons: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:
         values = (f"{name}={value!r}" for name, value in self.to_dict().items())

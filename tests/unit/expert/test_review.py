@@ -223,6 +223,9 @@ def test_the_text_groups_by_area_and_names_origins() -> None:
     known = facts(
         DEEP, {"lr": 0.1}, data=DataFacts(sizes={"training": 10}, non_finite="row 3 is nan")
     )
+    known = replace(
+        known, settings=replace(known.settings, reasons={"epochs": "default for 10 rows"})
+    )
     lines = str(review(known)).split("\n")
     headings = [line for line in lines if not line.startswith(" ")]
     assert headings == ["Stability", "Capacity", "Data", "Settings"]
