@@ -8,7 +8,7 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.preparation.agreement import measure_agreement
 from webnnm.data.protocol import AnyDataset
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.training.automatic import complete_settings, decides_decay
+from webnnm.training.automatic import choose_decay, complete_settings, depends_on_rows
 from webnnm.training.settings import Settings
 
 
@@ -21,7 +21,7 @@ def complete_from_dataset(
 
     Raises `DataError` NNM704 if rows shall be held out that cannot be.
     """
-    rows, batch, can_split, agreement = 0, 1, False, None
+    rows, batch, can_split, decay, reason = 0, 1, False, None, ""
     if dataset is not None:
         rows, batch = dataset.size("training"), settings.batch_size or dataset.batch_size
         can_split = isinstance(dataset, Dataset) and not dataset.size("validation")
@@ -32,8 +32,11 @@ def complete_from_dataset(
                 + ("has validation rows" if dataset.size("validation") else "is not a Dataset"),
                 hint="leave it out; split= of the dataset divides its rows",
             )
-        if isinstance(dataset, Dataset) and rows and decides_decay(settings):
+        if isinstance(dataset, Dataset) and depends_on_rows(settings):
             agreement = measure_agreement(dataset)
+            if agreement is not None:
+                decay = choose_decay(rows, agreement.features, agreement.unexplained)
+                reason = f"{rows:,} rows: {agreement}"
     size = sum(count(p.features[0].sizes()) for p in network.parameters)
     return complete_settings(
         settings,
@@ -41,5 +44,6 @@ def complete_from_dataset(
         batch_size=batch,
         parameters=size,
         can_split=can_split,
-        agreement=agreement,
+        decay=decay,
+        reason=reason,
     )

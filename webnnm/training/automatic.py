@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import Settings
-
-if TYPE_CHECKING:
-    from webnnm.data.preparation.agreement import Agreement
 
 MIN_UPDATES = 3000
 """The minimum updates of a training, limited to this many epochs:"""
@@ -51,7 +48,8 @@ def complete_settings(
     batch_size: int,
     parameters: int,
     can_split: bool = False,
-    agreement: Agreement | None = None,
+    decay: float | None = None,
+    reason: str = "",
 ) -> Settings:
     """Return settings completed from the training rows and the network.
 
@@ -63,19 +61,19 @@ def complete_settings(
 
     - `settings`: resolved; what the user set is kept. `rows` is 0 if there are no data yet.
     - `can_split`: whether rows can be held out for validation, and none are yet.
-    - `agreement`: how well the nearest rows predict targets, None if that is not known.
+    - `decay`: weight decay that follows from the rows, where it `depends_on_rows`, and the `reason`
+      for it.
 
     From 2000 rows, a tenth is for validation.
 
     Without `epochs`, there are as many as needed for 3000 updates, from 20 to 1000. The rate of
     adaptive optimizers falls with the square root of the number of updates, relative to 3000.
-    Decoupled weight decay is that of `choose_decay`. As λ averages gradients over 1/(lr·λ) updates,
-    it is lowered if these would be less than 4 epochs (after Wang & Aitchison 2024, "How to set
-    AdamW's weight decay").
+    Decoupled weight decay λ averages gradients over 1/(lr·λ) updates: it is lowered if these would
+    be less than 4 epochs (after Wang & Aitchison 2024, "How to set AdamW's weight decay").
     """
     optimizer, epochs, lr = OPTIMIZERS[settings.optimizer], settings.epochs, settings.lr
-    decay, share = settings.weight_decay, settings.validation_split
-    assert lr is not None and decay is not None
+    strength, share = settings.weight_decay, settings.validation_split
+    assert lr is not None and strength is not None
     reasons: dict[str, str] = {}
     if share is None:
         share = VALIDATION_SHARE if can_split and rows >= MIN_ROWS else 0.0
@@ -91,22 +89,26 @@ def complete_settings(
         limit = MAX_RATE if parameters <= SMALL_MODEL else lr
         lr = float(f"{min(max(rate, MIN_RATE), limit):.2g}")
     if "weight_decay" not in settings.explicit and optimizer.decoupled:
-        if agreement is not None and decides_decay(settings):
-            decay = choose_decay(rows, agreement.features, agreement.unexplained)
-            reasons["weight_decay"] = f"default for {rows:,} rows: {agreement}"
+        if decay is not None:
+            strength, reasons["weight_decay"] = decay, f"default for {reason}"
         longest = float(f"{1 / (DECAY_EPOCHS * updates * lr):.2g}")
-        if longest < decay:
-            decay = longest
+        if longest < strength:
+            strength = longest
             reasons["weight_decay"] = f"default for {rows:,} rows: averages {DECAY_EPOCHS} epochs"
     return replace(
-        settings, epochs=epochs, lr=lr, weight_decay=decay, validation_split=share, reasons=reasons
+        settings,
+        epochs=epochs,
+        lr=lr,
+        weight_decay=strength,
+        validation_split=share,
+        reasons=reasons,
     )
 
 
-def decides_decay(settings: Settings) -> bool:
+def depends_on_rows(settings: Settings) -> bool:
     """Return whether rows decide weight decay: a default, of an adaptive optimizer, decoupled.
 
-    >>> decides_decay(Settings()), decides_decay(Settings(optimizer="sgdm"))
+    >>> depends_on_rows(Settings()), depends_on_rows(Settings(optimizer="sgdm"))
     (True, False)
     """
     optimizer = OPTIMIZERS[settings.optimizer]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from webnnm.data.preparation.agreement import Agreement
-from webnnm.training.automatic import complete_settings
+from webnnm.training.automatic import choose_decay, complete_settings, depends_on_rows
 from webnnm.training.settings import Settings, parse_settings
 
 
 def choose(
-    rows: int, parameters: int = 100, agreement: Agreement | None = None, **hyperparameters: Any
+    rows: int,
+    parameters: int = 100,
+    decay: float | None = None,
+    reason: str = "",
+    **hyperparameters: Any,
 ) -> Settings:
     settings = parse_settings(hyperparameters).resolve()
     return complete_settings(
-        settings, rows=rows, batch_size=20, parameters=parameters, agreement=agreement
+        settings, rows=rows, batch_size=20, parameters=parameters, decay=decay, reason=reason
     )
 
 
@@ -48,30 +50,28 @@ def test_weight_decay_averages_over_four_epochs_at_least() -> None:
     assert choose(60_000, optimizer="sgdm").weight_decay == 1e-4
 
 
-SMOOTH, NOISY = Agreement(2, 0.03, classes=True), Agreement(12, 0.6, classes=False)
-
-
 def test_rows_decide_weight_decay() -> None:
-    assert choose(210, agreement=SMOOTH).weight_decay == 0.015
-    assert choose(210, agreement=NOISY).weight_decay == 0.86
-    assert choose(900, agreement=NOISY).weight_decay == 0.41
-    # Never less than four epochs, never more than 1, never 0.
-    assert choose(60_000, agreement=NOISY, lr=0.01).weight_decay == 0.0083
-    assert choose(50, agreement=replace(NOISY, features=90)).weight_decay == 1.0
-    assert choose(4_000, agreement=replace(SMOOTH, unexplained=0.0)).weight_decay == 0.003
+    # Few features and agreeing neighbours, then many features that say little.
+    assert choose_decay(210, 2, 0.03) == 0.015
+    assert choose_decay(210, 12, 0.6) == 0.86
+    assert choose_decay(900, 12, 0.6) == 0.41
+    assert choose_decay(50, 90, 0.6) == 1.0
+    assert choose_decay(4_000, 2, 0.0) == 0.003
+    assert choose(210, decay=0.86).weight_decay == 0.86
+    assert choose(60_000, decay=0.86, lr=0.01).weight_decay == 0.0083
 
 
-def test_only_a_default_of_an_adaptive_optimizer_is_decided() -> None:
-    assert choose(210, agreement=NOISY, weight_decay=0.1).weight_decay == 0.1
-    assert choose(210, agreement=NOISY, optimizer="lion").weight_decay == 0.01
-    assert choose(210, agreement=NOISY, optimizer="adam").weight_decay == 0.0
-    assert choose(210, agreement=NOISY, optimizer="adafactor").weight_decay == 0.0
+def test_only_a_default_of_an_adaptive_optimizer_depends_on_rows() -> None:
+    assert depends_on_rows(parse_settings({}))
+    assert not depends_on_rows(parse_settings({"weight_decay": 0.1}))
+    for optimizer in ("lion", "adam", "adafactor", "sgdm"):
+        assert not depends_on_rows(parse_settings({"optimizer": optimizer}))
 
 
 def test_reasons_are_told() -> None:
-    assert choose(210, agreement=SMOOTH).reasons == {
+    assert choose(210, decay=0.2, reason="210 rows: …").reasons == {
         "epochs": "default for 210 rows",
-        "weight_decay": "default for 210 rows: the nearest neighbours agree in 97% of rows",
+        "weight_decay": "default for 210 rows: …",
     }
     limited = choose(60_000, lr=0.01).reasons["weight_decay"]
     assert limited == "default for 60,000 rows: averages 4 epochs"
