@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.teach.cases import mistake
-from tests.teach.samples import bars, blobs, stripes
+from tests.teach.samples import bars, blobs, houses, stripes, waves
 from tests.teach.setup import Data, Setup, of
 from tests.teach.texts import CONVOLVED, model, regressor
 
@@ -218,3 +218,47 @@ def sigmoids_for_class_numbers() -> Setup:
     layers = "dense(shape=[24], activation=relu), dense(shape=[4], activation=sigmoid)"
     data = of(*blobs(400, 4, 6, 1.4), standardize=True)
     return Setup(model(6, layers, 4), data, {"epochs": 20})
+
+
+@mistake(
+    "A relu stands before the first layer, and sets all features below their mean to 0.",
+    remedy="Leave the relu out.",
+    mended=lambda setup: setup.saying("model:layers relu(), ", "model:layers "),
+    named_by=("E335",),
+)
+def relu_of_the_input() -> Setup:
+    layers = "relu(), dense(shape=[24], activation=relu), dense(shape=[1], activation=identity)"
+    data = of(*houses(), standardize=True)
+    return Setup(model(6, layers, 1), data, {"epochs": 40}, score="r2")
+
+
+@mistake(
+    "The probabilities of three kinds of steps are made to sum to 1 over time, not over kinds.",
+    remedy="softmax() without axis=.",
+    mended=lambda setup: setup.saying("softmax(axis=sequence)", "softmax()"),
+    named_by=("E102",),
+)
+def softmax_over_time() -> Setup:
+    x, _ = waves()
+    steps = np.digitize(x[:, :, 0], [-0.5, 0.5]).astype("int32")
+    text = (
+        "model:input shape=[1] sequence=true;\nmodel:output shape=[3] sequence=true;\n"
+        "model:loss SCE;\nmodel:layers gru(w, r, bias=b, hiddenSize=8, returnSequence=true), "
+        "matmul(v), add(c), softmax(axis=sequence);\n"
+    )
+    return Setup(text, of(x, steps, length="max", kinds={"model": "classes"}), {"epochs": 8})
+
+
+@mistake(
+    "A softmax stands between a gru and the mean of its states.",
+    remedy="Leave it out.",
+    mended=lambda setup: setup.saying("softmax(), reduceMean", "reduceMean"),
+    named_by=("E308",),
+)
+def softmax_of_states() -> Setup:
+    text = (
+        "model:input shape=[1] sequence=true;\nmodel:output shape=[3];\n"
+        "model:layers gru(w, r, bias=b, hiddenSize=8, returnSequence=true), softmax(), "
+        "reduceMean(axes=[sequence]), matmul(v), add(c), softmax();\n"
+    )
+    return Setup(text, of(*waves(), length="max"), {"epochs": 15})

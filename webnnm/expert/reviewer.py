@@ -436,7 +436,8 @@ def _with_refused(
                 activation=find_activation(lowered.outputs[output.name]).kind,
                 loss="" if loss is None else loss_name(loss.loss) or loss.loss,
                 written=loss is not None,
-                problem="; ".join(filter(None, (error.message, error.hint))),
+                problem=error.message,
+                hint=error.hint or "",
             )
     return replace(
         facts, outputs=[outputs[o.name] for o in facts.network.outputs if o.name in outputs]

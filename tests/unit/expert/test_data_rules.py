@@ -62,6 +62,12 @@ CASES = [
     ),
     Case("E103", output("SCE", problem="SCE needs class numbers"), "SCE needs", output("SCE")),
     Case(
+        "E102",
+        output("SCE", activation="linear", operator="softmax"),
+        "SCE compares classes along the last dimension of m, which ends in a softmax along another",
+        output("SCE", activation="softmax", operator="softmax"),
+    ),
+    Case(
         "E104",
         output("SCE", EXACT, conversion="classes"),
         "SCE of m: one-hot rows become class numbers",

@@ -159,6 +159,8 @@ CASES = [
     Case("E333", scaled("sub(128)"), "after sub1", scaled("sub(0.5)")),
     Case("E333", scaled("mul(2), div(0.1)"), "after mul1 and div1", scaled("mul(2), div(3)")),
     Case("E333", scaled("sub(128)", 100, 60), "after sub1", scaled("sub(128), div(60)", 100, 60)),
+    Case("E335", scaled("relu()"), "relu1 of inputs of m, 4 of 4", scaled("tanh()")),
+    Case("E335", scaled("abs()"), "abs1 of inputs of m", scaled("matmul(u, shape=[4]), abs()")),
     Case(
         "E334",
         picture("conv2d(f, filters=4, kernel=1), relu()", "globalAveragePool()"),
@@ -403,6 +405,8 @@ QUIET = [
     ("E333", scaled("div(255), layerNorm()")),
     ("E333", scaled("add(9), log()")),
     ("E333", scaled("div(255)", 100, 60)),
+    ("E335", scaled("relu()", 5, 1)),
+    ("E335", scaled("relu(name=yes), concat([yes, m:input], axis=0)")),
     ("E334", picture("conv2d(f, filters=4, kernel=1), relu()", "flatten()")),
     ("E410", make_hidden_facts()),
     ("E411", facts("dropout(0.1), matmul(w), softmax()")),

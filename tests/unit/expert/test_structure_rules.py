@@ -137,6 +137,18 @@ CASES = [
     Case("E307", facts(BATCH, {"batch_size": 4}), "4 rows", facts(LAYER, {"batch_size": 4})),
     Case(
         "E308",
+        facts(
+            "m:input shape=[1] sequence=true; m:output shape=[3]; m:layers gru(w, r, "
+            "hiddenSize=4, returnSequence=true), softmax(), reduceMean(axes=[sequence]), matmul(v);"
+        ),
+        "softmax1 feeds matmul1",
+        facts(
+            "m:input shape=[1] sequence=true; m:output shape=[3]; m:layers gru(w, r, "
+            "hiddenSize=4, returnSequence=true), reduceMean(axes=[sequence]), matmul(v), softmax();"
+        ),
+    ),
+    Case(
+        "E308",
         facts("matmul(w, shape=[5]), softmax(), dropout(0.2), matmul(v)"),
         "softmax1 feeds matmul2",
         facts("matmul(w, shape=[5]), relu(), dropout(0.2), matmul(v), softmax()"),

@@ -72,6 +72,18 @@ async def test_softmax_of_channels() -> None:
     await train(source + loss[0], data)
 
 
+async def test_softmax_along_the_wrong_one_of_two_dimensions() -> None:
+    source = (
+        "m:input shape=[4, 1]; m:output shape=[4, 3]; m:layers matmul(w), add(b), softmax(axis=0);"
+    )
+    rows = [[[float(row * n % 5)] for n in range(4)] for row in range(12)]
+    labels = [[[float(k == n % 3) for k in range(3)] for n in range(4)] for _ in range(12)]
+    with pytest.raises(DataError) as caught:
+        await train(source, Dataset(rows, labels))
+    assert caught.value.hint.startswith("write softmax() without axis=")
+    await train(source.replace("axis=0", ""), Dataset(rows, labels))
+
+
 async def test_softmax_over_a_sequence() -> None:
     source = "m:input shape=[2] sequence=true; m:output shape=[3] sequence=true; "
     source += "m:layers matmul(w), softmax(axis=sequence);"

@@ -49,7 +49,8 @@ def outputs_that_flow_on(network: Network) -> dict[str, str]:
     """Return softmax and sigmoid layers with the heavy layer that they flow into.
 
     These are output activations that reach a product by any path except through `attend`, and
-    softmax layers that are passed on to one. Products of two values, as in attention, do not count.
+    softmax layers that are passed on to one, or whose positions are pooled before it. Products of
+    two values, as in attention, do not count.
     """
     ends = {id(_behind(output.source.vertex)) for output in network.outputs}
     carried: dict[int, dict[str, bool]] = {}
@@ -58,7 +59,7 @@ def outputs_that_flow_on(network: Network) -> dict[str, str]:
         name = layer.operator.name
         if name == "attend":
             continue
-        direct = layer.has("passing")
+        direct = layer.has("passing", "reduction")
         reach = {
             label: is_end
             for before in source_layers(layer)

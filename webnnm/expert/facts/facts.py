@@ -25,7 +25,7 @@ class OutputFacts:
     - `conversion`: how the labels are converted; `labels`: those of the training rows, as the loss
       sees them, None without a dataset.
     - `problem`: why activation, loss and labels cannot go together (NNM604, NNM706), "" if they
-      can; if they cannot, `loss` is "" unless written.
+      can, and `hint`, what to do about it; if they cannot, `loss` is "" unless written.
     - `operator`: the name of the last one; `standardized`: the targets are; `reshaped`: their
       logarithms or normal scores are learnt.
     """
@@ -38,6 +38,7 @@ class OutputFacts:
     conversion: Conversion | None = None
     labels: LabelFacts | None = None
     problem: str = ""
+    hint: str = ""
     operator: str = ""
     standardized: bool = False
     reshaped: bool = False

@@ -1,4 +1,4 @@
-"""Rules on single layers: what they forget, skip or never see (E316–E323, E331–E334, E408–E413)."""
+"""Rules on single layers: what they forget, skip or never see (E316–E323, E331–E335, E408–E413)."""
 
 from __future__ import annotations
 
@@ -673,6 +673,43 @@ def single_values_seen(facts: Facts) -> Hit | None:
         return None
     names = " and ".join(pools)
     return Hit(message=f"{names} pools what windows of a single value see", nodes=pools)
+
+
+@rule("E335", "warning", "Put a product before it.", explains=["E902", "E904", "E922"])
+def lost_signs(facts: Facts) -> Hit | None:
+    """An activation or absolute value, whose results are never negative, is taken of an input with
+    negative values, and there is no path around it.
+
+    Behind a product, relu leaves out what that unit is not about. On the input itself it leaves out
+    every value below the mean of standardised features: rows that differ only there are the same to
+    the model.
+
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers relu(), matmul(w), add(b);"
+    >>> data = Dataset([[i - 10.0] for i in range(20)], [[0.1 * i] for i in range(20)])
+    >>> print(review(text, data).finding("E335"))
+    warning E335 line 1, column 49: relu1 of inputs of m, 1 of 1 of which are also negative
+      → Leave relu1 out, or put a product before it.
+
+    Ignore it where values below 0 are meant to be alike.
+    """
+    messages: dict[str, str] = {}
+    for layer in facts.network.order:
+        if not layer.operands or layer.operator.bounds[0] != 0 or layer.has("positive"):
+            continue
+        vertex = origin(layer.operands[0].vertex)
+        is_flat = layer.operator.silent_below is not None or layer.operator.name == "abs"
+        if not is_flat or not isinstance(vertex, InputVertex) or avoidable(facts.network, layer):
+            continue
+        features = facts.data.features.get(vertex.block, ())
+        negative = [f for f in features if math.isfinite(f.low) and f.low < 0 and f.mean < f.std]
+        if negative:
+            messages[layer.label] = (
+                f"{layer.label} of inputs of {vertex.block}, {len(negative)} of {len(features)} of "
+                "which are also negative"
+            )
+    names = " and ".join(messages)
+    return merge_hits(messages, remedy=f"Leave {names} out, or put a product before it.")
 
 
 @rule(

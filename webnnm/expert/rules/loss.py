@@ -69,14 +69,16 @@ def impossible_labels(facts: Facts) -> Hit | None:
     >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), softmax();"
     >>> data = Dataset([[i, -i] for i in range(9)], [i % 3 for i in range(9)])
     >>> print(review(text, data).finding("E103"))
-    error E103 line 1, column 22: output "m": 3 classes, the model has 2 scores; write ...
-      → Change the loss, the output activation or the form of the labels.
+    error E103 line 1, column 22: output "m": 3 classes, the model has 2 scores
+      → Write shape=[3] at the output, or correct the labels.
 
     Never ignore it: the model cannot be trained.
     """
     outputs = [o for o in facts.outputs if o.problem]
+    hints = {f"{o.hint[0].upper()}{o.hint[1:]}.": None for o in outputs if o.hint}
     return merge_hits(
         {o.node: o.problem for o in outputs},
+        remedy=" ".join(hints),
         evidence={
             o.name: {"activation": o.activation, "loss": o.loss or "not written"} for o in outputs
         },

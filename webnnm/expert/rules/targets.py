@@ -61,7 +61,8 @@ def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
 )
 def unfitting_activation(facts: Facts) -> Hit | None:
     """A written loss is not made for the output activation: BCE without sigmoid, CCE or KLD
-    without softmax, MSE, MAE or HUL on softmax, HIL on softmax or sigmoid.
+    without softmax, MSE, MAE or HUL on softmax, HIL on softmax or sigmoid; or it compares classes,
+    and the softmax is along another dimension than the last one.
 
     Activation and loss belong together: the gradient of cross-entropy with respect to the logits of
     a softmax is p − y, whatever the size of the error. With squared errors of probabilities it has
@@ -76,15 +77,29 @@ def unfitting_activation(facts: Facts) -> Hit | None:
 
     Ignore it where calibrated probabilities matter more than the predicted class (Brier score).
     """
-    outputs = [
-        o
-        for o in facts.outputs
-        if o.written and o.loss in LOSSES and o.activation in LOSSES[o.loss].unfitting
-    ]
-    return merge_hits(
-        {o.node: f"{o.loss} on the {o.activation} output {o.name}" for o in outputs},
-        remedy=" ".join({LOSSES[o.loss].remedy: None for o in outputs}),
-    )
+    messages: dict[str, str] = {}
+    remedies: dict[str, None] = {}
+    for o in facts.outputs:
+        if not o.written or o.loss not in LOSSES:
+            continue
+        loss = LOSSES[o.loss]
+        if _is_along_another_axis(o) and loss.labels in ("distribution", "classes"):
+            messages[o.node] = (
+                f"{o.loss} compares classes along the last dimension of {o.name}, which ends in a "
+                f"{o.operator} along another one"
+            )
+            remedies[f"Write {o.operator}() without axis=."] = None
+        elif o.activation in loss.unfitting:
+            messages[o.node] = f"{o.loss} on the {o.activation} output {o.name}"
+            remedies[loss.remedy] = None
+    return merge_hits(messages, remedy=" ".join(remedies))
+
+
+def _is_along_another_axis(output: OutputFacts) -> bool:
+    """Return whether an output ends in a softmax along another dimension than the last one."""
+    operator = ops.lookup(output.operator)
+    probabilistic = operator is not None and "probabilistic" in operator.traits
+    return probabilistic and output.activation == "linear"
 
 
 @rule("E105", "warning", "Normalise the targets to rows that sum to 1.")

@@ -163,7 +163,7 @@ def objectives(
                 "NNM604",
                 f'output "{output.name}" ends in a softmax, but not along the last dimension of '
                 f"{show(features)}, where losses compare classes",
-                hint=_axis_hint(output, tensor, sequenced),
+                hint=_axis_hint(output, tensor, sequenced, labels),
             )
         try:
             choice = choose_loss(
@@ -203,14 +203,20 @@ def _labels(binding: DataBinding | None) -> dict[str, LabelFacts]:
     return {block: facts(bound.field) for block, bound in binding.outputs.items()}
 
 
-def _axis_hint(output: Output, tensor: Operand, sequenced: bool) -> str:
-    """Return what to do about a softmax whose classes are not the last dimension."""
+def _axis_hint(output: Output, tensor: Operand, sequenced: bool, labels: LabelFacts | None) -> str:
+    """Return what to do about a softmax whose classes are not the last dimension.
+
+    Labels of which that is the dimension of the classes say that it is the wrong axis.
+    """
     axis = getattr(tensor.node, "options", {}).get("axis")
     lead = 1 + sequenced
+    has_classes_last = labels is not None and (
+        labels.single or labels.sums_to_one or labels.shape == tensor.shape[lead:-1]
+    )
     own = f"or write its loss, such as {output.name}:loss MSE;"
     if not isinstance(axis, int):
         return f"end it with a transpose(…) that puts the classes last, {own}"
-    if axis < lead:
+    if axis < lead or has_classes_last:
         return f"write softmax() without axis= for classes at every position, {own}"
     order = [k for k in range(tensor.rank - lead) if k != axis - lead] + [axis - lead]
     shape = [tensor.shape[lead + k] for k in order]
