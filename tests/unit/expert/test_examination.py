@@ -1000,6 +1000,26 @@ def test_rows_that_weigh_more_lift_their_class(
     assert (id in found) is speaks
 
 
+@pytest.mark.parametrize(("every", "id"), [(20, "E110"), (8, "E608")])
+@pytest.mark.parametrize(("distance", "severity"), [(5.0, "info"), (1.0, "advice")])
+def test_a_rare_class_apart_from_others_needs_no_weight(
+    every: int, id: str, distance: float, severity: str
+) -> None:
+    draw = Random(every)
+    labels = [int(n % every == 0) for n in range(600)]
+    rows = [[draw.gauss(distance * y), draw.gauss(0)] for y in labels]
+    text = "m:input shape=[2]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    assert review(text, Dataset(rows, labels, standardize=True)).finding(id).severity == severity
+
+
+def test_each_rare_class_is_looked_at() -> None:
+    draw = Random(3)
+    labels = [(0, 1, 2)[(n % 10 == 0) + (n % 20 == 0)] for n in range(900)]
+    rows = [[draw.gauss(6 * (y == 1)), draw.gauss(0)] for y in labels]
+    assert examine(Dataset(rows, labels))["E608"].evidence == {"overlooked": [2]}
+    assert "E608" not in examine(Dataset(rows, [n % 3 for n in range(900)]))
+
+
 def test_neighbours_that_know_a_rare_class_are_related_to_the_labels() -> None:
     draw = Random(5)
     rows = [[draw.random(), draw.random()] for _ in range(600)]

@@ -35,13 +35,13 @@ def trained(sizes: Mapping[str, int] | None = None, /, **settings: Any) -> Facts
     )
 
 
-def linear(**settings: Any) -> Facts:
-    """Return facts on a training for a quantity."""
+def linear(loss: str = "MSE", **settings: Any) -> Facts:
+    """Return facts on a training for a quantity, or for scores of another loss."""
     known = trained(**settings)
     return Facts(
         network=known.network,
         settings=known.settings,
-        outputs=[OutputFacts(name="m", activation="linear")],
+        outputs=[OutputFacts(name="m", activation="linear", loss=loss)],
     )
 
 
@@ -208,6 +208,9 @@ QUIET = [
     ("E414", trained(optimizer="lion", weight_decay=1.0, lr=1e-5)),
     ("E414", trained(optimizer="adamw", weight_decay=1.0, lr=0.003)),
     ("E415", trained(regularization="L2", lambda1=1.0)),
+    # Scores without an activation may be those of classes.
+    ("E507", linear("CCEL", label_smoothing=0.1)),
+    ("E507", linear("BCEL", label_smoothing=0.1)),
     # What the losses of the first batch are, E502 judges.
     ("E503", weights({"a": 1e4, "b": 1.0}, scouting=ScoutingFacts(initial_losses={"a": 1}))),
     ("E705", trained(schedule="onecycle")),

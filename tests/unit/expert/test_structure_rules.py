@@ -27,7 +27,7 @@ from tests.unit.expert.cases import (
     output,
     repeat,
 )
-from webnnm.expert.facts.facts import Unsupported
+from webnnm.expert.facts.facts import OutputFacts, Unsupported
 from webnnm.expert.rules.registry import RULES
 
 LONG = DataFacts(sizes={"training": 90, "validation": 9}, length=150)
@@ -321,6 +321,11 @@ QUIET = [
     (
         "E304",
         facts(repeat("matmul(w, shape=[9]), add(b), relu(), dropout(0.1)", 5) + ", matmul(v)"),
+    ),
+    # The values of a function may be anything.
+    (
+        "E329",
+        facts(scouting=ScoutingFacts(loss=400.0), outputs=[OutputFacts(name="m", loss="cost()")]),
     ),
     # Without float16 on the device there is nothing to gain.
     ("E204", facts(IRIS, EDGE, device=device(float16=False))),

@@ -35,6 +35,7 @@ from webnnm.expert.examination.order import (
 )
 from webnnm.expert.examination.pictures import find_wrong_channels
 from webnnm.expert.examination.positions import find_positions
+from webnnm.expert.examination.rare_classes import find_overlooked_classes
 from webnnm.expert.examination.remaining_rows import find_class_weights, find_lost_rows
 from webnnm.expert.examination.rows import Rows, collect_rows
 from webnnm.expert.examination.sequences import (
@@ -81,6 +82,7 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E330": find_next_values,
     "E416": find_token_ids,
     "E418": find_reproduction,
+    "E608": find_overlooked_classes,
     "E903": find_vocabulary,
     "E922": measure_neighbours,
 }

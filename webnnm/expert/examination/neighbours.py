@@ -181,7 +181,7 @@ def vote_accuracy(
     examined: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
 ) -> float:
     """Return the share of rows whose class most of their neighbours have."""
-    hits = _find_hits(examined, near, labels)
+    hits = find_hits(examined, near, labels)
     return sum(hits) / len(hits)
 
 
@@ -196,7 +196,7 @@ def vote_recall(
     However rare a class is, it counts as much as the others. The recall of a constant vote is 1/C.
     """
     by_class: dict[float, list[bool]] = {}
-    for row, hit in zip(examined, _find_hits(examined, near, labels), strict=True):
+    for row, hit in zip(examined, find_hits(examined, near, labels), strict=True):
         by_class.setdefault(labels[row], []).append(hit)
     chance = 1 / len(by_class)
     recall = chance * sum([sum(hits) / len(hits) for hits in by_class.values()])
@@ -204,9 +204,10 @@ def vote_recall(
     return (recall - chance) / (chance * math.sqrt(variance)) if variance else 0.0
 
 
-def _find_hits(
+def find_hits(
     examined: Sequence[int], near: Sequence[Sequence[int]], labels: Sequence[float]
 ) -> list[bool]:
+    """Return for each row whether most of its neighbours have its class."""
     votes = [Counter(labels[n] for n in neighbours).most_common(1)[0][0] for neighbours in near]
     return [labels[row] == label for row, label in zip(examined, votes, strict=True)]
 

@@ -123,6 +123,12 @@ class DataFacts:
         """The number of training rows."""
         return self.sizes.get("training", 0)
 
+    @property
+    def knows_rare_classes(self) -> bool:
+        """Whether the nearest rows were found to predict all rare classes."""
+        classes = self.suspicions.get("E608")
+        return classes is not None and not classes.evidence["overlooked"]
+
 
 @dataclass(frozen=True)
 class Unsupported:

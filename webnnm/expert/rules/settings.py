@@ -11,6 +11,7 @@ from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.expert.rules.schedule import MIN_UPDATES
 from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.training.automatic import DECAY_EPOCHS, MAX_RATE
+from webnnm.training.losses import LOSSES
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import STEPPED_SCHEDULES
 from webnnm.training.settings import Settings
@@ -321,7 +322,7 @@ def loss_weight_ratio(facts: Facts) -> Hit | None:
     explains=STUCK,
 )
 def strong_smoothing(facts: Facts) -> Hit | None:
-    """Labels are smoothed by more than 0.4, or at all where no output has classes.
+    """Labels are smoothed by more than 0.4, or at all where no loss is one of classes.
 
     Smoothing by s gives each of the K classes a label of s/K, and the right one 1 − s + s/K
     (Szegedy et al. 2016, who use 0.1). Near s = 1 all classes are alike. Quantities have no
@@ -338,7 +339,8 @@ def strong_smoothing(facts: Facts) -> Hit | None:
     smoothing = facts.settings.label_smoothing
     if not smoothing:
         return None
-    if facts.outputs and all(output.activation == "linear" for output in facts.outputs):
+    losses = [LOSSES.get(output.loss) for output in facts.outputs]
+    if losses and not any(loss is None or loss.smoothed for loss in losses):
         message = f"label_smoothing {smoothing:g}, and no output has classes"
         return Hit(message=message, fix={"label_smoothing": 0.0})
     if smoothing <= MAX_SMOOTHING:
