@@ -140,6 +140,12 @@ def test_whole_numbers() -> None:
     assert not facts([3.0, 0.5]).whole
 
 
+def test_two_groups_of_labels_have_no_outliers() -> None:
+    groups = [side * (0.6 + 0.3 * (n % 10) / 10) for n in range(200) for side in (-1, 1)]
+    assert not facts(groups).outliers
+    assert not facts(groups[: len(groups) - 40] + [0.9] * 20).outliers
+
+
 def test_normal_and_uniform_labels_have_no_outliers() -> None:
     assert not facts(normal(2000)).outliers
     assert not facts([float(i) for i in range(100)]).outliers

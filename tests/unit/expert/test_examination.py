@@ -1020,6 +1020,16 @@ def test_each_rare_class_is_looked_at() -> None:
     assert "E608" not in examine(Dataset(rows, [n % 3 for n in range(900)]))
 
 
+def test_labels_that_depend_on_a_column_are_related_to_the_rows() -> None:
+    draw = Random(8)
+    rows = [[draw.gauss(0) for _ in range(24)] for _ in range(600)]
+    # Among 24 columns neighbours do not see one that matters, but its means differ.
+    labels = [int(row[0] + draw.gauss(0, 2) > 0) for row in rows]
+    assert "E627" not in examine(Dataset(rows, labels))
+    draw.shuffle(labels)
+    assert "E627" in examine(Dataset(rows, labels))
+
+
 def test_neighbours_that_know_a_rare_class_are_related_to_the_labels() -> None:
     draw = Random(5)
     rows = [[draw.random(), draw.random()] for _ in range(600)]

@@ -95,10 +95,10 @@ POOR = classes([12, 13], [20, 20], [19, 21])
 FLAT = [0.97] * 6
 
 
-def beside(found: PredictionFacts, **known: Any) -> Facts:
-    """Return facts on a training whose rows have neighbours that tell the class of 98 %."""
-    told = {"E922": Suspicion("", {"found": 0.98, "chance": 0.5})}
-    trained = after(predictions={"m": found}, **known)
+def beside(found: PredictionFacts, reach: float = 0.98, **known: Any) -> Facts:
+    """Return facts on a training whose rows have neighbours that tell the class of such a share."""
+    told = {"E922": Suspicion("", {"found": reach, "chance": 0.5, "error": 0.01})}
+    trained = after(known.pop("losses", FALLING), predictions={"m": found}, **known)
     return replace(trained, data=replace(trained.data, suspicions=told))
 
 
@@ -544,6 +544,43 @@ def test_good_scores_on_other_rows_refute_what_would_keep_a_model_from_learning(
     assert severity(POOR) == severity(POOR, m=GOOD) == "warning"
     assert severity(POOR, m=sound) == "info"
     assert severity(sound) == severity(sound, m=GOOD) == "info"  # what is left is enough
+
+
+SOME = classes([40, 41], [50, 50], [49, 51])
+
+
+@pytest.mark.parametrize(
+    ("id", "course"),
+    [
+        ("E908", {"dead": {"relu1": 0.9}}),
+        ("E909", {"saturated": {"tanh1": 0.95}}),
+        ("E913", {"losses": SWINGS, "rates": [0.5] * 6}),
+    ],
+)
+def test_a_model_that_keeps_up_with_neighbours_was_not_harmed(
+    id: str, course: dict[str, Any]
+) -> None:
+    rates: Any = {"rates": course.pop("rates")} if "rates" in course else {}
+    hits = [RULES[id].test(beside(SOME, reach, **course, **rates)) for reach in (0.98, 0.8)]
+    assert [hit and hit.severity for hit in hits] == [None, "info"]
+    quantities = [PredictionFacts(r2=r2) for r2 in (0.1, 0.6)]
+    known: Any = {"predictions": {"m": quantities[1]}, **rates}
+    losses = course.pop("losses", FALLING)
+    for held, severity in zip(quantities, (None, "info"), strict=True):
+        facts = after(losses, **course, **known, held_out={"m": held}, subset="testing")
+        look_up = {"E922": Suspicion("", {"found": 0.5, "error": 0.1})}
+        hit = RULES[id].test(replace(facts, data=replace(facts.data, suspicions=look_up)))
+        assert hit is not None and hit.severity == severity
+
+
+def test_leaps_of_a_loss_that_was_low_before_are_information() -> None:
+    low = [1.0, 0.2, 0.5, 0.2, 0.6, 0.3]
+    kept, last = (
+        RULES["E913"].test(after(low, (), [0.5] * 6, settings={"restore_best": restore}))
+        for restore in (True, False)
+    )
+    assert kept is not None and kept.severity == "info"
+    assert last is not None and last.severity is None
 
 
 def test_heavy_momentum_is_what_makes_losses_leap() -> None:

@@ -21,8 +21,8 @@ ROUNDED = 1e-5
 EXCESS_KURTOSIS = 3.0
 ROBUST_LIMIT = 3.0
 FAR_SHARE = 0.01
-"""Outliers: excess kurtosis above the first, or more than the last share beyond the second times
-σ = 1.4826·MAD (spec D.4.5)."""
+"""Outliers: excess kurtosis above the first, or above 0 and more than the last share beyond the
+second times σ = 1.4826·MAD (spec D.4.5). Two groups of values have a kurtosis below a normal's."""
 
 
 def measure_labels(
@@ -165,7 +165,8 @@ def _measure_spread(
             limit = ROBUST_LIMIT * MAD_TO_STD * middle
             robust += len(column)
             far += sum([value > limit for value in apart])
-    outliers = fourth > (3 + EXCESS_KURTOSIS) * judged or far > FAR_SHARE * robust
+    outliers = fourth > (3 + EXCESS_KURTOSIS) * judged
+    outliers |= fourth > 3 * judged and far > FAR_SHARE * robust
     return total / len(columns), outliers
 
 

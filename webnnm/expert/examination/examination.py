@@ -132,7 +132,7 @@ def examine(
         lambda: find_target_means(rows) or adapt_to_windows(plain, rows) or find_markers(rows),
     )
     suspicions["E627"] = check(
-        "E627", lambda: find_unrelated_labels(suspicions["E922"], suspicions["E903"])
+        "E627", lambda: find_unrelated_labels(rows, suspicions["E922"], suspicions["E903"])
     )
     suspicions["E619"] = suspicions["E619"] or check("E619", lambda: find_groups(rows))
     if not suspicions["E619"]:

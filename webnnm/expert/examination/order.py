@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from operator import mul
 from typing import NamedTuple
 
 from webnnm.data.preparation.standardize import compute_moments
@@ -48,6 +49,9 @@ MIN_COLUMNS = 4
 
 MIN_ORDER_CORRELATION = 0.9
 """Rank correlation of a column with the order of rows that were sorted by it, or follow it."""
+
+MAX_CHANCE = 0.01
+"""The chance that labels without any relation to the columns seem to have one."""
 
 MAX_CLASSES = 10
 """This many classes are examined, the most frequent ones."""
@@ -99,16 +103,18 @@ def measure_neighbours(rows: Rows) -> Suspicion | None:
 
     For a class, "found" is the share of the rows whose class they predict, "chance" that of the
     most frequent class, and "recall" by how many standard errors the mean recall exceeds that of a
-    constant; for a quantity "found" is R². "apart" is "found" for rows that are also far away in
-    the order of the data.
+    constant; for a quantity "found" is R². "error" is the standard error of "found"; "apart" is
+    "found" for rows that are also far away in the order of the data.
     """
     sample = sorted(rows.sample)
     nearest_rows = find_nearest(rows, sample)
     if nearest_rows is None or rows.target is None:
         return None
     labels = [rows.target[row] for row in sample]
-    evidence = {"found": score_neighbours(rows, nearest_rows.tried, nearest_rows.near, labels)}
+    score = score_neighbours(rows, nearest_rows.tried, nearest_rows.near, labels)
+    evidence = {"found": score, "error": R2_ERROR}
     if rows.classes:
+        evidence["error"] = math.sqrt(score * (1 - score) / EXAMINED_ROWS)
         evidence["chance"] = max(Counter(labels).values()) / len(labels)
         evidence["recall"] = vote_recall(nearest_rows.tried, nearest_rows.near, labels)
     if nearest_rows.far:
@@ -217,10 +223,29 @@ def _is_order_telling(rows: Rows) -> bool:
     return score - max(0.0, far) > MIN_LOSS_OF_SCORE + 1.64 * R2_ERROR
 
 
+def _is_column_related(rows: Rows) -> bool:
+    """Return whether a column has a different mean in some class than in the others.
+
+    Of unrelated labels, 1 % seem related by chance: each correlation of a column with a class is
+    tested at 1 %, divided by the number of tests (normal approximation).
+    """
+    sample, target = sorted(rows.sample), rows.target or ()
+    labels = [target[row] for row in sample]
+    kinds = [label for label, _ in Counter(labels).most_common(MAX_CLASSES)]
+    members = [normalise([float(label == kind) for label in labels]) for kind in kinds]
+    columns = [normalise(column.take(sample)) for column in rows.columns]
+    least = MAX_CHANCE / max(1, len(columns) * len(members))
+    return any(
+        math.erfc(abs(math.fsum(map(mul, column, member))) * math.sqrt(len(sample) / 2)) < least
+        for column in columns
+        for member in members
+    )
+
+
 def find_unrelated_labels(
-    neighbours: Suspicion | None, vocabulary: Suspicion | None
+    rows: Rows, neighbours: Suspicion | None, vocabulary: Suspicion | None
 ) -> Suspicion | None:
-    """Find that the nearest rows predict the class no better than chance.
+    """Find that the nearest rows predict the class no better than chance, nor does any column.
 
     Numbers of `vocabulary` have no distances.
     """
@@ -231,6 +256,8 @@ def find_unrelated_labels(
     if chance > 0.8 or score > chance + MIN_ERRORS_ABOVE_CHANCE * error:
         return None
     if neighbours.evidence["recall"] > MIN_ERRORS_ABOVE_CHANCE:  # they know the rare classes
+        return None
+    if _is_column_related(rows):
         return None
     remedy = (
         f"{EMBEDDING_HINT.format(vocabulary.evidence['size'])}; if not, {LABEL_HINT}"

@@ -100,7 +100,7 @@ def _divide(field: Field, shape: Shape) -> _Layout | None:
 def _describe(picture: Vector, layout: _Layout) -> Iterator[float]:
     """Yield how the parts of a picture differ from each other, in mean and in mean square."""
     for parts in layout.parts:
-        cells = [itemgetter(*part)(picture) for part in parts]
+        cells = [[picture[index] for index in part] for part in parts]
         means = [sum(cell) / len(cell) for cell in cells]
         middle = sum(means) / len(means)
         squares = [sum([(value - middle) ** 2 for value in cell]) / len(cell) for cell in cells]

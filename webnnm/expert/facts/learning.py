@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from webnnm.expert.facts.course import chance_skill, score, skill, skill_margin, updates
@@ -32,6 +33,8 @@ CAUSES_OF_NO_SKILL = (
 """Rules that explain why a model learns nothing, whether or not its layers know positions."""
 MAX_PREDICTED_SHARE = 0.2
 """A class predicted for a smaller share of its rows is as good as never predicted."""
+ONE_SIDED = 1.64
+"""Standard errors that chance exceeds in 5 % of cases, on one side."""
 MIN_ROWS_OF_CLASS = 3
 """With this many rows of a class, at least one would be predicted by chance."""
 
@@ -52,6 +55,23 @@ def has_learnt_nothing(history: HistoryFacts, name: str) -> bool:
     return not by_heart and not (
         training_skill > MIN_MEMORISED_SKILL and bound >= training_skill / 2
     )
+
+
+def keeps_up_with_neighbours(facts: Facts, history: HistoryFacts) -> bool:
+    """Return whether a model predicts other rows no worse than the nearest training rows do.
+
+    Of models that are as good as them, 5 % seem worse by chance (one-sided test).
+    """
+    look_up = facts.data.suspicions.get("E922")
+    if look_up is None or len(history.predictions) != 1:
+        return False
+    ((name, trained),) = history.predictions.items()
+    held = history.held_out.get(name, trained)
+    known, got = look_up.evidence, score(held)
+    if held.several or held.d2 is not None or (held.r2 is None and not held.rows):
+        return False
+    variance = 0.0 if held.r2 is not None else got * (1 - got) / held.rows
+    return got >= known["found"] - ONE_SIDED * math.sqrt(known["error"] ** 2 + variance)
 
 
 def tokens_hint(facts: Facts) -> str:

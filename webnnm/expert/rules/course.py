@@ -18,7 +18,12 @@ from webnnm.expert.facts.course import (
     usual_rate,
 )
 from webnnm.expert.facts.facts import Facts, HistoryFacts
-from webnnm.expert.facts.learning import MAX_CONVERGED_LOSS, MIN_EPOCHS, MIN_LOSS_TO_LEARN
+from webnnm.expert.facts.learning import (
+    MAX_CONVERGED_LOSS,
+    MIN_EPOCHS,
+    MIN_LOSS_TO_LEARN,
+    keeps_up_with_neighbours,
+)
 from webnnm.expert.rules.rule import Hit, after
 from webnnm.expert.rules.symptoms import STUCK
 from webnnm.training.optimizers import OPTIMIZERS
@@ -51,6 +56,8 @@ MAX_OVERFLOWS = 0.1
 def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the
     first epoch; where the rate has fallen below half of its maximum, only leaps after that count.
+    Only information where the best parameters are kept, and either have a loss below 0.3 times that
+    of a constant prediction, or predict no worse than the nearest training rows.
 
     A step past the minimum raises the loss, and the next one turns back: above a certain rate this
     never ends. One leap is chance, one in seven epochs is not. A high rate that falls later is how
@@ -107,9 +114,18 @@ def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
         + f" and a momentum of {momentum:g}" * heavy
         + f" and batches of {rows} rows" * (rows < MIN_BATCH),
         remedy="Set momentum_factor=0.9, and lower lr." if heavy else "Lower lr." * bool(falls),
+        severity="info" if _is_harmless(facts, history) else None,
         evidence={"epochs": leaps, "lr": rate},
         fix=fix,
     )
+
+
+def _is_harmless(facts: Facts, history: HistoryFacts) -> bool:
+    """Return whether the parameters that are kept have learnt what there is to learn."""
+    if not (history.ended and history.settings.restore_best):
+        return False
+    lowest = min(losses_to_monitor(history), default=1.0)
+    return lowest < MIN_LOSS_TO_LEARN or keeps_up_with_neighbours(facts, history)
 
 
 @after(

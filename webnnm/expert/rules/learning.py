@@ -49,8 +49,8 @@ SEQUENCE_REMEDY = (
     "If it matters when something happens, put positionalEncoding() before the convolutions; if "
     "not, check whether labels belong to their rows."
 )
-MIN_DISTANCE_TO_NEIGHBOURS, EXAMINED_ROWS = 0.15, 200
-"""The share of rows by which nearest neighbours beat a model, and the number of rows examined."""
+MIN_DISTANCE_TO_NEIGHBOURS = 0.15
+"""The share of rows by which nearest neighbours beat a model."""
 
 
 @after(
@@ -268,9 +268,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     reach, got = suspicion.evidence["found"], score(predictions)
     if predictions.several or not predictions.rows or skill(predictions) is None:
         return None
-    error = (reach * (1 - reach) / EXAMINED_ROWS) ** 0.5 + (
-        got * (1 - got) / predictions.rows
-    ) ** 0.5
+    error = suspicion.evidence["error"] + (got * (1 - got) / predictions.rows) ** 0.5
     if reach - got < MIN_DISTANCE_TO_NEIGHBOURS + error:
         return None
     return Hit(

@@ -201,8 +201,8 @@ def target_scale(facts: Facts) -> Hit | None:
 )
 def target_skew(facts: Facts) -> Hit | None:
     """No target of a single output is one standard deviation below the mean or lower, but some are
-    five or more above it; not where another loss than MSE is written, for counts below 30, nor
-    where logarithms or normal scores are learnt already.
+    five or more above it; not where another loss than MSE is written or a function, for counts
+    below 30, nor where logarithms or normal scores are learnt already.
 
     Incomes, prices and word counts span orders of magnitude. The squared error then comes from the
     few largest targets, and the model learns nothing about the others; their logarithms differ
@@ -227,7 +227,7 @@ or their normal scores, target_scale='quantiles'.
         small_counts = (
             labels.raw_whole and 0 <= labels.raw_minimum <= labels.raw_maximum < MIN_COUNT
         )
-        robust = output.loss != "MSE" and output.written
+        robust = output.loss != "MSE" and (output.written or output.loss not in LOSSES)
         if output.reshaped or small_counts or robust:
             return None
         if not (alone and above and near) or labels.maximum - labels.mean < MIN_TAIL * labels.std:
