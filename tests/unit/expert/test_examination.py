@@ -1020,6 +1020,17 @@ def test_each_rare_class_is_looked_at() -> None:
     assert "E608" not in examine(Dataset(rows, [n % 3 for n in range(900)]))
 
 
+def test_shuffled_labels_are_found_in_most_draws() -> None:
+    found = 0
+    for seed in range(20):
+        draw = Random(seed)
+        labels = [draw.randrange(3) for _ in range(400)]
+        rows = [[draw.gauss(2 * (y == n)) for n in range(4)] for y in labels]
+        draw.shuffle(labels)
+        found += "E627" in examine(Dataset(rows, labels))
+    assert found >= 17
+
+
 def test_labels_that_depend_on_a_column_are_related_to_the_rows() -> None:
     draw = Random(8)
     rows = [[draw.gauss(0) for _ in range(24)] for _ in range(600)]
@@ -1066,6 +1077,20 @@ def test_positions_that_matter_are_told_from_those_that_do_not() -> None:
     assert all("E323" in examine(draw_spots(seed, where=True)) for seed in range(5))
     assert "E323" in examine(draw_spots(0, where=True, channels=3))
     assert sum("E323" in examine(draw_spots(seed, where=False)) for seed in range(20)) <= 1
+
+
+@pytest.mark.parametrize("length", [16, 23, 27])
+def test_waves_that_begin_anywhere_have_no_positions(length: int) -> None:
+    found = 0
+    for seed in range(8):
+        draw = Random(seed)
+        kinds = [n % 3 for n in range(150)]
+        signals = []
+        for kind in kinds:
+            phase = draw.uniform(0, 2 * pi)
+            signals.append([[sin(phase + n * (0.4 + 0.5 * kind)) for n in range(length)]])
+        found += "E323" in examine(Dataset(signals, kinds, seed=seed))
+    assert found <= 1
 
 
 def test_where_a_quantity_is_read_in_a_signal_matters() -> None:

@@ -30,8 +30,9 @@ from webnnm.expert.facts.facts import Suspicion
 EXAMINED_ROWS = 200
 """The number of rows whose nearest neighbours are examined, if there are as many."""
 
-MIN_ERRORS_ABOVE_CHANCE = 1.0
-"""Standard errors above chance with which neighbours at least predict the class."""
+MIN_ERRORS_ABOVE_CHANCE = 2.33
+"""Standard errors above chance with which neighbours predict a class that is related to the rows:
+they do so for 1 % of unrelated ones."""
 
 NEAR_IN_ORDER = 0.2
 """Rows within a fifth of the data order are left out to see how well the others predict: the rows

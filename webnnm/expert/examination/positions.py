@@ -60,7 +60,12 @@ def find_positions(rows: Rows) -> Suspicion | None:
         return None
     flat = values.values()
     pictures = [flat[row * layout.size : (row + 1) * layout.size] for row in sample]
-    similarity = _compare_rows([[*_describe(picture, layout)] for picture in pictures])
+    centres = [
+        math.fsum(picture[n] for picture in pictures for part in parts for n in part)
+        / (len(pictures) * sum(map(len, parts)))
+        for parts in layout.parts
+    ]
+    similarity = _compare_rows([[*_describe(picture, layout, centres)] for picture in pictures])
     order = [*range(len(sample))]
     observed, draw = measure(similarity, order), Random(0)
     for _ in range(PERMUTATIONS):
@@ -97,13 +102,16 @@ def _divide(field: Field, shape: Shape) -> _Layout | None:
     )
 
 
-def _describe(picture: Vector, layout: _Layout) -> Iterator[float]:
-    """Yield how the parts of a picture differ from each other, in mean and in mean square."""
-    for parts in layout.parts:
+def _describe(picture: Vector, layout: _Layout, centres: Vector) -> Iterator[float]:
+    """Yield how the parts of a picture differ from each other, in mean and in mean square.
+
+    Squares are about the mean of all pictures: from its own mean, a picture of slow waves differs
+    most at its ends, wherever the waves begin.
+    """
+    for parts, centre in zip(layout.parts, centres, strict=True):
         cells = [[picture[index] for index in part] for part in parts]
         means = [sum(cell) / len(cell) for cell in cells]
-        middle = sum(means) / len(means)
-        squares = [sum([(value - middle) ** 2 for value in cell]) / len(cell) for cell in cells]
+        squares = [sum([(value - centre) ** 2 for value in cell]) / len(cell) for cell in cells]
         yield from normalise(means)
         yield from normalise(squares)
 

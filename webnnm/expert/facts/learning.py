@@ -67,11 +67,12 @@ def keeps_up_with_neighbours(facts: Facts, history: HistoryFacts) -> bool:
         return False
     ((name, trained),) = history.predictions.items()
     held = history.held_out.get(name, trained)
-    known, got = look_up.evidence, score(held)
+    got = score(held)
     if held.several or held.d2 is not None or (held.r2 is None and not held.rows):
         return False
     variance = 0.0 if held.r2 is not None else got * (1 - got) / held.rows
-    return got >= known["found"] - ONE_SIDED * math.sqrt(known["error"] ** 2 + variance)
+    error = math.sqrt(look_up.evidence["error"] ** 2 + variance)
+    return got >= look_up.evidence["found"] - ONE_SIDED * error
 
 
 def tokens_hint(facts: Facts) -> str:
