@@ -77,7 +77,7 @@ parity: ## compare operators, gradients and training with PyTorch, StableHLO wit
 array-api: ## run the array API's test suite, which lies in SUITE; ARGS="--max-examples 20"
 	@$(PYTHON) -m tools.array_api $(SUITE) $(ARGS)
 
-teach: ## what reviews and trainings say of planted mistakes; ARGS="leaking_column all_warm_up"
+teach: ## what reviews and trainings say of planted mistakes, or of sound set-ups; ARGS="leaking_column", ARGS=--corpus
 	@$(SETUP) tools
 	@$(VENV)/python -m tools.teach $(ARGS)
 

@@ -5,94 +5,30 @@ Findings are those of the first seed, scores are medians over all seeds. The tex
 errors and logs are in build/teach.json. At the end it counts the mistakes that were named by the
 findings and errors that identify them, and the sound programs that had findings above info.
 `--record FILE …` merges such files into tests/teach/results.json, from which the tables of
-docs/expert.md are made.
+docs/expert.md are made. With `--corpus` it runs generated set-ups instead (tools/false_alarms.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import inspect
 import json
 import statistics
 import sys
-import time
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.teach import CASES, Case, Setup
+from tests.teach import CASES, Case
+from tools import false_alarms
 from tools.common import ROOT, say
-from webnnm import NNModel
-from webnnm.core.errors import WebNNMError
+from tools.teach_runs import Run, is_alarm, run
 
 SEEDS = 3
 INTO = ROOT / "build" / "teach.json"
 RESULTS = ROOT / "tests" / "teach" / "results.json"
 LINE = "{:34} {:28} {:28} {:>8} {:>8}"
 COUNTS = "{:22} {:>8} {:>8} {:>8} {:>8} {:>14}"
-
-
-@dataclass
-class Run:
-    """The outcome of one run of a program.
-
-    Attributes: `before`, the findings of the review, and `after`, those that the training added,
-    as `Finding.to_dict` has them; `warnings` of the history and of Python; `log`; the `error`
-    that ended it, "" without one; `score`, None where there is none.
-    """
-
-    before: list[dict[str, Any]] = field(default_factory=list)
-    after: list[dict[str, Any]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    log: list[str] = field(default_factory=list)
-    error: str = ""
-    score: float | None = None
-    seconds: float = 0.0
-
-
-async def run(setup: Setup, seed: int) -> Run:
-    """Review, train and test a program on NumPy; an error ends it, and is reported."""
-    result = Run()
-    began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            await _run(setup, seed, result)
-        except WebNNMError as error:
-            result.error = str(error)
-        except Exception as error:  # a fault of the library: reported, and the other cases continue
-            result.error = f"{type(error).__name__}: {error}"
-    result.warnings += [f"{warning.category.__name__}: {warning.message}" for warning in caught]
-    result.seconds = round(time.perf_counter() - began, 2)
-    return result
-
-
-async def _run(setup: Setup, seed: int, found: Run) -> None:
-    rows = setup.data(seed)
-    dataset = await rows if inspect.isawaitable(rows) else rows
-    arguments: dict[str, Any] = {"backend": "numpy", "seed": seed, **setup.create}
-    model = await NNModel.create(
-        source=setup.text, dataset=dataset, log=found.log.append, **arguments
-    )
-    async with model:
-        if setup.begin is not None:
-            await setup.begin(model)
-        review = [finding.to_dict() for finding in model.review(**setup.train)]
-        found.before = review
-        history = await model.train(progress="off", **setup.train)
-        reviewed = [(each["id"], each["message"]) for each in review]
-        later = [finding.to_dict() for finding in history.findings]
-        found.after = [each for each in later if (each["id"], each["message"]) not in reviewed]
-        found.warnings += history.warnings
-        found.score = _score(await model.test(setup.subset), setup.score)
-
-
-def _score(result: Any, name: str) -> float:
-    block, _, attribute = name.rpartition(".")
-    return float(getattr(result.outputs[block] if block else result, attribute))
 
 
 async def judge(case: Case, seeds: int) -> dict[str, Any]:
@@ -142,7 +78,10 @@ def line(found: dict[str, Any]) -> str:
 
 
 async def main(words: Sequence[str]) -> None:
-    """Run the named cases, or all of them."""
+    """Run the named cases, or all of them; after --corpus, the generated set-ups."""
+    if words and words[0] == "--corpus":
+        await false_alarms.main(words[1:])
+        return
     options = _arguments(words)
     if options.record:
         record([each for path in options.record for each in json.loads(path.read_text())])
@@ -184,7 +123,7 @@ def false_alarm(found: dict[str, Any]) -> list[str]:
     """Return the findings above info on a sound program."""
     first = found["first"]
     findings = [finding for when in ("before", "after") for finding in first[when]]
-    return [finding["id"] for finding in findings if finding["severity"] != "info"]
+    return [finding["id"] for finding in findings if is_alarm(finding)]
 
 
 def summary(results: Sequence[dict[str, Any]]) -> list[str]:
