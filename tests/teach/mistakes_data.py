@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.teach.cases import mistake
-from tests.teach.samples import bars, blobs, houses, lines, one_hot, rare, topics, waves
+from tests.teach.samples import bars, blobs, houses, lines, one_hot, rare, rings, topics, waves
 from tests.teach.setup import Data, Setup, of
 from tests.teach.texts import classifier, dense, model, regressor, yes_or_no
 from webnnm import Dataset, TableDataset
@@ -891,3 +891,60 @@ def _series(by_hand: bool) -> Data:
     for row, end in enumerate(lengths):
         padded[row, :end] = x[row, :end]
     return of(padded, y, length="max")
+
+
+# Labels that are wrong.
+
+
+def _mislabelled(share: float) -> Data:
+    """Return clusters, some labels of which were replaced by random ones."""
+    draw = np.random.default_rng(160)
+    x, y = blobs(600, 3, 4, 1.0)
+    wrong = draw.random(600) < share
+    return of(x, np.where(wrong, draw.integers(0, 3, 600), y).astype("int32"), standardize=True)
+
+
+@mistake(
+    "A third of the labels was replaced at random, in training and in testing rows.",
+    remedy="Correct the labels.",
+    mended=lambda setup: setup.but(data=_mislabelled(0)),
+    named_by=("E636",),
+)
+def labels_replaced_at_random() -> Setup:
+    return Setup(classifier(4, (64,), 3), _mislabelled(1 / 3), {"epochs": 100})
+
+
+def _rings_mislabelled(share: float) -> Data:
+    """Return two rings, in which a share of the labels is the other one."""
+    draw = np.random.default_rng(161)
+    x, y = rings(700)
+    return of(x, (y ^ (draw.random(700) < share)).astype("int32"), standardize=True)
+
+
+@mistake(
+    "A fifth of the labels of two rings is the other one.",
+    remedy="Correct the labels.",
+    mended=lambda setup: setup.but(data=_rings_mislabelled(0)),
+    named_by=("E636",),
+)
+def rings_with_wrong_labels() -> Setup:
+    return Setup(classifier(2, (32, 32), 2), _rings_mislabelled(0.2), {"epochs": 100})
+
+
+def _loans(share: float) -> Data:
+    """Return loans, of which a share of those that were lost is labelled as paid back."""
+    draw = np.random.default_rng(162)
+    x = draw.normal(0, 1, (1500, 6))
+    lost = x @ [1.2, -0.8, 0.6, 0.0, 0.5, -1.0] > 0
+    seen = lost & (draw.random(1500) >= share)
+    return of(x.astype("float32"), seen.astype("int32"), standardize=True)
+
+
+@mistake(
+    "A third of the rows of one class has the label of the other one.",
+    remedy="Correct the labels.",
+    mended=lambda setup: setup.but(data=_loans(0)),
+    named_by=("E636",),
+)
+def one_class_taken_for_another() -> Setup:
+    return Setup(classifier(6, (48,), 2), _loans(1 / 3), {"epochs": 100})

@@ -537,6 +537,26 @@ def plots() -> Dataset:
     return Dataset(rows, [row[0] - row[1] + draw.gauss(0, 0.5) for row in rows], standardize=True)
 
 
+def mislabelled(
+    share: float, *, overlap: float = 0.02, rings: bool = False, of: int = -1, rows: int = 500
+) -> Dataset:
+    """Return rows of two classes, with a share of wrong labels, or of those of one class."""
+    draw = Random(11)
+    x: Table = []
+    labels: list[int] = []
+    for _ in range(rows):
+        kind = draw.randrange(2)
+        if rings:
+            angle, radius = draw.uniform(0, 2 * pi), 1 + kind + draw.gauss(0, 0.1)
+            row = [radius * sin(angle), radius * sin(angle + pi / 2)]
+        else:
+            row = [draw.gauss(0, 1) for _ in range(4)]
+            kind = int(row[0] + row[1] - row[2] + overlap * draw.gauss(0, 1) > 0)
+        x.append(row)
+        labels.append(kind ^ (of in (-1, kind) and draw.random() < share))
+    return Dataset(x, labels, standardize=True, split=(0.8, 0, 0.2))
+
+
 FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
     ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 1e+07"),
@@ -617,6 +637,9 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
         lambda: ways(mirror),
         "augmented rows look like another class, 0 of them as they are",
     ),
+    ("E636", lambda: mislabelled(0.2), "of the labels disagree with those of similar rows"),
+    ("E636", lambda: mislabelled(0.25, rings=True), "of the labels disagree with those of similar"),
+    ("E636", lambda: mislabelled(0.2, of=0, rings=True, rows=900), "of class 0 have the label 1"),
     ("E627", shuffle, "the nearest training rows predict the class in"),
 ]
 
@@ -701,6 +724,11 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E635", lambda: ways(noisy)),
     ("E635", lambda: ways(mirror, told=True)),
     ("E635", lambda: ways(mirror, kinds="upright")),
+    ("E636", lambda: mislabelled(0.0)),
+    ("E636", lambda: mislabelled(0.0, rings=True)),
+    ("E636", lambda: mislabelled(0.0, overlap=0.5)),
+    ("E636", lambda: mislabelled(0.0, overlap=2.0)),
+    ("E636", lambda: mislabelled(0.2, rows=100)),
     ("E634", lambda: calendar("year")),
     ("E634", lambda: calendar("days")),
     ("E634", lambda: calendar("people")),
@@ -1141,3 +1169,21 @@ def test_amounts_of_zero_are_measured_as_the_model_gets_them() -> None:
     assert (one.name, one.smallest, one.median) == ("column 0", 1.0, 3.0)
     assert one.is_far(1e-8) and not one.is_far(1.0)
     assert "E332" not in examine(Dataset(incomes, targets, standardize=True))
+
+
+@pytest.mark.parametrize("share", [0.15, 0.25])
+def test_rows_that_are_listed_have_wrong_labels(share: float) -> None:
+    noisy, clean = mislabelled(share), mislabelled(0.0)
+    listed = examine(noisy)["E636"].evidence["rows"]
+    labels = [list(data.arrays("full")[1]["model"].values()) for data in (noisy, clean)]
+    wrong = [row for row in listed if labels[0][row] != labels[1][row]]
+    assert len(listed) >= 10
+    assert len(wrong) >= 0.8 * len(listed)
+
+
+def test_confidences_are_given_or_left_to_the_rule() -> None:
+    assert examine(far(-999))["E614"].confidence is None
+    assert examine(pressure(0))["E614"].confidence == 0.5
+    for _, make, _ in FOUND:
+        for suspicion in examine(make()).values():
+            assert suspicion.confidence is None or 0 < suspicion.confidence <= 1

@@ -165,7 +165,9 @@ def find_far_cells(rows: Rows) -> Suspicion | None:
                     unsure &= not certain
     if not texts:
         return None
-    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, confidence=0.5 if unsure else 0)
+    return Suspicion(
+        "; ".join(texts[:5]), {"columns": len(texts)}, confidence=0.5 if unsure else None
+    )
 
 
 def _describe_far_cells(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:

@@ -20,6 +20,7 @@ from webnnm.expert.examination.columns import (
 from webnnm.expert.examination.dates import find_dates
 from webnnm.expert.examination.formulas import find_formula
 from webnnm.expert.examination.groups import find_groups
+from webnnm.expert.examination.label_noise import find_label_noise
 from webnnm.expert.examination.leaks import find_markers, find_predictors
 from webnnm.expert.examination.neighbours import (
     adapt_to_windows,
@@ -69,6 +70,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E633": find_lost_rows,
     "E634": find_dates,
     "E635": find_class_changes,
+    "E636": find_label_noise,
     "E637": find_logarithms_of_zeros,
 }
 """What is looked for, by the rule that reports it."""
