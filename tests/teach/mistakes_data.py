@@ -948,3 +948,73 @@ def _loans(share: float) -> Data:
 )
 def one_class_taken_for_another() -> Setup:
     return Setup(classifier(6, (48,), 2), _loans(1 / 3), {"epochs": 100})
+
+
+# Rows of the training in other subsets.
+
+
+def _validated_on_copies(share: float) -> Data:
+    """Return clusters; a share of the validation rows is a training row with a little noise."""
+    draw = np.random.default_rng(163)
+    x, y = blobs(360, 3, 5, 1.8)
+    copies = np.flatnonzero(draw.random(60) < share) + 200
+    origins = draw.integers(0, 200, len(copies))
+    x[copies] = x[origins] + draw.normal(0, 0.01, (len(copies), 5)).astype("float32")
+    y[copies] = y[origins]
+    split = ([*range(200)], [*range(200, 260)], [*range(260, 360)])
+    return of(x, y, split=split, standardize=True)
+
+
+@mistake(
+    "Half of the validation rows are training rows, with a little noise added.",
+    remedy="Validate on other rows.",
+    mended=lambda setup: setup.but(data=_validated_on_copies(0)),
+    why="the epoch that is kept is one that remembers, and may be as good",
+    named_by=("E619",),
+)
+def validation_rows_augmented_from_training() -> Setup:
+    return Setup(classifier(5, (64,), 3), _validated_on_copies(0.5), {"epochs": 150})
+
+
+def _validated_on_training_rows(*, copied: bool) -> Data:
+    """Return the validation rows, or copies of training rows in their place."""
+    x, y = houses(400)
+    if copied:
+        x[200:280], y[200:280] = x[:80], y[:80]
+    split = ([*range(200)], [*range(200, 280)], [*range(280, 400)])
+    return of(x, y, split=split, standardize=True, standardize_targets=True)
+
+
+@mistake(
+    "The validation rows are the first training rows.",
+    remedy="Validate on rows that are not trained on.",
+    mended=lambda setup: setup.but(data=_validated_on_training_rows(copied=False)),
+    why="the epoch that is kept is one that remembers, and may be as good",
+    named_by=("E606",),
+)
+def validation_rows_taken_from_training() -> Setup:
+    data = _validated_on_training_rows(copied=True)
+    return Setup(regressor(6, (64,)), data, {"epochs": 150}, score="r2")
+
+
+def _tested_on_rounded_rows(share: float) -> Data:
+    """Return houses; a share of the testing rows is a training row, rounded."""
+    draw = np.random.default_rng(164)
+    x, y = houses(500)
+    copies = np.flatnonzero(draw.random(150) < share) + 350
+    origins = draw.integers(0, 350, len(copies))
+    x[copies], y[copies] = np.round(x[origins], 2), np.round(y[origins], 2)
+    split = ([*range(350)], [], [*range(350, 500)])
+    return of(x, y, split=split, standardize=True, standardize_targets=True)
+
+
+@mistake(
+    "A third of the testing rows are training rows, rounded to two digits.",
+    remedy="Test on other rows.",
+    mended=lambda setup: setup.but(data=_tested_on_rounded_rows(0)),
+    why="the score is partly that of rows that were trained on",
+    named_by=("E619",),
+)
+def rounded_training_rows_to_test_with() -> Setup:
+    data = _tested_on_rounded_rows(1 / 3)
+    return Setup(regressor(6, (64,)), data, {"epochs": 150}, score="r2")

@@ -449,6 +449,9 @@ def test_bytes_and_words_have_remedies_of_their_own() -> None:
 
 
 def test_rows_that_are_equal_by_chance_are_information() -> None:
+    validated = RULES["E606"].test(data(shared_validation=0.25))
+    assert validated is not None
+    assert validated.message == "25.0% of the validation rows are training rows too"
     hit = RULES["E606"].test(data(shared_rows=0.25, coarse=True))
     assert hit is not None and hit.severity == "info"
 

@@ -537,6 +537,18 @@ def plots() -> Dataset:
     return Dataset(rows, [row[0] - row[1] + draw.gauss(0, 0.5) for row in rows], standardize=True)
 
 
+def copied_rows(subset: str, share: float) -> Dataset:
+    """Return rows of which a share of those for validation, or testing, is a training row with a
+    little noise."""
+    draw = Random(12)
+    x = table(5, 300, seed=12)
+    first = {"validation": 200, "testing": 250}[subset]
+    for row in range(first, first + round(50 * share)):
+        x[row] = [value + draw.gauss(0, 0.005) for value in x[draw.randrange(200)]]
+    split = ([*range(200)], [*range(200, 250)], [*range(250, 300)])
+    return Dataset(x, classes(x), split=split, standardize=True)
+
+
 def mislabelled(
     share: float, *, overlap: float = 0.02, rings: bool = False, of: int = -1, rows: int = 500
 ) -> Dataset:
@@ -637,6 +649,9 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
         lambda: ways(mirror),
         "augmented rows look like another class, 0 of them as they are",
     ),
+    ("E619", lambda: copied_rows("testing", 0.4), "of the testing rows are nearly equal"),
+    ("E619", lambda: copied_rows("validation", 0.4), "of the validation rows are nearly equal"),
+    ("E619", lambda: copied_rows("validation", 1.0), "of the validation rows have 1 training rows"),
     ("E636", lambda: mislabelled(0.2), "of the labels disagree with those of similar rows"),
     ("E636", lambda: mislabelled(0.25, rings=True), "of the labels disagree with those of similar"),
     ("E636", lambda: mislabelled(0.2, of=0, rings=True, rows=900), "of class 0 have the label 1"),
@@ -724,6 +739,8 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E635", lambda: ways(noisy)),
     ("E635", lambda: ways(mirror, told=True)),
     ("E635", lambda: ways(mirror, kinds="upright")),
+    ("E619", lambda: copied_rows("testing", 0.0)),
+    ("E619", lambda: copied_rows("validation", 0.05)),
     ("E636", lambda: mislabelled(0.0)),
     ("E636", lambda: mislabelled(0.0, rings=True)),
     ("E636", lambda: mislabelled(0.0, overlap=0.5)),

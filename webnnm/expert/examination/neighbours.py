@@ -34,8 +34,17 @@ of those along a curve."""
 MIN_COPIED_SHARE = 0.5
 """Rows were copied, or are of groups, where more than this share have such neighbours."""
 
+MIN_CHANCE_OF_COPY, MAX_CHANCE_OF_COPIES = 0.01, 1e-3
+"""A row has a copy by chance with at least this probability; so many rows have one in a thousandth
+of all sets."""
+
 MIN_ROWS_OF_CLASS, MIN_COPIED_SHARE_OF_CLASS = 8, 0.7
 """A class was copied where so many rows are looked at, and more than this share have them."""
+
+COPIES_IN_BOTH = (
+    "Leave these rows out of the training, and split rows before they are copied, rounded or "
+    "augmented."
+)
 
 COPY_LATER = (
     "Split the rows first, and copy training rows only: dataset.augment(…); or give the rare class "
@@ -55,12 +64,19 @@ WHOLE_SERIES = (
     "rows of others)."
 )
 
+Point = Sequence[float]
+
 LATER_TARGET = "Take the value after the window as the target: this one lies within it."
 
 
 def find_copies(rows: Rows) -> Suspicion | None:
-    """Find testing rows with a few training rows much nearer than all others."""
-    tested = rows.subsets["testing"]
+    """Find testing or validation rows with a few training rows much nearer than all others."""
+    found = (_find_copies_of(rows, subset) for subset in ("testing", "validation"))
+    return next(filter(None, found), None)
+
+
+def _find_copies_of(rows: Rows, subset: str) -> Suspicion | None:
+    tested = rows.subsets[subset]
     width = sum(min(count(values.shape[1:]), MAX_COLUMNS) for values in rows.inputs.values())
     limit = min(MAX_TESTED, MAX_VALUES // max(1, width * len(rows.training)))
     tested = tested[:: -(-len(tested) // max(1, limit)) or 1]
@@ -69,24 +85,80 @@ def find_copies(rows: Rows) -> Suspicion | None:
     points = make_points(rows, rows.training, len(tested))
     if points is None:
         return None
-    others = make_points(rows, tested, len(points)) or []
-    groups: list[int] = []
-    hits: list[bool] = []
-    for point in others:
+    origins = _find_origins(make_points(rows, tested, len(points)) or [], points)
+    sizes = [size for size in origins.sizes if size]
+    share = len(sizes) / max(1, len(tested))
+    usual_copies = sorted(sizes)[len(sizes) // 2] if sizes else 0
+    if share > MIN_COPIED_SHARE:
+        return Suspicion(
+            f"{share:.0%} of the {subset} rows have {usual_copies} training rows that are much "
+            "nearer than all others: copies, or rows of the same person or thing",
+            {"share": share, "rows": usual_copies},
+        )
+    if subset == "testing" and (
+        copied := _find_copied_class(rows, tested, [*map(bool, origins.sizes)], usual_copies)
+    ):
+        return copied
+    chance = max(MIN_CHANCE_OF_COPY, MIN_JUMP ** (-2 * origins.dimensions))
+    if not _exceeds_chance(len(sizes), len(tested), chance):
+        return None
+    # A row that is alone with another one in a rare category is nearly equal to it by nature, and
+    # so are training rows.
+    trained = _find_origins(points[:: -(-len(points) // MAX_TESTED)], points)
+    usual_share = sum(map(bool, trained.sizes)) / len(trained.sizes)
+    if _has_categories(rows) and not _exceeds_chance(len(sizes), len(tested), usual_share):
+        return None
+    return Suspicion(
+        f"{share:.0%} of the {subset} rows are nearly equal to a training row, and far from all "
+        "others: copies of these",
+        {"share": share, "rows": usual_copies},
+        COPIES_IN_BOTH,
+    )
+
+
+class _Origins(NamedTuple):
+    """For each point how many others it has an origin in common with, 0 for none; and the number of
+    dimensions in which points spread."""
+
+    sizes: Sequence[int]
+    dimensions: float
+
+
+def _find_origins(examined: Sequence[Point], points: Sequence[Point]) -> _Origins:
+    """Find the few neighbours that are much nearer than all others; equal points do not count.
+
+    In d dimensions twice as many neighbours are within 2¹ᐟᵈ times the distance.
+    """
+    sizes: list[int] = []
+    growths: list[float] = []
+    for point in examined:
         near = nsmallest(NEIGHBOURS, (math.dist(point, other) for other in points))
         near = [distance for distance in near if distance > 1e-6 * near[-1]]
         jumps = [index for index, (a, b) in enumerate(pairwise(near), 1) if b > MIN_JUMP * a]
-        hits.append(bool(jumps) and (jumps[0] > 1 or near[1] > MIN_JUMP**2 * near[0]))
-        groups += jumps[:1] if hits[-1] else []
-    share = len(groups) / max(1, len(others))
-    usual_copies = sorted(groups)[len(groups) // 2] if groups else 0
-    if share <= MIN_COPIED_SHARE:
-        return _find_copied_class(rows, tested, hits, usual_copies)
-    return Suspicion(
-        f"{share:.0%} of the testing rows have {usual_copies} training rows that are much nearer "
-        "than all others: copies, or rows of the same person or thing",
-        {"share": share, "rows": usual_copies},
+        is_hit = bool(jumps) and (jumps[0] > 1 or near[1] > MIN_JUMP**2 * near[0])
+        sizes.append(jumps[0] if is_hit else 0)
+        growths.append(near[-1] / near[len(near) // 2] if len(near) > 2 else 1.0)
+    growth = sorted(growths)[len(growths) // 2]
+    return _Origins(sizes, math.log(2) / math.log(max(growth, 1.001)))
+
+
+def _has_categories(rows: Rows) -> bool:
+    """Return whether columns stand for words, or have two values."""
+    return bool(rows.categories) or any(
+        len({*column.take(rows.sample)}) <= 2 for column in rows.columns
     )
+
+
+def _exceeds_chance(hits: int, tested: int, chance: float) -> bool:
+    """Return whether so many rows have a copy where each has one with this probability.
+
+    By chance the next neighbour is u times as far as the nearest one in a share of u⁻ᵈ of the rows.
+    """
+    tail = sum(
+        math.comb(tested, number) * chance**number * (1 - chance) ** (tested - number)
+        for number in range(hits, tested + 1)
+    )
+    return tail < MAX_CHANCE_OF_COPIES
 
 
 def _find_copied_class(

@@ -85,8 +85,8 @@ class DataFacts:
     - `sizes`: subset → rows; `batch_size`: its own; `length`: of the longest sequence, else 0.
     - `features`: input → features, of inputs that are measurements (not token ids).
     - `class_counts`: output → subset → rows of each class; `class_names`: output → names.
-    - `shared_rows`: the share of testing rows that are training rows too; `coarse`: the inputs have
-      so few values that this may be chance.
+    - `shared_rows`: the share of testing rows that are training rows too, `shared_validation` that
+      of validation rows; `coarse`: the inputs have so few values that this may be chance.
     - `method` of the split, "" if unknown; `suspicions`: rule → what an examination found.
     - `unknown`: column of words → the share of rows outside of training whose word no training
       row has.
@@ -108,6 +108,7 @@ class DataFacts:
     )
     class_names: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     shared_rows: float = 0.0
+    shared_validation: float = 0.0
     coarse: bool = False
     method: str = ""
     suspicions: Mapping[str, Suspicion] = field(default_factory=dict[str, Suspicion])

@@ -144,6 +144,7 @@ def _measure_rows(bare: DataFacts, binding: DataBinding, dataset: Dataset) -> Da
         class_counts={output_of.get(c.output, c.output): c.counts for c in quality.classes},
         class_names={output_of.get(c.output, c.output): c.names for c in quality.classes},
         shared_rows=quality.get_repeated_share(),
+        shared_validation=quality.get_repeated_share("validation"),
         coarse=quality.coarse,
         method=quality.method,
         suspicions={} if bare.non_finite else _suspicions(dataset, quality.equal, failures),

@@ -303,11 +303,13 @@ def non_finite(facts: Facts) -> Hit | None:
     "Remove the duplicates; copies that fill up a class belong in the training rows only.",
 )
 def duplicate_rows(facts: Facts) -> Hit | None:
-    """More than 1 % of the testing rows are training rows too; only information where rows of few
-    features with few values each are equal by chance, or a text repeats itself now and then.
+    """More than 1 % of the testing or of the validation rows are training rows too; only
+    information where rows of few features with few values each are equal by chance, or a text
+    repeats itself now and then.
 
-    The model may have memorised a training row, so that the test score is too good. 1 % of the rows
-    moves a score by less than its own uncertainty.
+    The model may have memorised a training row, so that the test score is too good, or the best
+    epoch is the one that has memorised most. 1 % of the rows moves a score by less than its own
+    uncertainty.
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -319,10 +321,15 @@ def duplicate_rows(facts: Facts) -> Hit | None:
 
     Ignore it where repeated rows are independent measurements that happen to be equal.
     """
-    share = facts.data.shared_rows
-    if share <= MAX_SHARED:
+    shares = {"testing": facts.data.shared_rows, "validation": facts.data.shared_validation}
+    messages = [
+        f"{share:.1%} of the {subset} rows are training rows too"
+        for subset, share in shares.items()
+        if share > MAX_SHARED
+    ]
+    if not messages:
         return None
-    message = f"{share:.1%} of the testing rows are training rows too"
+    message, share = ", ".join(messages), max(shares.values())
     if facts.data.coarse:
         message += ": they have few values, so that rows are equal by chance"
     text = "E330" in facts.data.suspicions and share <= MAX_REPEATED_TEXT

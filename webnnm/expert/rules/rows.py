@@ -146,10 +146,11 @@ def redundant_column(facts: Facts) -> Hit | None:
     confidence=0.8,
 )
 def near_duplicates(facts: Facts) -> Hit | None:
-    """Most testing rows, or seven of ten of one class, have a few training rows that are three
-    times nearer than all others; or rows form groups that share two measurements of many values
-    each, and the nearest rows predict the target of 15 % fewer rows, beyond chance, without those
-    of the same group.
+    """Most testing or validation rows, or seven of ten of one class, have a few training rows that
+    are three times nearer than all others; or more of them than chance explains (0.1 %) are nine
+    times nearer to one training row than to the next one; or rows form groups that share two
+    measurements of many values each, and the nearest rows predict the target of 15 % fewer rows,
+    beyond chance, without those of the same group.
 
     Copies, crops of one picture and several rows of one patient are nearly equal. After a random
     split, test rows were practically trained on, and the score says how well the model remembers.
