@@ -950,6 +950,23 @@ def one_class_taken_for_another() -> Setup:
     return Setup(classifier(6, (48,), 2), _loans(1 / 3), {"epochs": 100})
 
 
+def _answers(share: float) -> Data:
+    """Return what people said of two clusters; a share of the answers is wrong."""
+    x, y = blobs(500, 2, 4, 1.2)
+    wrong = np.random.default_rng(53).random(500) < share
+    return of(x, np.where(wrong, 1 - y, y).astype("int32"), standardize=True)
+
+
+@mistake(
+    "A fifth of the labels are wrong, as answers of people are.",
+    remedy="Look at the answers that differ from those for similar rows.",
+    mended=lambda setup: setup.but(data=_answers(0)),
+    named_by=("E636",),
+)
+def noisy_labels() -> Setup:
+    return Setup(classifier(4, (8,), 2), _answers(0.2))
+
+
 # Rows of the training in other subsets.
 
 
@@ -1018,3 +1035,70 @@ def _tested_on_rounded_rows(share: float) -> Data:
 def rounded_training_rows_to_test_with() -> Setup:
     data = _tested_on_rounded_rows(1 / 3)
     return Setup(regressor(6, (64,)), data, {"epochs": 150}, score="r2")
+
+
+# Rows in order of time.
+
+
+def _prices(seed: int, columns: int, *, later: bool) -> Data:
+    """Return walks of prices and that of another one, tested on later rows or on any."""
+    draw = np.random.default_rng(seed)
+    x, y = (np.cumsum(draw.normal(0, 1, (600, size)), 0) for size in (columns, 1))
+    method = "sequential" if later else "random"
+    options = {"standardize": True, "standardize_targets": True, "method": method}
+    return of(x.astype("float32"), y.astype("float32"), **options)
+
+
+@mistake(
+    "Prices that walk at random are learnt from four others, and the days are split at random.",
+    remedy="Test on later days.",
+    mended=lambda setup: setup.but(data=_prices(165, 4, later=True)),
+    why="a price cannot be told from others; the score is that of days next to known ones",
+    named_by=("E620",),
+)
+def prices_of_days_split_at_random() -> Setup:
+    data = _prices(165, 4, later=False)
+    return Setup(regressor(4, (32, 32)), data, {"epochs": 100}, score="r2")
+
+
+def _states(*, later: bool) -> Data:
+    """Return sensors that drift slowly, and a state that changes slowly on its own."""
+    draw = np.random.default_rng(166)
+    x, state = np.zeros((900, 6)), np.zeros(900)
+    for n in range(1, 900):
+        x[n] = 0.98 * x[n - 1] + draw.normal(0, 0.2, 6)
+        state[n] = 0.98 * state[n - 1] + draw.normal(0, 0.2)
+    y = (state + 0.3 * x[:, 0] > 0).astype("int32")
+    return of(x.astype("float32"), y, standardize=True, method="sequential" if later else "random")
+
+
+@mistake(
+    "Minutes of sensors are split at random, and the state of a machine changes slowly.",
+    remedy="Test on later minutes.",
+    mended=lambda setup: setup.but(data=_states(later=True)),
+    why="the score is that of minutes next to known ones",
+    named_by=("E620",),
+)
+def minutes_split_at_random() -> Setup:
+    return Setup(classifier(6, (32,), 2), _states(later=False), {"epochs": 60})
+
+
+def _wages(*, relative: bool) -> Data:
+    """Return wages that go up tenfold with the years, perhaps divided by a price index."""
+    draw = np.random.default_rng(167)
+    x = draw.normal(0, 1, (600, 4))
+    year = np.arange(600) / 600
+    y = (10 + 90 * year) * np.exp(0.1 * x[:, 0] - 0.1 * x[:, 1] + draw.normal(0, 0.03, 600))
+    y = y / (10 + 90 * year) if relative else y
+    options = {"standardize": True, "standardize_targets": True, "method": "sequential"}
+    return of(x.astype("float32"), y.astype("float32")[:, None], **options)
+
+
+@mistake(
+    "Wages go up tenfold with the years, which no column tells.",
+    remedy="Divide by a price index.",
+    mended=lambda setup: setup.but(data=_wages(relative=True)),
+    named_by=("E622",),
+)
+def wages_without_the_year() -> Setup:
+    return Setup(regressor(4, (24,)), _wages(relative=False), {"epochs": 60}, score="r2")

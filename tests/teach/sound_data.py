@@ -275,13 +275,3 @@ def strong_feature() -> Setup:
     distance = np.sqrt((x**2).sum(axis=1, keepdims=True))
     data = of(np.concatenate([x, distance], axis=1), y, standardize=True)
     return Setup(classifier(3, (12,), 2), data)
-
-
-@sound("A fifth of the labels are wrong, as answers of people are.")
-def noisy_labels() -> Setup:
-    x, y = blobs(500, 2, 4, 1.2)
-    wrong = np.random.default_rng(53).random(500) < 0.2
-    return Setup(
-        classifier(4, (8,), 2),
-        of(x, np.where(wrong, 1 - y, y).astype("int32"), standardize=True),
-    )

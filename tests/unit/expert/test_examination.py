@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import pi, sin
 from random import Random
 from statistics import NormalDist
@@ -537,6 +537,37 @@ def plots() -> Dataset:
     return Dataset(rows, [row[0] - row[1] + draw.gauss(0, 0.5) for row in rows], standardize=True)
 
 
+def walks(
+    columns: int, *, mixed: bool = False, kinds: bool = False, method: str = "random"
+) -> Dataset:
+    """Return random walks, and another one as the target, or its half; perhaps in mixed order."""
+    draw = Random(13)
+    steps = [[draw.gauss(0, 1) for _ in range(columns + 1)] for _ in range(500)]
+    sums = [accumulate(column) for column in zip(*steps, strict=True)]
+    rows = [[*row] for row in zip(*sums, strict=True)]
+    if mixed:
+        draw.shuffle(rows)
+    x, y = [row[1:] for row in rows], [row[0] for row in rows]
+    targets: list[Any] = [int(value > sorted(y)[250]) for value in y] if kinds else y
+    return Dataset(x, targets, standardize=True, method=method)
+
+
+def seasons() -> Dataset:
+    """Return four years of days, the season as an angle, and guests that go with it."""
+    draw = Random(14)
+    angles = [2 * pi * day / 365 for day in range(4 * 365)]
+    x = [[sin(a), sin(a + pi / 2), draw.gauss(0, 1)] for a in angles]
+    return Dataset(x, [abs(a) + 0.3 * c + draw.gauss(0, 0.1) for a, _, c in x], standardize=True)
+
+
+def drifting(slope: float) -> Dataset:
+    """Return rows in order of time, and a target that goes up with it, beside what columns tell."""
+    draw = Random(15)
+    x = table(3, 400, seed=15)
+    y = [row[0] + slope * n / 400 + draw.gauss(0, 0.3) for n, row in enumerate(x)]
+    return Dataset(x, y, method="sequential", standardize=True)
+
+
 def copied_rows(subset: str, share: float) -> Dataset:
     """Return rows of which a share of those for validation, or testing, is a training row with a
     little noise."""
@@ -652,6 +683,16 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E619", lambda: copied_rows("testing", 0.4), "of the testing rows are nearly equal"),
     ("E619", lambda: copied_rows("validation", 0.4), "of the validation rows are nearly equal"),
     ("E619", lambda: copied_rows("validation", 1.0), "of the validation rows have 1 training rows"),
+    (
+        "E637",
+        lambda: Dataset(take_logarithms(1e-6), [0.1 * n for n in range(ROWS)]),
+        "(1e-06), the others lie from",
+    ),
+    ("E620", lambda: walks(3), "rows in order of time, which the split separates"),
+    ("E620", lambda: walks(6), "rows in order of time, which the split separates"),
+    ("E620", lambda: walks(4, kinds=True), "rows in order of time, which the split separates"),
+    ("E622", lambda: drifting(4.0), "and no column explains it"),
+    ("E622", lambda: drifting(40.0), "and no column explains it"),
     ("E636", lambda: mislabelled(0.2), "of the labels disagree with those of similar rows"),
     ("E636", lambda: mislabelled(0.25, rings=True), "of the labels disagree with those of similar"),
     ("E636", lambda: mislabelled(0.2, of=0, rings=True, rows=900), "of class 0 have the label 1"),
@@ -741,6 +782,10 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E635", lambda: ways(mirror, kinds="upright")),
     ("E619", lambda: copied_rows("testing", 0.0)),
     ("E619", lambda: copied_rows("validation", 0.05)),
+    ("E620", lambda: walks(4, method="sequential")),
+    ("E620", lambda: walks(4, mixed=True)),
+    ("E620", seasons),
+    ("E622", lambda: drifting(0.5)),
     ("E636", lambda: mislabelled(0.0)),
     ("E636", lambda: mislabelled(0.0, rings=True)),
     ("E636", lambda: mislabelled(0.0, overlap=0.5)),
@@ -1204,3 +1249,13 @@ def test_confidences_are_given_or_left_to_the_rule() -> None:
     for _, make, _ in FOUND:
         for suspicion in examine(make()).values():
             assert suspicion.confidence is None or 0 < suspicion.confidence <= 1
+
+
+def test_columns_that_drift_with_time_are_not_to_be_split_at_random() -> None:
+    draw = Random(16)
+    rows = [[n / 50 + draw.gauss(0, 0.3), draw.gauss(0, 1)] for n in range(400)]
+    later = examine(Dataset(rows, [a + b for a, b in rows], method="sequential"))["E622"]
+    assert later.remedy.startswith("Keep testing on later rows")
+    other = [[a + 4 * (n >= 280), a * a] for n, (_, a) in enumerate(rows)]
+    split = {"split": (0.7, 0.0, 0.3), "method": "sequential"}
+    assert examine(Dataset(other, [b for _, b in rows], **split))["E622"].remedy == ""

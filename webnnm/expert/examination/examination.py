@@ -47,6 +47,7 @@ from webnnm.expert.examination.sequences import (
     find_token_ids,
 )
 from webnnm.expert.examination.subsets import find_shift
+from webnnm.expert.examination.time_order import find_time_order
 from webnnm.expert.examination.units import find_unit_mix
 from webnnm.expert.examination.zeros import find_logarithms_of_zeros, measure_amounts
 from webnnm.expert.facts.facts import Suspicion
@@ -139,7 +140,7 @@ def examine(
     suspicions["E619"] = suspicions["E619"] or check("E619", lambda: find_groups(rows))
     if not suspicions["E619"]:
         suspicions["E620"] = suspicions["E620"] or check(
-            "E620", lambda: find_order_effect(suspicions["E922"], rows)
+            "E620", lambda: find_order_effect(suspicions["E922"], rows) or find_time_order(rows)
         )
     for first, others in CONSEQUENCES.items():
         if suspicions[first]:

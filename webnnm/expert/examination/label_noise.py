@@ -13,7 +13,7 @@ from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import residuals
 from webnnm.expert.facts.facts import Suspicion
 
-MIN_ROWS, MAX_ROWS = 150, 500
+MIN_ROWS, MAX_ROWS = 200, 500
 """So many rows vote about each other: half of them make 0.05 s."""
 
 MAX_COMPARED, MAX_FITTED = 4_000_000, 120_000

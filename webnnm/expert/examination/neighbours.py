@@ -143,9 +143,10 @@ def _find_origins(examined: Sequence[Point], points: Sequence[Point]) -> _Origin
 
 
 def _has_categories(rows: Rows) -> bool:
-    """Return whether columns stand for words, or have two values."""
+    """Return whether columns stand for words, or repeat their values."""
+    most = len(rows.sample) / 2
     return bool(rows.categories) or any(
-        len({*column.take(rows.sample)}) <= 2 for column in rows.columns
+        len({*column.take(rows.sample)}) < most for column in rows.columns
     )
 
 

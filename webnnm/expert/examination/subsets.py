@@ -18,7 +18,8 @@ from webnnm.expert.examination.dates import date_format
 from webnnm.expert.examination.lags import find_lags
 from webnnm.expert.examination.neighbours import MIN_ROWS, shift_of_windows
 from webnnm.expert.examination.rows import MAX_SAMPLE, Column, Rows
-from webnnm.expert.examination.statistics import effective_size, residuals
+from webnnm.expert.examination.statistics import correlation, effective_size, ranks, residuals
+from webnnm.expert.examination.time_order import is_in_time_order
 from webnnm.expert.facts.facts import Suspicion
 
 MIN_SHIFT = 1.0
@@ -37,6 +38,10 @@ have different scales."""
 MIN_STANDARD_ERRORS = 3.0
 """The least number of standard errors, of dependent rows, by which a target is off."""
 
+MIN_TREND = 0.7
+"""Rank correlation with time of what columns leave of a target in training: where a drift makes up
+most of it, its rows count as one, and no number of standard errors would tell."""
+
 DRIFT_HINT = (
     "Add the cause of the drift as a column, such as the date or a price index, or learn something "
     "that drifts less: the target divided by that index, or its difference from the previous "
@@ -48,6 +53,12 @@ CHANGE_HINT = (
     "series grows by a share, divide by it. Testing windows then look like training windows."
 )
 """What to do with windows over a series that drifts."""
+
+LATER_HINT = (
+    "Keep testing on later rows, and give the model columns that drift less: the difference from "
+    "the previous row, or the ratio to the mean of the last rows; and retrain it as new rows come."
+)
+"""What to do with columns that drift in rows in order of time."""
 
 SERIES_HINT = (
     "Learn the change: subtract the last value of each window, and add it to the answer, as "
@@ -79,9 +90,8 @@ def find_shift(rows: Rows) -> Suspicion | None:
     scaled = _has_other_scale(few) or (
         2 * len(shifts) > len(columns) and is_standardised_by_hand(rows)
     )
-    remedy = (
-        SCALE_HINT if scaled else _remedy_for_windows(rows, {shift[0].name for shift in shifts})
-    )
+    names = {shift[0].name for shift in shifts}
+    remedy = SCALE_HINT if scaled else _remedy_for_windows(rows, names) or _keep_order(rows, names)
     if rows.series:  # scaled by its training rows already
         remedy = SERIES_HINT
     texts = [
@@ -156,6 +166,14 @@ def _remedy_for_windows(rows: Rows, names: set[str]) -> str:
     return CHANGE_HINT.format(latest, target)
 
 
+def _keep_order(rows: Rows, names: set[str]) -> str:
+    """Return what to do where columns that moved drift with time in the training rows, else ""."""
+    if rows.method != "sequential":
+        return ""
+    moved = [column for column in rows.columns if column.name in names]
+    return LATER_HINT * any(is_in_time_order(column.take(rows.training)) for column in moved)
+
+
 def find_drift(rows: Rows) -> Suspicion | None:
     """Find a target that differs in the last rows, the testing rows, where no column explains it.
 
@@ -180,7 +198,10 @@ def find_drift(rows: Rows) -> Suspicion | None:
     spread = compute_moments(before)[1]
     memory = effective_size(before) / fitted
     error = spread * math.sqrt(1 / (memory * fitted) + 1 / max(1.0, memory * len(after)))
-    if abs(off) < max(MIN_SHIFT * std, MIN_STANDARD_ERRORS * error) or not std:
+    if not std or abs(off) < MIN_SHIFT * std:
+        return None
+    trend = correlation(ranks(before), range(len(before)))
+    if abs(off) < MIN_STANDARD_ERRORS * error and trend * off < MIN_TREND * abs(off):
         return None
     now = math.fsum(target.take(tested)) / len(tested)
     return Suspicion(
