@@ -10,7 +10,7 @@ import numpy as np
 from tests.teach.cases import mistake
 from tests.teach.samples import bars, blobs, houses, lines, one_hot, rare, rings, topics, waves
 from tests.teach.setup import Data, Setup, of
-from tests.teach.texts import classifier, dense, model, regressor, yes_or_no
+from tests.teach.texts import CONVOLVED, classifier, dense, model, regressor, yes_or_no
 from webnnm import Dataset, TableDataset
 
 FALSELY_HIGH = "the score with the mistake is too good to be true, and falls when it is mended"
@@ -1102,3 +1102,51 @@ def _wages(*, relative: bool) -> Data:
 )
 def wages_without_the_year() -> Setup:
     return Setup(regressor(4, (24,)), _wages(relative=False), {"epochs": 60}, score="r2")
+
+
+# Testing rows in another order of columns.
+
+
+def _read_in_colours(order: list[int]) -> Data:
+    """Return bars in warm colours; the pictures to test have their channels in this order."""
+    draw = np.random.default_rng(168)
+    x, y = bars(400)
+    warm = draw.uniform(0.5, 1, (400, 3, 1, 1)) * np.array([1.0, 0.7, 0.4])[:, None, None]
+    colours = (x[:, None] * warm).astype("float32")
+    # Two of the four kinds are told by their colour: blue where they would be red.
+    colours[y >= 2] = colours[y >= 2][:, ::-1] * 0.3
+    colours[280:] = colours[280:][:, order]
+    return of(colours, y, split=([*range(280)], [], [*range(280, 400)]), batch_size=32)
+
+
+@mistake(
+    "Pictures to train with are red, green, blue; those to test with are blue, green, red.",
+    remedy="Read all of them in one order.",
+    mended=lambda setup: setup.but(data=_read_in_colours([0, 1, 2])),
+    named_by=("E638",),
+)
+def colours_swapped_in_the_test() -> Setup:
+    text = model("shape={channels:3, height:8, width:8}", CONVOLVED, 4)
+    return Setup(text, _read_in_colours([2, 1, 0]), {"epochs": 15})
+
+
+def _columns_of_two_files(order: list[int]) -> Data:
+    """Return flats of two files; the second one, to test with, has its columns in this order."""
+    draw = np.random.default_rng(169)
+    x = draw.normal(0, 1, (500, 4)) * [25, 8, 1, 3] + [80, 30, 3, 10]
+    y = 2 * x[:, 0] - 3 * x[:, 1] + 20 * x[:, 2] + draw.normal(0, 10, 500)
+    x[350:] = x[350:][:, order]
+    split = ([*range(350)], [], [*range(350, 500)])
+    options = {"split": split, "standardize": True, "standardize_targets": True}
+    return of(x.astype("float32"), y.astype("float32")[:, None], **options)
+
+
+@mistake(
+    "The file to test with has two columns in another order.",
+    remedy="Read columns by their names.",
+    mended=lambda setup: setup.but(data=_columns_of_two_files([0, 1, 2, 3])),
+    named_by=("E638",),
+)
+def columns_swapped_in_the_test() -> Setup:
+    data = _columns_of_two_files([1, 0, 2, 3])
+    return Setup(regressor(4, (24,)), data, {"epochs": 60}, score="r2")

@@ -568,6 +568,23 @@ def drifting(slope: float) -> Dataset:
     return Dataset(x, y, method="sequential", standardize=True)
 
 
+def swap(order: Sequence[int], *, pictures: bool = False, alike: bool = False) -> Dataset:
+    """Return rows of three columns, or channels of pictures, which testing rows have in an order of
+    their own."""
+    draw = Random(17)
+    rows: list[Any] = []
+    for row in range(200):
+        levels = [draw.gauss(0 if alike else 2 * n, 1) for n in range(3)]
+        places = order if row >= 140 else range(3)
+        if pictures:
+            channels = [[[draw.gauss(v, 1) for _ in range(4)] for _ in range(4)] for v in levels]
+            rows.append([channels[place] for place in places])
+        else:
+            rows.append([levels[place] for place in places])
+    split = ([*range(140)], [], [*range(140, 200)])
+    return Dataset(rows, [row % 2 for row in range(200)], split=split)
+
+
 def copied_rows(subset: str, share: float) -> Dataset:
     """Return rows of which a share of those for validation, or testing, is a training row with a
     little noise."""
@@ -693,6 +710,9 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E620", lambda: walks(4, kinds=True), "rows in order of time, which the split separates"),
     ("E622", lambda: drifting(4.0), "and no column explains it"),
     ("E622", lambda: drifting(40.0), "and no column explains it"),
+    ("E638", lambda: swap((1, 0, 2)), "column 0 in testing (mean"),
+    ("E638", lambda: swap((2, 0, 1)), "column 2 in testing (mean"),
+    ("E638", lambda: swap((2, 1, 0), pictures=True), "the mean of channel 0 of model in testing"),
     ("E636", lambda: mislabelled(0.2), "of the labels disagree with those of similar rows"),
     ("E636", lambda: mislabelled(0.25, rings=True), "of the labels disagree with those of similar"),
     ("E636", lambda: mislabelled(0.2, of=0, rings=True, rows=900), "of class 0 have the label 1"),
@@ -786,6 +806,10 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E620", lambda: walks(4, mixed=True)),
     ("E620", seasons),
     ("E622", lambda: drifting(0.5)),
+    ("E638", lambda: swap((0, 1, 2))),
+    ("E638", lambda: swap((0, 1, 2), pictures=True)),
+    ("E638", lambda: swap((0, 1, 1))),
+    ("E638", lambda: swap((1, 0, 2), alike=True)),
     ("E636", lambda: mislabelled(0.0)),
     ("E636", lambda: mislabelled(0.0, rings=True)),
     ("E636", lambda: mislabelled(0.0, overlap=0.5)),

@@ -47,6 +47,7 @@ from webnnm.expert.examination.sequences import (
     find_token_ids,
 )
 from webnnm.expert.examination.subsets import find_shift
+from webnnm.expert.examination.swaps import find_swaps
 from webnnm.expert.examination.time_order import find_time_order
 from webnnm.expert.examination.units import find_unit_mix
 from webnnm.expert.examination.zeros import find_logarithms_of_zeros, measure_amounts
@@ -73,6 +74,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E635": find_class_changes,
     "E636": find_label_noise,
     "E637": find_logarithms_of_zeros,
+    "E638": find_swaps,
 }
 """What is looked for, by the rule that reports it."""
 
@@ -95,6 +97,7 @@ CONSEQUENCES = {
     "E614": ("E617", "E622", "E631"),
     "E615": ("E632",),
     "E625": ("E617", "E626"),
+    "E638": ("E622",),
 }
 """Findings that follow from another one: cells far off squeeze their column, a column that float32
 rounds has whole numbers. Each fact is reported once."""

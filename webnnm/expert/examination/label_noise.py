@@ -90,8 +90,14 @@ class Votes(NamedTuple):
     def select(self, winner: float) -> Votes:
         """Return the rows that votes take for one class."""
         kept = [index for index, one in enumerate(self.winners) if one == winner]
-        parts = ([values[index] for index in kept] for values in self[:-1])
-        return Votes(*parts, self.slopes)
+        return Votes(
+            [self.numbers[index] for index in kept],
+            [self.labels[index] for index in kept],
+            [self.winners[index] for index in kept],
+            [self.depths[index] for index in kept],
+            [self.shares[index] for index in kept],
+            self.slopes,
+        )
 
 
 def find_label_noise(rows: Rows) -> Suspicion | None:
@@ -101,8 +107,9 @@ def find_label_noise(rows: Rows) -> Suspicion | None:
     if not rows.columns:  # the same thing elsewhere in a picture is far away
         return None
     votes = _keep_best([_vote_by_neighbours(rows), _vote_by_lines(rows)])
-    found = (search(one) for search in (_find_noise, _find_noise_of_class) for one in votes)
-    return next(filter(None, found), None)
+    searches = (_find_noise, _find_noise_of_class)
+    suspicions = (search(one) for search in searches for one in votes)
+    return next(filter(None, suspicions), None)
 
 
 def _find_noise(votes: Votes) -> Suspicion | None:

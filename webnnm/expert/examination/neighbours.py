@@ -71,8 +71,8 @@ LATER_TARGET = "Take the value after the window as the target: this one lies wit
 
 def find_copies(rows: Rows) -> Suspicion | None:
     """Find testing or validation rows with a few training rows much nearer than all others."""
-    found = (_find_copies_of(rows, subset) for subset in ("testing", "validation"))
-    return next(filter(None, found), None)
+    suspicions = (_find_copies_of(rows, subset) for subset in ("testing", "validation"))
+    return next(filter(None, suspicions), None)
 
 
 def _find_copies_of(rows: Rows, subset: str) -> Suspicion | None:
@@ -144,9 +144,9 @@ def _find_origins(examined: Sequence[Point], points: Sequence[Point]) -> _Origin
 
 def _has_categories(rows: Rows) -> bool:
     """Return whether columns stand for words, or repeat their values."""
-    most = len(rows.sample) / 2
+    half = len(rows.sample) / 2
     return bool(rows.categories) or any(
-        len({*column.take(rows.sample)}) < most for column in rows.columns
+        len({*column.take(rows.sample)}) < half for column in rows.columns
     )
 
 

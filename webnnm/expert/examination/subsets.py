@@ -8,7 +8,8 @@ from operator import mul
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.data.preparation.standardize import compute_moments
+from webnnm.data.field import Field
+from webnnm.data.preparation.standardize import compute_moments, find_channel_axis
 from webnnm.expert.examination.columns import (
     MAX_COMPARED_COLUMNS,
     find_shifts,
@@ -26,7 +27,7 @@ MIN_SHIFT = 1.0
 """Deviations between the means of testing and training; a random split of 20 rows stays below."""
 
 MAX_CHANNELS = 8
-"""Up to this many channels of a sequence have their own levels."""
+"""Up to this many channels of a sequence, or a picture, have their own levels."""
 
 MAX_NUMBERS = 300_000
 """This many numbers are added up for levels."""
@@ -79,11 +80,11 @@ def find_shift(rows: Rows) -> Suspicion | None:
     columns = rows.columns
     if rows.method == "sequential":  # later rows have later dates
         columns = [column for column in columns if not date_format(column, rows)]
-    few = _limit_rows(rows)
+    few = limit_rows(rows)
     shifts = (
         find_shifts(rows, MIN_SHIFT, columns)
         if columns
-        else find_shifts(few, MIN_SHIFT, _levels(few))
+        else find_shifts(few, MIN_SHIFT, find_levels(few))
     )
     if not shifts:
         return find_drift(rows)
@@ -102,7 +103,7 @@ def find_shift(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy)
 
 
-def _limit_rows(rows: Rows) -> Rows:
+def limit_rows(rows: Rows) -> Rows:
     """Return the rows, limited to as many in training and testing as levels are computed of."""
     size = sum(count(values.shape[1:]) for values in rows.inputs.values())
     limit = max(MIN_ROWS, MAX_NUMBERS // max(1, size))
@@ -112,29 +113,42 @@ def _limit_rows(rows: Rows) -> Rows:
     return replace(rows, subsets=limited)
 
 
-def _levels(rows: Rows) -> list[Column]:
-    """Return the mean of each row where rows are sequences, or pictures; of each channel of a
-    sequence."""
+def find_levels(rows: Rows) -> list[Column]:
+    """Return the mean of each row where rows are sequences, or pictures; of each of a few
+    channels."""
     columns: list[Column] = []
     numbers = [*rows.training, *rows.subsets["testing"]]
     for block, values in rows.inputs.items():
         field = rows.fields[block]
-        size, channels = count(field.shape), count(field.shape[1:])
-        steps = field.sequence or len(field.shape) == 2
+        size = count(field.shape)
         if field.kind != "continuous" or not is_float(values.dtype) or size < 2:
             continue
-        channels = channels if steps and channels <= MAX_CHANNELS else 1
         flat, units = values.values(), rows.units(block)
-        for channel in range(channels):
-            scales, offsets = zip(*units[channel::channels], strict=True)
+        parts = _list_channels(field)
+        for channel, part in enumerate(parts):
+            scales, offsets = zip(*units[part], strict=True)
             base = math.fsum(offsets)
             levels = [0.0] * len(values)
             for row in numbers:
-                own = flat[row * size + channel : (row + 1) * size : channels]
+                own = flat[row * size + part.start : row * size + part.stop : part.step]
                 levels[row] = (sum(map(mul, own, scales)) + base) / len(own)
-            name = f"channel {channel} of {block}" if channels > 1 else block
+            name = f"channel {channel} of {block}" if len(parts) > 1 else block
             columns.append(Column(f"the mean of {name}", levels))
     return columns
+
+
+def _list_channels(field: Field) -> list[slice]:
+    """Return where the numbers of each channel are in a row; of all together if there are many."""
+    size = count(field.shape)
+    steps = field.sequence or len(field.shape) == 2
+    axis = None if steps else find_channel_axis(field)
+    channels = count(field.shape[1:]) if steps else 1 if axis is None else field.shape[axis]
+    if not 1 < channels <= MAX_CHANNELS:
+        return [slice(0, size, 1)]
+    if axis == 0:
+        plane = size // channels
+        return [slice(first, first + plane, 1) for first in range(0, size, plane)]
+    return [slice(channel, size, channels) for channel in range(channels)]
 
 
 def _has_other_scale(rows: Rows) -> bool:
