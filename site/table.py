@@ -7,7 +7,7 @@ from page import element, make, table
 from pyscript import when
 from table_reading import Pauses, read_table
 from trainer import MAX_MISTAKES, class_of
-from training_page import TrainingPage
+from training_page import TrainingPage, describe_baselines
 from what_if import WhatIf
 
 from webnnm import DataError
@@ -166,10 +166,8 @@ class TablePage(TrainingPage):
             "samples"
         ).textContent = f"{tested}; off by {result.mae:.4g} on average (RMSE {result.rmse:.4g})"
         spread = result.rmse / (1 - result.r2) ** 0.5 if result.r2 < 1 else 0
-        element("baseline").textContent = (
-            f"Always predicting the mean of {target} has R² 0 and RMSE {spread:.4g}: the model "
-            "must do better."
-        )
+        guess = f"Always predicting the mean of {target} has R² 0 and RMSE {spread:.4g}"
+        element("baseline").textContent = describe_baselines(result, guess)
         outputs = await self.predict()
         predicted = [row[0] if isinstance(row, list) else row for row in outputs]
         actual = self.test_rows()[target]

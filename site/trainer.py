@@ -368,6 +368,7 @@ async def result():
         "recall": tested.recall,
         "f1": tested.f1,
         "support": tested.support,
+        "verdicts": [baselines.verdict for baselines in tested.baselines.values()],
         "backend": model.backend.description,
         "why": model.backend.reason,
         "rewrites": model.backend.rewrites,

@@ -216,6 +216,7 @@ class TrainingPage:
         element("progress-text").textContent = words if records else f"{words}good start …"
         element("result").removeAttribute("data-done")
         element("accuracy").textContent = "–"
+        element("baseline").textContent = ""
         element("samples").textContent = element("backend").textContent = ""
         element("result").hidden = element("review").hidden = element("try").disabled = True
         element("open").disabled = element("save").disabled = element("page").disabled = True
@@ -388,6 +389,7 @@ class TrainingPage:
         element("accuracy").textContent = accuracy
         unseen = "that training never saw" if "stopped" in result else "of the testing part"
         element("samples").textContent = f"of {result['samples']} {self.rows} {unseen}"
+        element("baseline").textContent = " ".join(map(page.sentence, result["verdicts"]))
         element("backend").textContent = about
         confusion = await self.confusion.show(labels, result["counts"])
         columns = [result[name] for name in ("precision", "recall", "f1")]

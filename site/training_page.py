@@ -298,10 +298,8 @@ class TrainingPage(Delayed):
         element("samples").textContent = f"{tested}; macro F1 {result.macro_f1:.3f}"
         labels = [str(label) for label in result.labels]
         largest, label = max(zip(result.support, labels, strict=True))
-        element("baseline").textContent = (
-            f"Always predicting {label} is right for {largest / result.samples:.1%} of them: "
-            "the model must do better."
-        )
+        guess = f"Always predicting {label} is right for {largest / result.samples:.1%} of them"
+        element("baseline").textContent = describe_baselines(result, guess)
         confusion = await self.confusion.show(labels, [list(row) for row in result.counts])
         rows = [
             [label, *(f"{score:.3f}" for score in scores), str(support)]
@@ -357,3 +355,9 @@ def attempting(method):
         await attempt(method())
 
     return on_event
+
+
+def describe_baselines(result, guess):
+    """Say how a model does beside simple ones; where there are none, that it must beat a guess."""
+    verdicts = [page.sentence(baselines.verdict) for baselines in result.baselines.values()]
+    return f"{guess}. {verdicts[0]}" if verdicts else f"{guess}: the model must do better."

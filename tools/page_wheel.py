@@ -115,15 +115,22 @@ LATE = (
         f"{PACKAGE}runtime/inference/{name}.py"
         for name in ("answers", "context", "entries", "painting", "prediction")
     ),
-    *(f"{PACKAGE}runtime/testing/{name}.py" for name in ("evaluator", "testing", "validation")),
+    *(
+        f"{PACKAGE}runtime/testing/{name}.py"
+        for name in ("evaluator", "simple_comparison", "testing", "validation")
+    ),
     *(
         f"{PACKAGE}evaluation/{name}.py"
         for name in (
             "averages",
+            "baselines",
             "classification_report",
             "compare",
+            "explained_loss",
+            "paired_tests",
             "probabilities",
             "result",
+            "simple_models",
             "table",
         )
     ),

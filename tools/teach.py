@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.teach import CASES, Case
+from tests.unit.expert.cases import find_long_numbers
 from tools import false_alarms
 from tools.common import ROOT, say
 from tools.teach_runs import Run, is_alarm, run
@@ -143,6 +144,12 @@ def summary(results: Sequence[dict[str, Any]]) -> list[str]:
     alarms = {f["name"]: false_alarm(f) for f in results if CASES[f["name"]].is_sound}
     wrong = [f"{name} ({' '.join(ids)})" for name, ids in alarms.items() if ids]
     lines.append(f"not named: {', '.join(missed) or 'none'}")
+    findings = [
+        each for case in results for when in ("before", "after") for each in case["first"][when]
+    ]
+    texts = [f"{each['message']} {each['remedy']}" for each in findings]
+    long = [number for text in texts for number in find_long_numbers(text)]
+    lines.append(f"numbers with more digits than a reader needs: {', '.join(long) or 'none'}")
     lines.append(f"false alarms in {len(alarms)} sound programs: {', '.join(wrong) or 'none'}")
     return lines
 

@@ -321,3 +321,31 @@ def model_underfits() -> Setup:
     y = (x[:, 0] * x[:, 1] > 0).astype("int32")
     data = of(x, y, split=VALIDATED, standardize=True)
     return Setup(classifier(2, (), 2), data, {"epochs": 40})
+
+
+@mistake(
+    "Three quantities, each a sum of all features, pass through two units of tanh.",
+    remedy="No hidden layer.",
+    mended=lambda setup: setup.but(text=regressor(8, (), 3)),
+    named_by=("E925",),
+)
+def sums_through_two_units() -> Setup:
+    draw = np.random.default_rng(45)
+    x = draw.normal(0, 1, (400, 8)).astype("float32")
+    y = x @ draw.normal(0, 1, (8, 3)) + 0.1 * draw.normal(0, 1, (400, 3))
+    text = regressor(8, (2,), 3).replace("relu", "tanh")
+    return Setup(text, of(x, y.astype("float32"), split=VALIDATED, standardize=True), score="r2")
+
+
+@mistake(
+    "Waves in two dimensions are learnt by three units.",
+    remedy="Two layers of 64 units, and less weight decay.",
+    mended=lambda setup: setup.but(text=regressor(2, (64, 64))).trained(weight_decay=0.01),
+    named_by=("E926",),
+)
+def waves_for_three_units() -> Setup:
+    draw = np.random.default_rng(46)
+    x = draw.uniform(-2, 2, (600, 2)).astype("float32")
+    y = np.sin(3 * x[:, :1]) * np.cos(3 * x[:, 1:]) + 0.05 * draw.normal(0, 1, (600, 1))
+    data = of(x, y.astype("float32"), split=VALIDATED, standardize=True)
+    return Setup(regressor(2, (3,)), data, score="r2")

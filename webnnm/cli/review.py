@@ -42,6 +42,9 @@ def add(commands: Parsers) -> None:
         "--length", type=int, metavar="N", help="positions of a sequence, if no data determine it"
     )
     add_hyperparameters(one)
+    one.add_argument(
+        "--verbose", action="store_true", help="show notes and all settings, with their origins"
+    )
 
 
 def _review(arguments: argparse.Namespace) -> int:
@@ -67,7 +70,7 @@ def _review(arguments: argparse.Namespace) -> int:
     else:
         for warning in network.warnings:
             print(f"warning {warning}")
-        print(result)
+        print(result.describe() if arguments.verbose else result.shorten("--verbose shows them"))
         print(_tally(result.findings))
     return ERROR if any(f.severity == "error" for f in result.findings) else OK
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from webnnm.cli.output_paths import write
 from webnnm.cli.report_charts import draw_test
 from webnnm.core.errors import DataError
-from webnnm.core.markup import Markup, html_table, light_dark, page, stylesheet, tag
-from webnnm.evaluation.baselines import Scores
-from webnnm.evaluation.table import decimals
+from webnnm.core.markup import Markup, light_dark, page, stylesheet, tag
 from webnnm.runtime.testing.importance import permutation_importance
 
 if TYPE_CHECKING:
@@ -20,9 +17,6 @@ if TYPE_CHECKING:
 
 MAX_IMPORTANCE_ROWS = 1000
 """Rows whose columns are shuffled."""
-
-CLEAR = 0.5
-"""Times 1/√rows, the standard error of an accuracy of a half: scores that differ clearly."""
 
 STYLE = (
     ":root{color-scheme:light dark}"
@@ -42,21 +36,15 @@ async def write_report(
     model: NNModel,
     outcome: TrainingOutcome,
     reasons: Sequence[str] = (),
-    baselines: Mapping[str, Scores] | None = None,
 ) -> None:
     """Write the page; what cannot be written is an error of the outcome."""
     try:
-        write(path, await build_report(model, outcome, reasons, baselines or {}))
+        write(path, await build_report(model, outcome, reasons))
     except DataError as error:
         outcome.errors.append(error)
 
 
-async def build_report(
-    model: NNModel,
-    outcome: TrainingOutcome,
-    reasons: Sequence[str],
-    baselines: Mapping[str, Scores],
-) -> Markup:
+async def build_report(model: NNModel, outcome: TrainingOutcome, reasons: Sequence[str]) -> Markup:
     """Return a page about a training and its test."""
     name = model.name
     dataset = model.state.binding().dataset
@@ -75,10 +63,6 @@ async def build_report(
         parts += [tag("h2", "Test"), outcome.test.to_html()]
     if outcome.test is not None:
         parts += draw_test(dataset, outcome.test)
-    if baselines:
-        parts += [tag("h2", "Beside simpler models"), html_table(list_scores(baselines), head=True)]
-        if better := find_better(baselines, outcome.test.samples if outcome.test else 0):
-            parts.append(tag("p", f"{better} does better here."))
     if outcome.test is not None and getattr(dataset, "encoders", ()):
         worth = await permutation_importance(
             model, max_samples=_choose_samples(outcome.test.samples)
@@ -91,37 +75,6 @@ async def build_report(
     parts += [tag("h2", "Model"), tag("pre", model.source)]
     head = [tag("meta", name="viewport", content="width=device-width"), stylesheet(STYLE)]
     return page(f"{name}: a trained model", *parts, head=head)
-
-
-def find_better(baselines: Mapping[str, Scores], samples: int) -> str:
-    """Return the simpler model with the best first score, "" if the model is not clearly worse.
-
-    >>> find_better({"this model": {"R²": 0.5}, "a linear model": {"R²": 0.7}}, 100)
-    'a linear model'
-    """
-    first = {rival: next(iter(scores.values())) for rival, scores in baselines.items()}
-    best = max(first, key=lambda rival: first[rival], default="")
-    own = next(iter(first), "")
-    return best if best and first[best] - first[own] > CLEAR / math.sqrt(max(1, samples)) else ""
-
-
-def list_scores(baselines: Mapping[str, Scores]) -> list[list[str]]:
-    """Return the rows of a table of scores, the first with their names.
-
-    >>> list_scores({"this model": {"R²": 0.9, "MAE": 12.3456}})
-    [['', 'R²', 'MAE'], ['this model', '0.9000', '12.35']]
-    """
-    names = [name for scores in [*baselines.values()][:1] for name in scores]
-    rows = [
-        [rival, *(_write_score(name, scores[name]) for name in names)]
-        for rival, scores in baselines.items()
-    ]
-    return [["", *names], *rows]
-
-
-def _write_score(name: str, value: float) -> str:
-    """Return an error with four digits, in the units of the data, a share with four decimals."""
-    return f"{value:.4g}" if name in ("MAE", "RMSE") else decimals([value], 4)[0]
 
 
 def _choose_samples(rows: int) -> float:

@@ -30,6 +30,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.finding import Findings
 from webnnm.runtime.state import ReviewTime
 from webnnm.trainer.progress import display
+from webnnm.trainer.review import ALL_FINDINGS, ALL_SETTINGS
 from webnnm.trainer.screen import Screen
 
 if TYPE_CHECKING:
@@ -79,10 +80,12 @@ async def run_training(
     names = options_of(arguments.parser)
 
     def log(line: str) -> None:
+        where = "the report" if arguments.report else "webnnm review --verbose"
+        for name in (ALL_FINDINGS, ALL_SETTINGS):
+            line = line.replace(name, name.replace(name.split()[0], where, 1))
         if line.startswith("settings: "):
             line = textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        where = "the report has them" if arguments.report else "webnnm review shows them"
-        say(_in_options(line.replace("see review()", where), names))
+        say(_in_options(line, names))
 
     async with AsyncExitStack() as opened:
         model = await open_model(

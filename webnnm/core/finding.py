@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -113,7 +113,7 @@ class Finding:
 
     def to_html(self) -> Markup:
         """Return the finding as an HTML table, as notebooks show it."""
-        return Findings([self]).to_html()
+        return Notes([self]).to_html()
 
     _repr_html_ = to_html
 
@@ -123,12 +123,20 @@ class Findings(list[Finding]):
 
     >>> found = Findings([Finding(id="E111", severity="info", message="softmax and CCE of m")])
     >>> print(found)
+    nothing to change; 1 note: .notes
+    >>> print(found.notes)
     info E111: softmax and CCE of m
     >>> found[0].severity
     'info'
 
-    Both begin with the most important finding.
+    Both begin with the most important finding. Notes, which most good models have as well, are
+    counted only.
     """
+
+    @property
+    def notes(self) -> Notes:
+        """The findings that ask for nothing."""
+        return Notes(finding for finding in self if finding.severity == SEVERITIES[-1])
 
     @property
     def ranked(self) -> list[Finding]:
@@ -136,10 +144,31 @@ class Findings(list[Finding]):
         return sorted(self, key=lambda finding: finding.rank)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.ranked)) or "nothing was found"
+        shown, notes = self.split()
+        lines = [*map(str, shown)]
+        if notes:
+            lead = "and" if shown else "nothing to change;"
+            lines.append(f"{lead} {count_notes(notes)}: .notes")
+        return "\n".join(lines) or "nothing was found"
+
+    def split(self) -> tuple[list[Finding], Notes]:
+        """Return the findings that ask for something, the most important first, and the notes."""
+        shown = [finding for finding in self.ranked if finding.severity != SEVERITIES[-1]]
+        return shown, self.notes
 
     def to_html(self) -> Markup:
-        """Return the table as HTML, as notebooks show it."""
+        """Return the table as HTML, as notebooks show it; notes are folded."""
+        from webnnm.core.markup import join, tag
+
+        shown, notes = self.split()
+        parts = [self._make_table(shown)] if shown or not notes else []
+        if notes:
+            folded = tag("summary", count_notes(notes)), self._make_table(notes.ranked)
+            parts.append(tag("details", *folded))
+        return join(parts)
+
+    @staticmethod
+    def _make_table(findings: Sequence[Finding]) -> Markup:
         from webnnm.core.markup import html_table, tag
 
         rows = [
@@ -149,9 +178,26 @@ class Findings(list[Finding]):
                 finding.message,
                 " ".join(finding.advice).removeprefix("→ "),
             )
-            for finding in self.ranked
+            for finding in findings
         ]
         head = ("finding", "place", "what", "what to do")
-        return html_table([head, *rows], head=True) if rows else tag("p", str(self))
+        return html_table([head, *rows], head=True) if rows else tag("p", "nothing was found")
 
     _repr_html_ = to_html
+
+
+class Notes(Findings):
+    """Findings that ask for nothing, all of which are shown."""
+
+    def split(self) -> tuple[list[Finding], Notes]:
+        """Return all of them as findings to show."""
+        return self.ranked, Notes()
+
+
+def count_notes(notes: Sequence[Finding]) -> str:
+    """Return how many notes there are.
+
+    >>> count_notes([]), count_notes([Finding(id="E111", severity="info", message="")])
+    ('0 notes', '1 note')
+    """
+    return f"{len(notes)} note" + "s" * (len(notes) != 1)

@@ -162,13 +162,8 @@ def _report_classes(
     classes = scores.classes
     if max(scores.actual) >= classes:
         raise DataError("NNM706", f"class {max(scores.actual)}, but there are scores for {classes}")
-    if scores.columns == 1:
-        limit = THRESHOLDS[scores.scale] if threshold is None else threshold
-        predicted = [int(value >= limit) for value in scores.values]
-    else:
-        predicted = [row.index(max(row)) for row in scores.rows(scores.values)]
     counts = [[0] * classes for _ in range(classes)]
-    for number, guess in zip(scores.actual, predicted, strict=True):
+    for number, guess in zip(scores.actual, scores.predict(threshold), strict=True):
         counts[number][guess] += 1
     return ClassificationReport(tuple(map(tuple, counts)), _names(labels, classes), scores)
 

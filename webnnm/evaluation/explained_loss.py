@@ -34,10 +34,15 @@ def measure_explained_loss(
         level = levels[column % len(levels)]
         ys, guesses = actual[column::width], predicted[column::width]
         quantile = sorted(ys)[min(rows - 1, math.floor(level * rows))]
-        error += math.fsum(_pinball(y - x, level) for y, x in zip(ys, guesses, strict=True))
-        reference += math.fsum(_pinball(y - quantile, level) for y in ys)
+        error += math.fsum(pinball(y - x, level) for y, x in zip(ys, guesses, strict=True))
+        reference += math.fsum(pinball(y - quantile, level) for y in ys)
     return 1 - error / reference if reference else float(error == 0)
 
 
-def _pinball(rest: float, level: float) -> float:
+def pinball(rest: float, level: float) -> float:
+    """Return the loss ρ of a quantile, for a target minus its prediction.
+
+    >>> pinball(2.0, 0.9), pinball(-2.0, 0.75)
+    (1.8, 0.5)
+    """
     return max(level * rest, (level - 1) * rest)

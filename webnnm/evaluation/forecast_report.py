@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.readable import show_number
 from webnnm.evaluation.compare import regression
 from webnnm.evaluation.history import plain
 from webnnm.evaluation.regression_report import RegressionReport
@@ -97,7 +98,7 @@ class ForecastReport(RegressionReport):
         return {**super().to_dict(), **plain(more)}
 
     def _describe(self) -> tuple[list[str], list[list[str]]]:
-        title = f"MAE {self.mae:.6g}, RMSE {self.rmse:.6g}, R² {self.r2:.4f}"
+        title = f"MAE {show_number(self.mae)}, RMSE {show_number(self.rmse)}, R² {self.r2:.4f}"
         lines = [f"{title}, MASE {decimals([self.mase])[0]}"]
         if self.coverage is not None:
             actual, expected = self.coverage
@@ -112,10 +113,12 @@ class ForecastReport(RegressionReport):
         if has_width := self.coverage is not None and self.own.width is not None:
             rows[0] += ["coverage", "width"]
         for name, one in {"model": self.own, **self.simple}.items():
-            row = [name, f"{one.mae:.6g}", f"{one.rmse:.6g}", *decimals([one.mase])]
+            row = [name, show_number(one.mae), show_number(one.rmse), *decimals([one.mase])]
             if has_width:
-                has_interval = one.coverage is not None and one.width is not None
-                row += [f"{one.coverage:.1%}", f"{one.width:.6g}"] if has_interval else ["", ""]
+                if one.coverage is None or one.width is None:
+                    row += ["", ""]
+                else:
+                    row += [f"{one.coverage:.1%}", show_number(one.width)]
             rows.append(row)
         if better := self._find_better():
             lines.append(better)
@@ -132,7 +135,7 @@ class ForecastReport(RegressionReport):
         errors = {key: getattr(one, name.lower()) for key, one in self.simple.items()}
         own, best = getattr(self.own, name.lower()), min(errors, key=errors.__getitem__, default="")
         both = [errors[best], own] if best and errors[best] < own else []
-        shown = decimals(both) if name == "MASE" else [f"{error:.6g}" for error in both]
+        shown = decimals(both) if name == "MASE" else [*map(show_number, both)]
         # What rounds to the same is no better.
         if len({*shown}) < 2:
             return ""

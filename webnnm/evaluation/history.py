@@ -192,8 +192,12 @@ class History:
             ("seconds", f"{self.seconds:.2f}"),
             *(("warning", text) for text in self.warnings),
         ]
-        findings = self.findings.to_html() if self.findings else ""
-        return join([html_table(rows, "training"), svg(self, WIDTH), findings])
+        parts = [html_table(rows, "training"), svg(self, WIDTH)]
+        parts += [self.findings.to_html()] if self.findings else []
+        losses = {f"{name}:loss": loss["loss"] for name, loss in self.loss_settings.items()}
+        values = plain(self.settings) | losses
+        parts.append(fold_settings(values, self.chosen))
+        return join(parts)
 
     _repr_html_ = to_html
 
@@ -214,6 +218,17 @@ class History:
             + (f", {skipped} steps skipped" if skipped else "")
             + f", ended by {self.stopped}"
         )
+
+
+def fold_settings(values: Mapping[str, Any], origins: Mapping[str, str]) -> Markup:
+    """Return a folded table of settings with their origins, nothing if there are none."""
+    from webnnm.core.markup import html_table, join, tag
+
+    rows = [(n, str(values[n]), origin) for n, origin in origins.items() if n in values]
+    if not rows:
+        return join([])
+    table = html_table([("setting", "value", "origin"), *rows], head=True)
+    return tag("details", tag("summary", "Settings"), table)
 
 
 def plain(value: Any) -> Any:

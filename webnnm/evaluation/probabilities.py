@@ -87,6 +87,18 @@ class Scores:
         width = self.columns
         return [total - self.values[r * width + c] for r, (c, total) in enumerate(rows)]
 
+    def predict(self, threshold: float | None = None) -> list[int]:
+        """Return the class of the largest score of each row, or 1 where a single one reaches a
+        threshold, by default that of p = 0.5.
+
+        >>> Scores((1, 0), (2.0, -1.0), 1, "logit").predict()
+        [1, 0]
+        """
+        if self.columns == 1:
+            limit = THRESHOLDS[self.scale] if threshold is None else threshold
+            return [int(value >= limit) for value in self.values]
+        return [row.index(max(row)) for row in self.rows(list(self.values))]
+
     def rows(self, flat: Sequence[float]) -> Iterator[Sequence[float]]:
         """Yield the values of each row."""
         width = self.columns

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from webnnm.core.readable import show_number
 from webnnm.evaluation.averages import mean
 from webnnm.evaluation.history import plain
 from webnnm.evaluation.table import Tabular, decimals
@@ -99,11 +100,11 @@ class RegressionReport(Tabular):
         return plain({"kind": "regression", **means, "labels": self.labels, **per_element})
 
     def _describe(self) -> tuple[list[str], list[list[str]]]:
-        title = f"MAE {self.mae:.6g}, RMSE {self.rmse:.6g}, R² {self.r2:.4f}"
+        title = f"MAE {show_number(self.mae)}, RMSE {show_number(self.rmse)}, R² {self.r2:.4f}"
         if not 1 < len(self.elements) <= MAX_ELEMENTS:
             return [title], []
         rows = [
-            [label, f"{element.mae:.6g}", f"{element.rmse:.6g}", *decimals([element.r2], 4)]
+            [label, show_number(element.mae), show_number(element.rmse), *decimals([element.r2], 4)]
             for label, element in zip(self.labels, self.elements, strict=True)
         ]
         return [title], [["element", "MAE", "RMSE", "R²"], *rows]

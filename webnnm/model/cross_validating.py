@@ -58,7 +58,7 @@ async def cross_validate(
             config = {**fold_settings(state), "dataset": fold}
             async with await type(model).create(config) as copy:
                 await copy.train({"progress": "off", **settings.explicit_values()})
-                results.append(await copy.test())
+                results.append(await copy.test(baselines=False))
             state.log(f"fold {number} of {k}: {results[-1]}")
     return CrossValidation(tuple(results))
 

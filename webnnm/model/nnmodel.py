@@ -754,8 +754,12 @@ class NNModel:
         dataset = self.state.binding().dataset if self.state.has_dataset else None
         return complete_from_dataset(self.state.network, dataset, settings.resolve())
 
-    async def test(self, subset: str = "testing") -> TestResult:
+    async def test(self, subset: str = "testing", *, baselines: bool = True) -> TestResult:
         """Evaluate the model on a subset of its dataset: loss, accuracy, confusion matrix, …
+
+        With `baselines`, the result says beside the scores what a constant, a linear model and
+        nearest neighbours reach on the same rows, and whether the model is better; they are fitted
+        in a moment, on up to 2,000 training rows.
 
         Raises `DataError` NNM705 if the subset is empty or unknown, NNM712 while the model is being
         trained.
@@ -764,7 +768,7 @@ class NNModel:
 
         self.state.binding()
         with self.state.occupancy.by("a test"):
-            return await test(self.state, subset)
+            return await test(self.state, subset, baselines=baselines)
 
     def _set_sequence_length(self, length: int | Mapping[str, int] | None) -> None:
         if isinstance(length, Mapping):

@@ -12,6 +12,7 @@ from webnnm.data.preparation.standardize import RESHAPING
 from webnnm.graph.elaboration.initialise import WEIGHTS
 from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.objectives import assess_all, has_reports
+from webnnm.runtime.testing.simple_comparison import compare_with_baselines
 from webnnm.trainer.sampled_rows import Arrays, SampledRows, get_types, run_on_rows, sample_rows
 from webnnm.training.forward import OutputLoss
 from webnnm.training.losses import LOSSES
@@ -35,6 +36,7 @@ async def measure_outcome(
       change since `before`, divided by its norm there.
     - `outputs`: name → a summary of the report on its predictions; `held_out`: the same for as many
       rows that were not trained on, and `subset`, the subset of those, "" if there are none.
+    - `baselines`: output → what simple models reach on those, as `Baselines.to_dict` returns it.
 
     A quantity under MAE, HUL or QUL has besides its `r2` the share of that loss that is explained,
     `d2`; under a custom loss it has neither. Where logarithms or normal scores are learnt, `r2` is
@@ -89,7 +91,19 @@ async def measure_outcome(
         "outputs": summarize(rows, trained),
         "held_out": summarize(parts[1], others[0]) if subset else {},
         "subset": subset,
+        "baselines": _compare(state, losses, parts[1], others[0]) if subset else {},
     }
+
+
+def _compare(
+    state: ModelState, losses: Mapping[str, OutputLoss], part: SampledRows, outputs: Arrays
+) -> dict[str, Any]:
+    """Return what simple models reach on the rows, by output, beside the model."""
+    predictions = {name: outputs[name].rows(range(part.count)) for name in part.targets}
+    compared = compare_with_baselines(
+        state, losses, predictions, part.inputs, part.targets, part.masks
+    )
+    return {name: baselines.to_dict() for name, baselines in compared.items()}
 
 
 def _count_numbers_per_row(state: ModelState) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings
+from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings, count_notes
+from webnnm.evaluation.history import fold_settings
 from webnnm.training.automatic import default_strengths, turn_off_auto
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import HYPERPARAMETERS, Settings
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 3
 """The number of findings needing attention that are shown before a training; the rest by id."""
+
+ALL_SETTINGS, ALL_FINDINGS = "history.settings has all settings", "history.findings has them"
+"""Where the settings and findings are that a log leaves out."""
 
 OPTIMIZER_SETTINGS = frozenset(
     ("lr", "weight_decay", *(name for each in OPTIMIZERS.values() for name in each.defaults))
@@ -59,13 +63,14 @@ class Review:
         return Findings(self.findings).ranked
 
     def summary(self) -> list[str]:
-        """Return what to show before a training: findings that need attention, and chosen settings.
+        """Return what to show before a training: findings that need attention, and the settings
+        that were chosen for a reason.
 
         These are the three most important ones and all errors; the others are listed by id.
         """
         lines = self.summarize()
-        settings = [text for text in self._describe_settings() if not text.endswith("(given)")]
-        return [*lines, f"settings: {', '.join(settings)}"] if settings else lines
+        settings = self._describe_choices()
+        return [*lines, f"settings: {', '.join(settings)}; {ALL_SETTINGS}"] if settings else lines
 
     def summarize(self) -> list[str]:
         """Return the findings that need attention, and how many rows were examined."""
@@ -73,7 +78,24 @@ class Review:
         return [*lines, self.examined] if self.examined else lines
 
     def __str__(self) -> str:
-        lines = self._group_by_area()
+        return self.shorten("review.describe()")
+
+    def shorten(self, rest: str) -> str:
+        """Return the findings that ask for something, and the settings that were chosen for a
+        reason; `rest` is what shows the others."""
+        shown, notes = Findings(self.findings).split()
+        lines = self._group_by_area(shown) or ["nothing to change"]
+        if choices := self._describe_choices():
+            lines += ["Settings", *(f"  {text}" for text in choices)]
+        more = [count_notes(notes)] * bool(notes)
+        if number := len(self._visible_values()) - len(choices):
+            more.append(f"{number} settings")
+        lines += [f"and {' and '.join(more)}: {rest}"] * bool(more)
+        return "\n".join([*lines, *([self.examined] if self.examined else [])])
+
+    def describe(self) -> str:
+        """Return all findings by area, then every setting with its origin."""
+        lines = self._group_by_area(self.findings)
         shown = self._visible_values()
         if shown:
             defaults = [f"{n} {v}" for n, v in shown.items() if self.origins[n] == "default"]
@@ -83,16 +105,10 @@ class Review:
 
     def to_html(self) -> Markup:
         """Return findings and settings as HTML tables, as notebooks show them."""
-        from webnnm.core.markup import html_table, join, tag
+        from webnnm.core.markup import join
 
-        shown = [
-            (name, str(value), self.origins[name]) for name, value in self._visible_values().items()
-        ]
         findings = Findings(self.findings).to_html()
-        if not shown:
-            return findings
-        settings = html_table([("setting", "value", "origin"), *shown], head=True)
-        return join([findings, tag("details", tag("summary", "Settings"), settings)])
+        return join([findings, fold_settings(self._visible_values(), self.origins)])
 
     _repr_html_ = to_html
 
@@ -113,17 +129,27 @@ class Review:
 
     def _describe_settings(self) -> list[str]:
         """Return the settings that are not defaults, with their origins."""
+        return self._describe_origins(lambda origin: origin != "default")
+
+    def _describe_choices(self) -> list[str]:
+        """Return the settings that a rule decided, or the number of rows."""
+        return self._describe_origins(
+            lambda origin: origin not in ("default", "given") and "default of" not in origin
+        )
+
+    def _describe_origins(self, is_shown: Callable[[str], bool]) -> list[str]:
         shown = self._visible_values()
         return [
             f"{name} {shown[name]} ({origin})"
             for name, origin in self.origins.items()
-            if origin != "default" and name in shown
+            if name in shown and is_shown(origin)
         ]
 
-    def _group_by_area(self) -> list[str]:
+    @staticmethod
+    def _group_by_area(all_findings: Sequence[Finding]) -> list[str]:
         lines: list[str] = []
         for area in AREAS:
-            findings = [finding for finding in self.findings if finding.area == area]
+            findings = [finding for finding in all_findings if finding.area == area]
             findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
             if findings:
                 lines += [area, *(f"  {line}" for f in findings for line in str(f).split("\n"))]
@@ -148,10 +174,11 @@ def summarize_findings(ranked: Iterable[Finding], reported: Collection[str] = ()
     >>> first = Finding(id="E404", severity="warning", message="dropout1 drops 80 %")
     >>> second = Finding(id="E111", severity="info", message="softmax and CCE of m")
     >>> summarize_findings([first, second])
-    ['warning E404: dropout1 drops 80 %', 'notes E111: see review()']
+    ['warning E404: dropout1 drops 80 %', '1 note: history.findings has them']
     """
     lines: list[str] = []
-    more: dict[str, list[str]] = {"more": [], "notes": []}
+    more: list[str] = []
+    notes: list[Finding] = []
     shown = 0
     for finding in ranked:
         if finding.id in reported:
@@ -159,14 +186,14 @@ def summarize_findings(ranked: Iterable[Finding], reported: Collection[str] = ()
             if symptoms:
                 lines.append(f"{finding.id} explains {', '.join(symptoms)} → {finding.remedy}")
         elif finding.severity == SEVERITIES[-1]:
-            more["notes"].append(finding.id)
+            notes.append(finding)
         elif finding.severity == SEVERITIES[0] or shown < MAX_SHOWN:
             shown += 1
             lines += str(finding).split("\n")
         else:
-            more["more"].append(finding.id)
-    rest = "; ".join(f"{label} {', '.join(ids)}" for label, ids in more.items() if ids)
-    return [*lines, f"{rest}: see review()"] if rest else lines
+            more.append(finding.id)
+    rest = [f"more {', '.join(more)}"] * bool(more) + [count_notes(notes)] * bool(notes)
+    return [*lines, f"{'; '.join(rest)}: {ALL_FINDINGS}"] if rest else lines
 
 
 def resolve_without_review(settings: Settings, dataset: AnyDataset) -> Review:

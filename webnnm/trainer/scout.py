@@ -93,9 +93,9 @@ class Scouting:
         if len(self.candidates) == 1:
             return start
         return (
-            f"{start}; seed search: best of {len(self.candidates)} is {best.number}, loss "
-            f"{best.loss:.3f} → {best.delta:.3f} of that of an uninformed prediction, gradient "
-            f"ratio {best.ratio:.1f}"
+            f"{start}; seed search: best of {len(self.candidates)} is {best.number}, whose loss is "
+            f"{best.loss:.3f} times that of a constant prediction, after {TRIAL_STEPS} steps "
+            f"{best.delta:.3f}"
         )
 
 

@@ -80,7 +80,7 @@ def test_a_table_alone_is_trained_tested_compared_and_reported(table: str, capsy
     assert main(["train", table, "--target", "Miete", "--seeds", "0"]) == 0
     printed = capsys.readouterr()
     assert "a linear model" in printed.out
-    assert "one answer for all rows" in printed.out
+    assert "nearest neighbours" in printed.out
     assert "webnnm predict mieten.safetensors ROWS.csv" in printed.err
     page = Path("mieten-report.html").read_text()
     for text in ("<h1>mieten</h1>", "Why this model", "a linear model", "Importance", "<svg"):
@@ -98,11 +98,9 @@ def test_the_result_as_json(table: str, capsys: Printed) -> None:
     result = strict(capsys.readouterr().out)
     assert result["saved"] == "o.safetensors"
     assert result["report"] == "o.html"
-    assert [*result["baselines"]] == ["this model", "a linear model", "one answer for all rows"]
-    assert (
-        result["baselines"]["this model"]["accuracy"]
-        == result["test"]["outputs"]["mieten"]["accuracy"]
-    )
+    baselines = result["test"]["baselines"]["mieten"]
+    assert [*baselines["simple"]] == ["a constant", "a linear model", "nearest neighbours"]
+    assert baselines["network"]["accuracy"] == result["test"]["outputs"]["mieten"]["accuracy"]
     assert not Path("mieten-report.html").exists()
 
 
@@ -501,7 +499,7 @@ def test_names_of_many_classes_are_predicted_by_the_likeliest_ones(
     told = capsys.readouterr().err
     assert "of their labels by words, " in told and "n-grams of letters, the better ones." in told
     first, second = told[told.index("settings: ") :].splitlines()[:2]
-    assert len(first) <= 98 and second.startswith("  ") and "(default of" in second
+    assert len(first) <= 98 and second.startswith("  ") and "the report has all" in second
     assert "--class-weight balanced" in told and "class_weight=" not in told
     report = Path("names-report.html").read_text()
     assert "--class-weight balanced" in report and "class_weight=" not in report

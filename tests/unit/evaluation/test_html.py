@@ -67,12 +67,15 @@ def test_folds_stand_side_by_side() -> None:
 
 def test_findings_begin_with_the_most_important_one() -> None:
     found = Findings([INFO, WARNING])
-    assert str(found) == f"{WARNING}\n{INFO}"
+    assert str(found) == f"{WARNING}\nand 1 note: .notes"
+    assert str(found.notes) == str(INFO)
     shown = Words(found.to_html()).found
     assert " ".join(shown[:7]) == "finding place what what to do warning"
     assert shown.index("E404") < shown.index("E111")
     assert " ".join(shown[7:16]) == "E404 line 1, column 4 a < b Drop"
-    assert " ".join(shown[16:]) == "info E111 softmax done: m:loss='CCE'"
+    head = "1 note finding place what what to do"
+    assert " ".join(shown[16:]) == f"{head} info E111 softmax done: m:loss='CCE'"
+    assert str(Findings([INFO, INFO])) == "nothing to change; 2 notes: .notes"
     assert Words(WARNING._repr_html_()).found == shown[:16]
     assert str(Findings()) == "nothing was found"
     assert Findings().to_html() == "<p>nothing was found</p>"
@@ -86,4 +89,4 @@ def test_a_review_shows_findings_and_folds_its_settings() -> None:
     shown = Words(html).found
     place = shown.index("lr")
     assert shown[place : place + 3] == ["lr", "0.01", "given"]
-    assert html.count("<details>") == 1
+    assert html.count("<details>") == 2

@@ -237,10 +237,10 @@ def test_regression() -> None:
         (0.6875, 0.578125, 0.7603453162872774, 0.7175572519083969)
     )
     assert str(report) == (
-        "MAE 0.59375, RMSE 0.690335, R² 0.7434\n"
-        "element     MAE      RMSE      R²\n"
-        "left        0.5  0.612372  0.7692\n"
-        "right    0.6875  0.760345  0.7176"
+        "MAE 0.5938, RMSE 0.6903, R² 0.7434\n"
+        "element     MAE    RMSE      R²\n"
+        "left        0.5  0.6124  0.7692\n"
+        "right    0.6875  0.7603  0.7176"
     )
     values = report.to_dict()
     assert (values["labels"], values["mae_per_element"]) == (["left", "right"], [0.5, 0.6875])

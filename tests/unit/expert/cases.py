@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -43,6 +44,23 @@ SETTINGS: Mapping[str, Any] = {
 
 IRIS = "matmul(w, shape=[3]), add(b), relu(), matmul(v), softmax()"
 EXACT = LabelFacts(kind="onehot", classes=3, class_counts=(35, 35, 35), single=True, binary=True)
+
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
+
+
+MAX_DIGITS = 5
+
+
+def find_long_numbers(text: str) -> list[str]:
+    """Return the numbers of a message with more digits than a reader can use.
+
+    >>> find_long_numbers("from 0.999998 to 450, of 65504 and 1,234,567")
+    ['0.999998', '65504']
+    """
+    found = NUMBER.findall(text)
+    fractions = [n for n in found if "." in n and len(n.replace(".", "").strip("0")) > MAX_DIGITS]
+    return fractions + [n for n in found if n.isdigit() and len(n) >= MAX_DIGITS]
 
 
 def model(layers: str, *, kind: str = "", features: str = "4", sequence: bool = False) -> str:

@@ -619,7 +619,7 @@ def mislabelled(
 
 FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
-    ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 1e+07"),
+    ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 10,000,000"),
     ("E614", lambda: pressure(0), "34 cells of column 4 are 0"),
     ("E615", lambda: telling(0), "column 4 alone predicts the class of 100.0% of the rows"),
     ("E615", lambda: degrees(0), "column 4 alone gives the target (rank correlation 1.0000)"),

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.expert.cases import SETTINGS, TWO, ScoutingFacts, data, facts
+from tests.unit.expert.cases import (
+    SETTINGS,
+    TWO,
+    ScoutingFacts,
+    data,
+    facts,
+    find_long_numbers,
+)
 from tests.unit.expert.test_data_rules import CASES as DATA_CASES
 from tests.unit.expert.test_structure_rules import CASES as STRUCTURE_CASES
 from tests.unit.expert.test_structure_rules import Case
@@ -45,12 +52,19 @@ def test_the_most_serious_and_surest_findings_come_first() -> None:
     assert [one.id for one in ranked] == ["E103", "E303", "E403", "E405", "E301"]
 
 
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_numbers_have_as_many_digits_as_a_reader_needs(case: Case) -> None:
+    hit = RULES[case.id].test(case.before)
+    assert hit is not None
+    assert find_long_numbers(f"{hit.message} {hit.remedy or RULES[case.id].remedy}") == []
+
+
 def test_three_findings_are_shown_and_the_others_are_named() -> None:
     ids = ["E303", "E305", "E308", "E404", "E405"]
     lines = summarize_findings([*map(found, ids), found("E111", "info")])
     assert lines == [
         *(f"warning {id}: {id}" for id in ids[:MAX_SHOWN]),
-        "more E404, E405; notes E111: see review()",
+        "more E404, E405; 1 note: history.findings has them",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -219,14 +220,16 @@ def test_outputs_and_inputs_have_places_too() -> None:
     assert finding.places == ((1, 23),)
 
 
+def _chosen_epochs(**data: Any) -> Facts:
+    """Return facts on a training of as many epochs as suit ten rows."""
+    known = facts(DEEP, {"lr": 0.1}, data=DataFacts(sizes={"training": 10}, **data))
+    reasons = {"epochs": "default for 10 rows"}
+    return replace(known, settings=replace(known.settings, reasons=reasons))
+
+
 def test_the_text_groups_by_area_and_names_origins() -> None:
-    known = facts(
-        DEEP, {"lr": 0.1}, data=DataFacts(sizes={"training": 10}, non_finite="row 3 is nan")
-    )
-    known = replace(
-        known, settings=replace(known.settings, reasons={"epochs": "default for 10 rows"})
-    )
-    lines = str(review(known)).split("\n")
+    known = _chosen_epochs(non_finite="row 3 is nan")
+    lines = review(known).describe().split("\n")
     headings = [line for line in lines if not line.startswith(" ")]
     assert headings == ["Stability", "Capacity", "Data", "Settings"]
     area = lines[lines.index("Data") : lines.index("Settings")]
@@ -239,10 +242,33 @@ def test_the_text_groups_by_area_and_names_origins() -> None:
     assert "  epochs 200 (default for 10 rows)" in lines
 
 
+def test_what_most_good_models_have_is_counted() -> None:
+    found = review(_chosen_epochs())
+    lines = str(found).split("\n")
+    assert not [line for line in lines if line.startswith("  info")]
+    assert [line for line in lines if line.startswith("  warning E304")]
+    settings = lines[lines.index("Settings") + 1 : -1]
+    assert settings[0] == "  epochs 200 (default for 10 rows)"
+    assert all(re.search(r"\(E\d+\)$", text) for text in settings[1:])
+    assert re.fullmatch(r"and \d notes and \d\d settings: review.describe\(\)", lines[-1])
+    assert found.shorten("--verbose shows them").endswith("--verbose shows them")
+    plain = review(facts(), off=("E101", "E401"))
+    assert str(plain).startswith("nothing to change")
+
+
+def test_the_log_has_the_settings_that_were_chosen_for_a_reason() -> None:
+    (*_, line) = review(_chosen_epochs()).summary()
+    assert line.startswith("settings: epochs 200 (default for 10 rows), ")
+    assert line.endswith("gradient_clipping agc (E302); history.settings has all settings")
+    assert "lr" not in line and "default of" not in line
+
+
 def test_the_most_serious_comes_first_in_its_area() -> None:
     stability = [
         line.split()[0]
-        for line in str(review(facts(DEEP, {"lr": 1}, diverged="epoch 1, batch 2"))).split("\n")
+        for line in review(facts(DEEP, {"lr": 1}, diverged="epoch 1, batch 2"))
+        .describe()
+        .split("\n")
         if line.startswith("  ") and " E3" in line
     ]
     assert stability[:4] == ["error", "warning", "warning", "info"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.unit.expert.cases import SETTINGS, TANH, Case, facts, repeat
+from webnnm.evaluation.baselines import Baselines
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
 from webnnm.expert.facts.course import chance_skill, skill, skill_margin
@@ -115,6 +116,14 @@ CONVOLVED = "conv2d(f, filters=4, kernel=3), relu(), "
 EYE = PICTURE.format(f"{CONVOLVED}globalAveragePool(), ")
 SWINGS = [1.0, 0.5, 0.8, 0.4, 0.7, 0.5]
 STEADY = [0.01] * 6
+
+
+def rivals(name: str, value: float) -> Baselines:
+    """Return a simple model beside a network that explains half of the variance."""
+    simple = {"a constant": {"R²": 0.0}, name: {"R²": value}}
+    p_values = {"a constant": 1e-9, name: 1e-4}
+    return Baselines({"R²": 0.5}, simple, p_values, rows=80, fitted=200, training=200)
+
 
 CASES = [
     Case(
@@ -261,6 +270,18 @@ CASES = [
         "25 of 40 right on testing rows: at chance, and globalAveragePool1 takes all places",
         after(layers=EYE, predictions={"m": GOOD}, held_out={"m": GOOD}, subset="testing"),
     ),
+    Case(
+        "E925",
+        after(baselines={"m": rivals("a linear model", 0.8)}),
+        "m: a linear model is better than the network: R² 0.8000 against 0.5000 (p < 0.001",
+        after(baselines={"m": rivals("a linear model", 0.4)}),
+    ),
+    Case(
+        "E926",
+        after(baselines={"m": rivals("nearest neighbours", 0.8)}),
+        "m: nearest neighbours are better than the network: R² 0.8000 against 0.5000 (p < 0.001",
+        after(baselines={"m": rivals("nearest neighbours", 0.4)}),
+    ),
 ]
 
 
@@ -314,6 +335,12 @@ def test_on_the_way_the_loss_alone_is_known() -> None:
     swings = after(SWINGS, (), [0.5] * 6, stopped="", ended=False)
     assert ids(swings, early=True) == ["E913"]
     assert ids(after(stopped="", ended=False), early=True) == []
+
+
+@pytest.mark.parametrize(("value", "severity"), [(0.8, None), (0.55, "info")])
+def test_a_simple_model_that_is_little_better_is_a_note(value: float, severity: str) -> None:
+    hit = RULES["E925"].test(after(baselines={"m": rivals("a linear model", value)}))
+    assert hit is not None and hit.severity == severity
 
 
 def test_few_updates_are_told_whatever_the_rate() -> None:

@@ -31,7 +31,7 @@ async def test_nothing_is_reported() -> None:
     model, log = await create_model(review=False)
     history = await model.train(epochs=6, gradient_clipping="auto", progress="off")
     assert history.findings == [] and history.outcome is None
-    assert not [line for line in log if "E404" in line or "see review()" in line]
+    assert not [line for line in log if "E404" in line or "history.findings has them" in line]
     model.close()
 
 
@@ -103,8 +103,8 @@ async def test_a_review_after_the_training_decides_nothing_and_finds_the_same() 
     assert {name: history.settings[name] for name in OFF_VALUES} == OFF_VALUES
     assert {f.id for f in history.findings} == {f.id for f in before.findings}
     assert not [finding for finding in history.findings if finding.action]
-    assert not [line for line in log[seen[0] : seen[-1]] if "see review()" in line]
-    assert [line for line in log[seen[-1] :] if "see review()" in line]
+    assert not [line for line in log[seen[0] : seen[-1]] if "history.findings has them" in line]
+    assert [line for line in log[seen[-1] :] if "history.findings has them" in line]
     model.close()
 
 

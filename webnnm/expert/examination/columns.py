@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, pairwise
 
+from webnnm.core.readable import show_number
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.data.tables.columns import as_number
 from webnnm.expert.examination.rows import Column, Rows
@@ -83,7 +84,9 @@ def find_row_numbers(rows: Rows) -> Suspicion | None:
         name, size = column.name, len(column.values)
         if is_row_number(column):
             first, last = (column.raw(column.values[row]) for row in (0, -1))
-            texts.append(f"{name} numbers the rows, from {first:.6g} to {last:.6g}")
+            texts.append(
+                f"{name} numbers the rows, from {show_number(first)} to {show_number(last)}"
+            )
         else:
             training_values = set(column.take(rows.training))
             tested = column.take(rows.subsets["testing"])
@@ -183,7 +186,7 @@ def _describe_far_cells(values: list[float], column: Column, sign: int) -> tuple
     lows, highs = (column.raw(sign * value) for value in (rest[0], rest[-1]))
     others = f"the others lie from {min(lows, highs):.4g} to {max(lows, highs):.4g}"
     if number >= max(2, MIN_CODE_SHARE * size) and gap > MIN_CODE_DISTANCE * (rest[-1] - rest[0]):
-        return f"{number} cells of {column.name} are {raw:.6g}, {others}", True
+        return f"{number} cells of {column.name} are {show_number(raw)}, {others}", True
     close = 1e-5 * max(abs(lows), abs(highs))
     is_sentinel = sign > 0 and (abs(raw) <= close or abs(raw + 1) <= close)
     is_frequent = number >= max(2, 2 * MIN_CODE_SHARE * size) and len(set(rest)) >= 20
@@ -199,7 +202,7 @@ def _describe_far_cells(values: list[float], column: Column, sign: int) -> tuple
         and gap + inner[0] - rest[0] > MIN_STRAY_DISTANCE * spread
         and gap > (rest[-1] - rest[0]) / 2
     ):
-        return f"{number} cells of {column.name} are {raw:.6g}, {others}", True
+        return f"{number} cells of {column.name} are {show_number(raw)}, {others}", True
     return None
 
 
@@ -212,8 +215,8 @@ def find_rounded_columns(rows: Rows) -> Suspicion | None:
         for index, loss in columns.items():
             name = field.features[index] if field and field.features else f"column {index}"
             texts.append(
-                f"{name if field else 'the target'}: numbers around {loss.largest:.6g} have steps "
-                f"of {loss.step:g}, which leaves {loss.kept} of {loss.distinct} values"
+                f"{name if field else 'the target'}: {_describe_steps(loss.largest, loss.step)}, "
+                f"which leaves {loss.kept} of {loss.distinct} values"
             )
     for column in rows.columns:
         if column.block not in rows.came_as_float32:
@@ -224,8 +227,12 @@ def find_rounded_columns(rows: Rows) -> Suspicion | None:
             continue
         step = 2.0 ** (math.frexp(raw)[1] - 24)
         if std < MIN_FLOAT32_STEPS * step:
-            texts.append(f"{column.name}: numbers around {raw:.6g} have steps of {step:g}")
+            texts.append(f"{column.name}: {_describe_steps(raw, step)}")
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def _describe_steps(number: float, step: float) -> str:
+    return f"numbers around {show_number(number)} have steps of {show_number(step)}"
 
 
 def find_redundant_columns(rows: Rows) -> Suspicion | None:

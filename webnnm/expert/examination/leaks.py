@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import eq, ne
 
+from webnnm.core.readable import show_number
 from webnnm.expert.examination.columns import MIN_ROWS, find_identifiers
 from webnnm.expert.examination.neighbours import find_three_nearest, make_points, vote_accuracy
 from webnnm.expert.examination.rows import Column, Rows
@@ -118,8 +119,9 @@ def find_markers(rows: Rows) -> Suspicion | None:
             continue
         kind = "the class" if len({*labels}) == 2 else "which of two groups of classes it is of"
         texts.append(
-            f"{column.name} is {column.raw(most_common):.6g} or not, and that alone predicts "
-            f"{kind} in {right:.0%} of the rows, all other columns together in {others:.0%}"
+            f"{column.name} is {show_number(column.raw(most_common))} or not, and that alone "
+            f"predicts {kind} in {right:.0%} of the rows, all other columns together in "
+            f"{others:.0%}"
         )
     return Suspicion("; ".join(texts), {"marks": len(texts)}, REMEDY) if texts else None
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.core.finding import Finding
 from webnnm.evaluation.epoch import EpochRecord
@@ -15,6 +15,9 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.training.loss_choice import Conversion, LabelFacts
 from webnnm.training.output_activation import OutputActivation
 from webnnm.training.settings import FinalSettings, Settings
+
+if TYPE_CHECKING:
+    from webnnm.evaluation.baselines import Baselines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +231,7 @@ class HistoryFacts:
     - `dead`, `saturated`: layer → share of its units, of its values; `gradients`: weight → root of
       the mean square; `moved`: weight → the norm of its change, divided by that of the weight.
     - `predictions`: by output, on training rows; `held_out`: on rows of `subset`, which were not
-      trained on.
+      trained on; `baselines`: by output, what simple models reach on the latter.
     """
 
     epochs: Sequence[EpochRecord]
@@ -244,6 +247,7 @@ class HistoryFacts:
     predictions: Mapping[str, PredictionFacts] = field(default_factory=dict[str, PredictionFacts])
     held_out: Mapping[str, PredictionFacts] = field(default_factory=dict[str, PredictionFacts])
     subset: str = ""
+    baselines: Mapping[str, Baselines] = field(default_factory=dict[str, "Baselines"])
 
 
 @dataclass(frozen=True, kw_only=True)

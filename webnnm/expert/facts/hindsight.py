@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from webnnm.evaluation.baselines import Baselines
 from webnnm.evaluation.history import History
 from webnnm.expert.facts.facts import HistoryFacts, PredictionFacts, ScoutingFacts
 from webnnm.training.losses import LOSSES
@@ -34,6 +35,9 @@ def history_facts(history: History) -> HistoryFacts:
         predictions=_predictions(outcome.get("outputs", {})),
         held_out=_predictions(outcome.get("held_out", {})),
         subset=outcome.get("subset", ""),
+        baselines={
+            name: Baselines.from_dict(saved) for name, saved in outcome.get("baselines", {}).items()
+        },
     )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from webnnm.core.readable import show_number
 from webnnm.core.shapes import show
 from webnnm.expert.facts.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.facts.structure import channels_last, first_layers, looks_up, scales
@@ -259,7 +260,7 @@ def constant_feature(facts: Facts) -> Hit | None:
         if feature.std >= MIN_STD or (feature.category and not feature.raw):
             return None
         empty.append(not feature.raw)
-        return f" ({feature.raw:.6g})"
+        return f" ({show_number(feature.raw)})"
 
     candidates = {
         name: features for name, features in facts.data.features.items() if name not in others

@@ -1,4 +1,4 @@
-"""Rules on training rows against others (spec E903, E905, E907, E918, E921).
+"""Rules on training rows against others (spec E903, E905, E907, E918, E921, E925, E926).
 
 Thresholds without another source were measured on the programs of tests/teach: sound programs stay
 on the other side of them.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from webnnm.evaluation.simple_models import LINEAR, NEIGHBOURS
 from webnnm.expert.facts.course import chance_skill, losses_to_monitor, relative_loss
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
@@ -25,6 +26,10 @@ RISEN_RATIO, WORSE_RATIO = 2, 1.25
 """A validation loss this many times the best one has risen, or is worse to keep."""
 MIN_USEFUL_SKILL = 0.5
 """Skill on other rows of a model in which overfitting was limited as far as possible."""
+MIN_LEAD = 0.2
+"""A simple model that is better by less of the score is worth a look, not a change of the model."""
+SIGNIFICANT_WORSE = 0.005
+"""Equally good models differ this much, in favour of either one, in this share of trainings."""
 MIN_RISE = 0.1
 """A share of the loss of a constant prediction, so that losses close to 0 may rise."""
 
@@ -36,7 +41,7 @@ MIN_RISE = 0.1
     confidence=0.8,
     lowers=["capacity"],
     raises=["regularisation"],
-    explains=["E905"],
+    explains=["E905", "E925", "E926"],
 )
 def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, beyond
@@ -171,6 +176,93 @@ def validation_mismatch(facts: Facts, history: HistoryFacts) -> Hit | None:
         message=f"the validation loss is {val:.3g} in the first epoch, the training loss "
         f"{loss:.3g}: validation rows are unlike training rows",
         evidence={"loss": loss, "validation": val},
+    )
+
+
+@after(
+    "E925",
+    "warning",
+    "Begin with a linear model, a single product without hidden layers, and add to it only what "
+    "raises the score.",
+    lowers=["capacity"],
+    explains=["E902", "E905"],
+)
+def worse_than_linear_model(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """A linear model is better than the network on rows that were not trained on, by every score
+    and at a level of 0.5 %; of two models that are equally good that is reported in one of 400
+    trainings. Only information where it is better by less than 0.2 of the accuracy, of R², or of
+    the error of a constant.
+
+    A linear model, a ridge regression on the same inputs, has nothing to tune and no local minimum.
+    A network that is worse has fitted noise, has lost what its inputs say on the way through its
+    layers, or was trained badly. Classes are compared by McNemar's test, quantities by a paired
+    t-test of the loss.
+
+    >>> from random import Random
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[12]; m:output shape=[1]; "
+    >>> text += "m:layers matmul(w, shape=[64]), add(b), relu(), matmul(v), add(c);"
+    >>> draw = Random(1)
+    >>> rows = [[draw.gauss(0, 1) for _ in range(12)] for _ in range(200)]
+    >>> data = Dataset(rows, [sum(row[:4]) + draw.gauss(0, 1) for row in rows])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=200, weight_decay=0, patience=200)
+    >>> print(*[found for found in history.findings if found.id == "E925"])
+    info E925: m: a linear model is better than the network: R² 0.8337 against 0.6190 ...
+      probably because of E903
+
+    Ignore it where the network does more than its score says, such as calibrated probabilities.
+    """
+    return _find_better_model(history, LINEAR)
+
+
+@after(
+    "E926",
+    "warning",
+    "Give it more layers and units with an activation, such as two of 64, and lower weight_decay "
+    "to 0.01.",
+    confidence=0.8,
+    lowers=["regularisation", "weight_decay"],
+    raises=["capacity"],
+    explains=["E902"],
+)
+def worse_than_nearest_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
+    """Nearest neighbours are better than the network on rows that were not trained on, by every
+    score and at a level of 0.5 %; only information where they are so by less than 0.2, as in E925.
+
+    Looking up similar training rows takes no training at all, and no assumption but that similar
+    rows have similar targets. A network that is worse has too few units, or was not trained for
+    long enough.
+
+    >>> import math
+    >>> from webnnm import Dataset
+    >>> from webnnm.sync import NNModel
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> rows = [[math.cos(i) * (1 + i % 2), math.sin(i) * (1 + i % 2)] for i in range(300)]
+    >>> data = Dataset(rows, [3.0 * (i % 2) + x * x for i, (x, y) in enumerate(rows)])
+    >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
+    >>> history = model.train(epochs=20)
+    >>> print(*[found for found in history.findings if found.id == "E926"])
+    warning E926: m: nearest neighbours are better than the network: MAE 0.03131 against ...
+      → Give it more layers and units with an activation, such as two of 64, and lower ...
+
+    Ignore it where a small model is wanted for its speed or simplicity.
+    """
+    return _find_better_model(history, NEIGHBOURS)
+
+
+def _find_better_model(history: HistoryFacts, simple: str) -> Hit | None:
+    """Return which outputs a simple model predicts better, as the best of the simple models."""
+    better = {
+        name: baselines
+        for name, baselines in history.baselines.items()
+        if baselines.find_better(SIGNIFICANT_WORSE) == simple
+    }
+    leads = [baselines.measure_lead(simple) for baselines in better.values()]
+    return merge_hits(
+        {name: f"{name}: {baselines.verdict}" for name, baselines in better.items()},
+        severity=None if max(leads, default=0.0) >= MIN_LEAD else "info",
     )
 
 

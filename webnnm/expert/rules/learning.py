@@ -236,7 +236,7 @@ def class_never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Add hidden layers or units with an activation, and train more epochs.",
     confidence=0.8,
     raises=["capacity", "epochs"],
-    explains=["E902"],
+    explains=["E902", "E926"],
 )
 def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The model predicts the class of far fewer training rows than their nearest neighbours do.

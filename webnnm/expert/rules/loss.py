@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from webnnm.core.readable import show_number
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
@@ -327,7 +328,7 @@ def constant_target(facts: Facts) -> Hit | None:
         if columns and labels.shape[-1] <= MAX_COLUMNS and labels.minimum < labels.maximum:
             return f"targets {', '.join(map(str, columns))} of {output.name} never change"
         same = labels.minimum == labels.maximum and labels.kind == "continuous"
-        value = "the same" if output.standardized else f"{labels.minimum:g}"
+        value = "the same" if output.standardized else show_number(labels.minimum)
         return f"all targets of {output.name} are {value}" if same else None
 
     return merge_hits(of_outputs(facts, text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from webnnm.core.dtypes import FLOAT_INFO
+from webnnm.core.readable import show_number
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 
@@ -96,7 +97,7 @@ def float16_overflow(facts: Facts) -> Hit | None:
         if layer.label in names and "wide" in layer.operator.hazards and layer.written_type is None
     ]
     return Hit(
-        message=f"{join_names(names)} in float16, which ends at {FLOAT16_MAX:g}",
+        message=f"{join_names(names)} in float16, which ends at {show_number(FLOAT16_MAX)}",
         severity="info" if len(wide) == len(names) else None,
         nodes=names,
         evidence={"limit": FLOAT16_MAX, "layers": len(names), "computed_in_float32": len(wide)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from webnnm.core.readable import show_number
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.paths import tail
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
@@ -83,7 +84,11 @@ def scores_in_range(facts: Facts) -> Hit | None:
         low, high = before.operator.bounds
         if math.isfinite(low):
             last = next(v for v in layers if v.has("probabilistic"))
-            reach = f"{low:g} … {high:g}" if high < 2 else f"{low:g} and more"
+            reach = (
+                f"{show_number(low)} … {show_number(high)}"
+                if high < 2
+                else f"{show_number(low)} and more"
+            )
             messages[before.label] = f"{last.label} gets scores of {reach} from {before.label}"
     return merge_hits(messages)
 

@@ -73,7 +73,7 @@ def overflowing_scale(facts: Facts) -> Hit | None:
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
     >>> print(review(text, scale=1e30).finding("E209"))
-    warning E209: scale 1e+30, float16 ends at 65504
+    warning E209: scale 1e+30, float16 ends at 65,504
       → Leave scale out: 1000 suits most models.
 
     Never ignore it: with scale left out, the largest one that works is found automatically.
@@ -82,7 +82,7 @@ def overflowing_scale(facts: Facts) -> Hit | None:
     off = facts.settings.gradient_scaling == "off" or not facts.profile.heavy_float16
     if off or scale <= FLOAT_INFO["float16"].max:
         return None
-    return Hit(message=f"scale {scale:g}, float16 ends at 65504", fix={"scale": 1000.0})
+    return Hit(message=f"scale {scale:g}, float16 ends at 65,504", fix={"scale": 1000.0})
 
 
 @rule("E324", "warning", "Raise lr to near the optimizer's default.", raises=["lr"], explains=STUCK)

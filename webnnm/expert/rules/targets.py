@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from webnnm import ops
+from webnnm.core.readable import show_number
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.loss import of_outputs
@@ -346,8 +347,12 @@ def target_range(facts: Facts) -> Hit | None:
         if not _beyond(output, labels):
             return None
         low, high = _bounds(output)
-        ends = f"of {low:g} or more" if high == math.inf else f"between {low:g} and {high:g}"
-        ends = f"of {high:g} or less" if low == -math.inf else ends
+        ends = (
+            f"of {show_number(low)} or more"
+            if high == math.inf
+            else f"between {show_number(low)} and {show_number(high)}"
+        )
+        ends = f"of {show_number(high)} or less" if low == -math.inf else ends
         what = "standardised targets" if output.standardized else "targets"
         return (
             f"{output.name} ends in {output.operator}, with results {ends}; its {what} go from "

@@ -24,9 +24,8 @@ class Suggestion:
 
     Attributes: `source`, the text of the model, whose comments are the reasons; `dataset`;
     `options`, those with which the dataset was made; `call`, the Python that makes it; `reasons`,
-    one sentence each; `new_data`, an example of what `webnnm predict` takes; `linear_source`, the
-    text of a linear model to compare with, or ""; `reading`, the options with which a table was
-    read; `epochs`, how many a training needs, None for the default.
+    one sentence each; `new_data`, an example of what `webnnm predict` takes; `reading`, the options
+    with which a table was read; `epochs`, how many a training needs, None for the default.
     """
 
     source: str
@@ -35,7 +34,6 @@ class Suggestion:
     call: str
     reasons: tuple[str, ...]
     new_data: str = "ROWS.csv"
-    linear_source: str = ""
     reading: Mapping[str, Any] = field(default_factory=dict[str, Any])
     epochs: int | None = None
 

@@ -95,7 +95,6 @@ def suggest_for_table(
         options,
         write_call(start, {**source.reading, **options}),
         reasons,
-        linear_source=suggest_model(dataset, name, hidden=()),
         reading=source.reading,
     )
 

@@ -10,16 +10,22 @@ from webnnm.runtime.state import ModelState
 from webnnm.runtime.testing.evaluator import PREDICTION_BATCH, Arrays, Evaluation, Evaluator
 from webnnm.runtime.testing.objectives import assess_all, has_reports
 from webnnm.training.forward import get_label_forms
+from webnnm.training.losses import LOSSES
 
 if TYPE_CHECKING:
+    from webnnm.evaluation.baselines import Baselines
     from webnnm.evaluation.result import Report
+
+HELD_OUT = ("validation", "testing")
+"""The subsets whose rows are not trained on."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubsetEvaluation:
-    """The evaluation of all rows of a subset, with their targets and masks."""
+    """The evaluation of all rows of a subset, with their inputs, targets and masks."""
 
     evaluation: Evaluation
+    inputs: Arrays
     targets: Arrays
     masks: Arrays
 
@@ -29,8 +35,11 @@ class SubsetEvaluation:
         return len(next(iter(self.targets.values())))
 
 
-async def test(state: ModelState, subset: str) -> TestResult:
-    """Evaluate a model on a subset. Raises `DataError` NNM705 if it is empty or unknown."""
+async def test(state: ModelState, subset: str, *, baselines: bool = True) -> TestResult:
+    """Evaluate a model on a subset, beside `baselines` if its rows are not trained on.
+
+    Raises `DataError` NNM705 if it is empty or unknown.
+    """
     result = await evaluate_subset(state, subset)
     losses = result.evaluation.losses
     reports: dict[str, Report] = {}
@@ -45,7 +54,19 @@ async def test(state: ModelState, subset: str) -> TestResult:
             subset=subset,
             intervals=state.data_facts().intervals,
         )
-    return TestResult(sum(losses.values()), losses, result.rows, subset, reports)
+    simple: dict[str, Baselines] = {}
+    if baselines and reports and subset in HELD_OUT and _has_built_in_losses(state):
+        from webnnm.runtime.testing.simple_comparison import compare_with_baselines
+
+        evaluated = result.evaluation.outputs, result.inputs, result.targets, result.masks
+        simple = compare_with_baselines(state, state.losses(), *evaluated)
+    return TestResult(sum(losses.values()), losses, result.rows, subset, reports, simple)
+
+
+def _has_built_in_losses(state: ModelState) -> bool:
+    """Return whether the last training, if it is known, minimised no function of the user."""
+    trained = state.checkpoint.losses if state.checkpoint is not None else {}
+    return all(loss["loss"] in LOSSES for loss in trained.values())
 
 
 async def evaluate_subset(state: ModelState, subset: str) -> SubsetEvaluation:
@@ -72,4 +93,4 @@ async def evaluate_subset(state: ModelState, subset: str) -> SubsetEvaluation:
         evaluation = await evaluator.run(state.parameters.tensors, outputs=reported)
     finally:
         evaluator.close()
-    return SubsetEvaluation(evaluation, targets, masks)
+    return SubsetEvaluation(evaluation, inputs, targets, masks)
