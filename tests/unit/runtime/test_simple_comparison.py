@@ -138,6 +138,12 @@ async def test_where_it_makes_no_sense_nothing_is_said(source: str, make: Any) -
     assert await compare(source, make()) is None
 
 
+async def test_a_network_that_has_diverged_is_compared_with_nothing() -> None:
+    model = await create(text(4), Dataset(*rows_and_targets()))
+    await model.load_params({"w1": [[3e38]] * 4, "b1": [3e38]})
+    assert not (await model.test()).baselines
+
+
 async def test_a_loss_of_the_user_is_not_judged_by_another_one() -> None:
     model = await create(text(4), Dataset(*rows_and_targets()))
 

@@ -14,7 +14,14 @@ from webnnm.core.shapes import count
 from webnnm.data.binding.binding import DataBinding, find_embedding_tables
 from webnnm.data.classes import one_hot
 from webnnm.data.preparation.draws import draw_numbers
-from webnnm.evaluation.baselines import ABSOLUTE, SQUARED, Baselines, Measure, compare_reports
+from webnnm.evaluation.baselines import (
+    ABSOLUTE,
+    SQUARED,
+    Baselines,
+    Measure,
+    compare_reports,
+    get_scores,
+)
 from webnnm.evaluation.explained_loss import MEDIAN
 from webnnm.evaluation.probabilities import scale_of
 from webnnm.evaluation.simple_models import MIN_ROWS, predict_simply
@@ -89,6 +96,8 @@ def compare_with_baselines(
             for model, p in predict_simply(fitted_rows, labels_of_rows, tested_rows, levels).items()
         }
         own = assess(binding, objective, loss, outputs[name].rows(tested), actual)
+        if not all(map(math.isfinite, get_scores(own, measure).values())):
+            continue  # a network that has diverged
         result[name] = compare_reports(
             own, reports, measure, fitted=len(fitted), training=len(labels[name])
         )
