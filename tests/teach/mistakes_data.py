@@ -1040,7 +1040,7 @@ def rounded_training_rows_to_test_with() -> Setup:
 # Rows in order of time.
 
 
-def _prices(seed: int, columns: int, *, later: bool) -> Data:
+def _walking_prices(seed: int, columns: int, *, later: bool) -> Data:
     """Return walks of prices and that of another one, tested on later rows or on any."""
     draw = np.random.default_rng(seed)
     x, y = (np.cumsum(draw.normal(0, 1, (600, size)), 0) for size in (columns, 1))
@@ -1052,12 +1052,12 @@ def _prices(seed: int, columns: int, *, later: bool) -> Data:
 @mistake(
     "Prices that walk at random are learnt from four others, and the days are split at random.",
     remedy="Test on later days.",
-    mended=lambda setup: setup.but(data=_prices(165, 4, later=True)),
+    mended=lambda setup: setup.but(data=_walking_prices(165, 4, later=True)),
     why="a price cannot be told from others; the score is that of days next to known ones",
     named_by=("E620",),
 )
 def prices_of_days_split_at_random() -> Setup:
-    data = _prices(165, 4, later=False)
+    data = _walking_prices(165, 4, later=False)
     return Setup(regressor(4, (32, 32)), data, {"epochs": 100}, score="r2")
 
 
