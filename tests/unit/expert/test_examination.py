@@ -568,6 +568,21 @@ def drifting(slope: float) -> Dataset:
     return Dataset(x, y, method="sequential", standardize=True)
 
 
+def weekdays() -> Dataset:
+    """Return days with their weekday and one measurement: some are nearly equal by nature."""
+    draw = Random(18)
+    x = [[*(float(day % 7 == n) for n in range(6)), draw.gauss(0, 1)] for day in range(500)]
+    split = (0.6, 0.15, 0.25)
+    return Dataset(x, [sum(row) for row in x], split=split, method="sequential", standardize=True)
+
+
+def answers() -> Dataset:
+    """Return answers from 1 to 5, and a fifth of decisions that are not those of most people."""
+    draw = Random(19)
+    x = [[float(draw.randint(1, 5)) for _ in range(5)] for _ in range(600)]
+    return Dataset(x, [int(row[0] + row[1] > 6) ^ (draw.random() < 0.2) for row in x])
+
+
 def swap(order: Sequence[int], *, pictures: bool = False, alike: bool = False) -> Dataset:
     """Return rows of three columns, or channels of pictures, which testing rows have in an order of
     their own."""
@@ -810,6 +825,8 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E638", lambda: swap((0, 1, 2), pictures=True)),
     ("E638", lambda: swap((0, 1, 1))),
     ("E638", lambda: swap((1, 0, 2), alike=True)),
+    ("E619", weekdays),
+    ("E636", answers),
     ("E636", lambda: mislabelled(0.0)),
     ("E636", lambda: mislabelled(0.0, rings=True)),
     ("E636", lambda: mislabelled(0.0, overlap=0.5)),

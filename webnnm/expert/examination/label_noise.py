@@ -20,6 +20,9 @@ MAX_COMPARED, MAX_FITTED = 4_000_000, 120_000
 """Numbers of all pairs of rows that are compared, and of rows that lines are fitted to."""
 
 MAX_LINEAR_COLUMNS = 32
+MIN_SHARE_OF_VALUES = 0.1
+"""A column is measured if it has more distinct values than this share of the rows."""
+
 VOTERS = 15
 """The nearest rows that vote for a class."""
 
@@ -104,12 +107,21 @@ def find_label_noise(rows: Rows) -> Suspicion | None:
     """Find labels that are wrong at a constant rate, in all classes or in one that others have."""
     if rows.target is None or not rows.classes or len(rows.training) < MIN_ROWS:
         return None
-    if not rows.columns:  # the same thing elsewhere in a picture is far away
+    if not _are_measured(rows):
         return None
     votes = _keep_best([_vote_by_neighbours(rows), _vote_by_lines(rows)])
     searches = (_find_noise, _find_noise_of_class)
     suspicions = (search(one) for search in searches for one in votes)
     return next(filter(None, suspicions), None)
+
+
+def _are_measured(rows: Rows) -> bool:
+    """Return whether most columns have many values: answers of few are alike by chance, and the
+    same thing elsewhere in a picture is far away."""
+    sample = rows.sample
+    least = MIN_SHARE_OF_VALUES * len(sample)
+    many = [len({*column.take(sample)}) > least for column in rows.columns]
+    return 2 * sum(many) > len(many)
 
 
 def _find_noise(votes: Votes) -> Suspicion | None:

@@ -38,6 +38,9 @@ MIN_CHANCE_OF_COPY, MAX_CHANCE_OF_COPIES = 0.01, 1e-3
 """A row has a copy by chance with at least this probability; so many rows have one in a thousandth
 of all sets."""
 
+MIN_DIMENSIONS = 1.8
+"""Rows that spread in fewer dimensions, along a curve, have one that is much nearer by nature."""
+
 MIN_ROWS_OF_CLASS, MIN_COPIED_SHARE_OF_CLASS = 8, 0.7
 """A class was copied where so many rows are looked at, and more than this share have them."""
 
@@ -100,13 +103,14 @@ def _find_copies_of(rows: Rows, subset: str) -> Suspicion | None:
     ):
         return copied
     chance = max(MIN_CHANCE_OF_COPY, MIN_JUMP ** (-2 * origins.dimensions))
-    if not _exceeds_chance(len(sizes), len(tested), chance):
+    if origins.dimensions < MIN_DIMENSIONS or not _exceeds_chance(len(sizes), len(tested), chance):
         return None
-    # A row that is alone with another one in a rare category is nearly equal to it by nature, and
-    # so are training rows.
+    # A row that is alone with another one in a rare category, or along a curve, is nearly equal to
+    # it by nature, and so are training rows; where a random split divided copies, they are too.
     trained = _find_origins(points[:: -(-len(points) // MAX_TESTED)], points)
     usual_share = sum(map(bool, trained.sizes)) / len(trained.sizes)
-    if _has_categories(rows) and not _exceeds_chance(len(sizes), len(tested), usual_share):
+    compared = rows.method not in RANDOM_METHODS or _has_categories(rows)
+    if compared and not _exceeds_chance(len(sizes), len(tested), usual_share):
         return None
     return Suspicion(
         f"{share:.0%} of the {subset} rows are nearly equal to a training row, and far from all "

@@ -646,7 +646,7 @@ def label_noise(facts: Facts) -> Hit | None:
     is compared with that of an overlap, which falls with the distance (a likelihood ratio, 1 %; in
     single classes 0.1 %). In 304 generated sets without wrong labels (blobs, rings, moons, lines,
     a chessboard, rare classes) it fired in three, two of which had heavy tails. Not for pictures,
-    and not where a third or more is wrong.
+    and columns of few values, and not where a third or more is wrong.
 
     >>> from random import Random
     >>> from webnnm import Dataset, review
