@@ -262,3 +262,39 @@ def softmax_of_states() -> Setup:
         "reduceMean(axes=[sequence]), matmul(v), add(c), softmax();\n"
     )
     return Setup(text, of(*waves(), length="max"), {"epochs": 15})
+
+
+@mistake(
+    "How bright a picture is decides, and instance normalisation removes it.",
+    remedy="Leave the normalisation out, and standardise the pictures.",
+    mended=lambda setup: setup.saying("instanceNormalization(), ", "").but(
+        data=_bright_pictures(standardize=True)
+    ),
+    named_by=("E336",),
+)
+def brightness_normalised_away() -> Setup:
+    text = model(
+        "shape={channels:1, height:8, width:8}", f"instanceNormalization(), {CONVOLVED}", 3
+    )
+    return Setup(text, _bright_pictures(), {"epochs": 15})
+
+
+def _bright_pictures(**options: Any) -> Data:
+    draw = np.random.default_rng(179)
+    y = draw.integers(0, 3, 300).astype("int32")
+    x = draw.uniform(0, 0.3, (300, 1, 8, 8)) + 0.25 * y[:, None, None, None]
+    return of(x.astype("float32"), y, **options)
+
+
+@mistake(
+    "How strong a vibration is decides, and a layer normalisation makes all rows equally strong.",
+    remedy="Leave the normalisation out.",
+    mended=lambda setup: setup.saying("layerNorm(), ", ""),
+    named_by=("E336",),
+)
+def strength_normalised_away() -> Setup:
+    draw = np.random.default_rng(180)
+    y = draw.integers(0, 2, 500).astype("int32")
+    x = draw.normal(0, 1, (500, 24)) * (0.7 + y[:, None])
+    layers = "layerNorm(), dense(shape=[32], activation=relu), dense(shape=[2], activation=softmax)"
+    return Setup(model(24, layers, 2), of(x.astype("float32"), y), {"epochs": 40})

@@ -1300,3 +1300,18 @@ def test_columns_that_drift_with_time_are_not_to_be_split_at_random() -> None:
     other = [[a + 4 * (n >= 280), a * a] for n, (_, a) in enumerate(rows)]
     split = {"split": (0.7, 0.0, 0.3), "method": "sequential"}
     assert examine(Dataset(other, [b for _, b in rows], **split))["E622"].remedy == ""
+
+
+def test_levels_that_tell_the_target_are_told_from_those_that_do_not() -> None:
+    draw = Random(6)
+    loud = [draw.randrange(2) for _ in range(150)]
+    waves = [[(1 + 2 * one) * draw.gauss(0, 1) for _ in range(20)] for one in loud]
+    found = examine(Dataset(waves, loud))["E336"]
+    assert found.evidence["model"].startswith("the deviation of a row tells the target (R² 0.")
+    bright = [[2 * one + draw.gauss(0, 1) for _ in range(20)] for one in loud]
+    assert "the mean of a row" in examine(Dataset(bright, loud))["E336"].evidence["model"]
+    amount = [[sum(row) / 20] for row in bright]
+    assert "the mean of a row" in examine(Dataset(bright, amount))["E336"].evidence["model"]
+    others = [[draw.randrange(2) for _ in loud] for _ in range(9)]
+    assert not any("E336" in examine(Dataset(waves, labels)) for labels in others)
+    assert "E336" not in examine(Dataset([row[:3] for row in bright], loud))

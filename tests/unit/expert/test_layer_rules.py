@@ -83,6 +83,12 @@ def scaled(layers: str, mean: float = 0.0, std: float = 1.0) -> Facts:
     return facts(f"{layers}, matmul(w), softmax()", data=DataFacts(features={"m": features}))
 
 
+def levelled(layers: str) -> Facts:
+    """Return facts on rows whose mean tells the target."""
+    levels = Suspicion("", {"m": "the mean of a row tells the target"})
+    return facts(f"{layers}, matmul(w), softmax()", data=DataFacts(suspicions={"E336": levels}))
+
+
 def amounts(layers: str) -> Facts:
     """Return facts on a model for incomes, a fifth of which are 0."""
     incomes = Suspicion("", {"m": [Amounts("income", 0.2, 300.0, 3000.0, 0.8)]})
@@ -161,6 +167,12 @@ CASES = [
     Case("E333", scaled("sub(128)", 100, 60), "after sub1", scaled("sub(128), div(60)", 100, 60)),
     Case("E335", scaled("relu()"), "relu1 of inputs of m, 4 of 4", scaled("tanh()")),
     Case("E335", scaled("abs()"), "abs1 of inputs of m", scaled("matmul(u, shape=[4]), abs()")),
+    Case(
+        "E336",
+        levelled("layerNorm()"),
+        "layerNormalization1 removes the mean and the scale of each row of m, and the mean",
+        levelled("batchNorm()"),
+    ),
     Case(
         "E334",
         picture("conv2d(f, filters=4, kernel=1), relu()", "globalAveragePool()"),
@@ -407,6 +419,9 @@ QUIET = [
     ("E333", scaled("div(255)", 100, 60)),
     ("E335", scaled("relu()", 5, 1)),
     ("E335", scaled("relu(name=yes), concat([yes, m:input], axis=0)")),
+    ("E336", levelled("matmul(u, shape=[8]), layerNorm()")),
+    ("E336", levelled("layerNorm(name=shape), concat([shape, m:input], axis=0)")),
+    ("E336", scaled("layerNorm()")),
     ("E334", picture("conv2d(f, filters=4, kernel=1), relu()", "flatten()")),
     ("E410", make_hidden_facts()),
     ("E411", facts("dropout(0.1), matmul(w), softmax()")),

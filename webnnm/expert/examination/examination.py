@@ -22,6 +22,7 @@ from webnnm.expert.examination.formulas import find_formula
 from webnnm.expert.examination.groups import find_groups
 from webnnm.expert.examination.label_noise import find_label_noise
 from webnnm.expert.examination.leaks import find_markers, find_predictors
+from webnnm.expert.examination.levels import find_levels
 from webnnm.expert.examination.neighbours import (
     adapt_to_windows,
     find_contradictions,
@@ -84,6 +85,7 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E319": find_bag_of_words,
     "E323": find_positions,
     "E332": measure_amounts,
+    "E336": find_levels,
     "E330": find_next_values,
     "E416": find_token_ids,
     "E418": find_reproduction,

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
-from operator import itemgetter, mul, sub
-from random import Random
+from operator import mul
 from typing import NamedTuple
 
 from webnnm.core.shapes import Shape, count
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import find_channel_axis
+from webnnm.expert.examination.permutations import (
+    PERMUTATIONS,
+    explain_by_targets,
+    sample_rows,
+)
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import normalise
 from webnnm.expert.facts.facts import Suspicion
 
-MAX_ROWS, MIN_ROWS = 128, 40
-MAX_NUMBERS = 200_000
-"""The number of pictures, and of their values, that are examined: 0.1 s on a desktop."""
-
 MIN_SIDE = 8
 PARTS, PARTS_OF_SIGNAL = 4, 8
 """A picture is divided into 4 × 4 parts, a signal into 8."""
-
-MAX_TARGETS = 4
-PERMUTATIONS = 99
-"""None of them may have as large an effect: p = 0.01."""
 
 Vector = Sequence[float]
 
@@ -53,11 +49,7 @@ def find_positions(rows: Rows) -> Suspicion | None:
     layout = _divide(rows.fields[block], values.shape[1:])
     if layout is None:
         return None
-    limit = max(MIN_ROWS, min(MAX_ROWS, MAX_NUMBERS // layout.size))
-    sample = rows.training[:: -(-len(rows.training) // limit) or 1]
-    measure = _compare_targets(rows, sample)
-    if len(sample) < MIN_ROWS or measure is None:
-        return None
+    sample = sample_rows(rows, layout.size)
     flat = values.values()
     pictures = [flat[row * layout.size : (row + 1) * layout.size] for row in sample]
     centres = [
@@ -65,13 +57,9 @@ def find_positions(rows: Rows) -> Suspicion | None:
         / (len(pictures) * sum(map(len, parts)))
         for parts in layout.parts
     ]
-    similarity = _compare_rows([[*_describe(picture, layout, centres)] for picture in pictures])
-    order = [*range(len(sample))]
-    observed, draw = measure(similarity, order), Random(0)
-    for _ in range(PERMUTATIONS):
-        draw.shuffle(order)
-        if measure(similarity, order) >= observed:
-            return None
+    descriptions = [[*_describe(picture, layout, centres)] for picture in pictures]
+    if not explain_by_targets(rows, sample, descriptions):
+        return None
     return Suspicion(
         f"where something is in {block} tells the target (p = {1 / (PERMUTATIONS + 1):g}, "
         f"{PERMUTATIONS} permutations of {len(sample)} rows)",
@@ -114,53 +102,3 @@ def _describe(picture: Vector, layout: _Layout, centres: Vector) -> Iterator[flo
         squares = [sum([(value - centre) ** 2 for value in cell]) / len(cell) for cell in cells]
         yield from normalise(means)
         yield from normalise(squares)
-
-
-def _compare_rows(descriptions: Sequence[Vector]) -> list[list[float]]:
-    """Return the inner products of all rows with all others, with features centred over rows."""
-    number = len(descriptions)
-    middle = [sum(column) / number for column in zip(*descriptions, strict=True)]
-    centred = [list(map(sub, row, middle)) for row in descriptions]
-    return [[sum(map(mul, one, other)) for other in centred] for one in centred]
-
-
-def _compare_targets(
-    rows: Rows, sample: Sequence[int]
-) -> Callable[[Sequence[Vector], Sequence[int]], float] | None:
-    """Return a function of rows and their order: how much of them the targets explain."""
-    if rows.classes and rows.target is not None:
-        members: dict[float, list[int]] = defaultdict(list)
-        for index, row in enumerate(sample):
-            members[rows.target[row]].append(index)
-        groups = [group for group in members.values() if len(group) > 1]
-        if len(groups) < 2:
-            return None
-
-        def explain(similarity: Sequence[Vector], order: Sequence[int]) -> float:
-            total = 0.0
-            for group in groups:
-                indices = [order[index] for index in group]
-                pick = itemgetter(*indices)
-                total += sum([sum(pick(similarity[n])) for n in indices]) / len(indices)
-            return total
-
-        return explain
-    if len(rows.outputs) != 1:
-        return None
-    (targets,) = rows.outputs.values()
-    width = count(targets.shape[1:])
-    if width > MAX_TARGETS or len(targets.shape) > 2:
-        return None
-    flat = targets.values()
-    columns = [normalise([flat[row * width + n] for row in sample]) for n in range(width)]
-
-    def correlate(similarity: Sequence[Vector], order: Sequence[int]) -> float:
-        pick = itemgetter(*order)
-        picked = [pick(similarity[n]) for n in order]
-        return math.fsum(
-            value * sum(map(mul, one, column))
-            for column in columns
-            for value, one in zip(column, picked, strict=True)
-        )
-
-    return correlate
