@@ -1232,6 +1232,8 @@ def test_where_a_quantity_is_read_in_a_signal_matters() -> None:
     assert found.message.startswith("where something is in model tells the target (p = 0.01")
     noise = [Dataset(signals, [[draw.gauss(0, 1)] for _ in moments], seed=n) for n in range(9)]
     assert sum("E323" in examine(data) for data in noise) <= 1
+    short = [[float(n == at // 3) for n in range(8)] for at in moments]
+    assert "E323" in examine(Dataset([[row] for row in short], [[at / 24] for at in moments]))
     both = [[at / 24, -at / 24] for at in moments]
     assert "E323" in examine(Dataset(signals, both))
     assert "E323" not in examine(Dataset(signals[:30], both[:30]))

@@ -259,10 +259,16 @@ def _pools_all_positions(layer: LayerVertex) -> bool:
     if before.features[0].sequence:
         return not layer.features[0].sequence
     if layer.has("reduction") and layer.options["axes"] is not None:
-        return {axis % len(sizes) for axis in layer.options["axes"]} == (
-            {*range(len(sizes))} - {_channel(before)}
-        )
+        return _reduced_axes(layer) == {*range(len(sizes))} - {_channel(before)}
     return layer.features[0].sizes() != sizes and numbers(layer) == sizes[_channel(before)]
+
+
+def _reduced_axes(layer: LayerVertex) -> set[int]:
+    """Return the dimensions of a row that a reduction combines; none if it combines other ones."""
+    before = layer.operands[0].vertex
+    names, rank = before.features[0].names, _rank(before)
+    axes = [names.index(axis) if axis in names else axis for axis in layer.options["axes"]]
+    return {axis % rank for axis in axes} if all(isinstance(axis, int) for axis in axes) else set()
 
 
 def _pools_one_dimension(layer: LayerVertex) -> bool:
@@ -271,7 +277,8 @@ def _pools_one_dimension(layer: LayerVertex) -> bool:
     before = layer.operands[0].vertex
     if not layer.has("reduction") or before.features[0].sequence or layer.options["axes"] is None:
         return False
-    return _channel(before) not in {axis % _rank(before) for axis in layer.options["axes"]}
+    axes = _reduced_axes(layer)
+    return bool(axes) and _channel(before) not in axes
 
 
 def _slides(layer: LayerVertex, picture_ids: Collection[int]) -> bool:
