@@ -198,6 +198,8 @@ CASES = [
     ),
 ]
 
+DECAYED = trained(optimizer="adamw", weight_decay=10.0)
+
 QUIET = [
     ("E209", facts(IRIS, {"scale": 1e30})),
     ("E324", facts(IRIS, {"optimizer": "adam", "lr": 1e-5}, trained_before=True)),
@@ -207,6 +209,7 @@ QUIET = [
     ("E328", trained(optimizer="lion", beta2=0.3)),
     ("E414", trained(optimizer="lion", weight_decay=1.0, lr=1e-5)),
     ("E414", trained(optimizer="adamw", weight_decay=1.0, lr=0.003)),
+    ("E414", replace(DECAYED, settings=replace(DECAYED.settings, explicit=frozenset()))),
     ("E415", trained(regularization="L2", lambda1=1.0)),
     # Scores without an activation may be those of classes.
     ("E507", linear("CCEL", label_smoothing=0.1)),

@@ -11,6 +11,7 @@ from webnnm.expert.rules.rule import Hit, join_names, rule
 from webnnm.expert.rules.schedule import MIN_UPDATES
 from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
 from webnnm.training.automatic import DECAY_EPOCHS, MAX_RATE
+from webnnm.training.automatic import MAX_DECAY as MAX_DEFAULT_DECAY
 from webnnm.training.losses import LOSSES
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import STEPPED_SCHEDULES
@@ -222,12 +223,12 @@ def small_beta2(facts: Facts) -> Hit | None:
     explains=[*STUCK, "E920"],
 )
 def strong_decay(facts: Facts) -> Hit | None:
-    """Weight decay is 1 or more and removes more than twice as much of each weight per step as the
-    defaults do; at least 0.01 % with optimizers that add it to the gradient.
+    """A given weight decay is 1 or more and removes more than twice as much of each weight per step
+    as the defaults do at most; at least 0.01 % with optimizers that add it to the gradient.
 
     Each step multiplies every weight by 1 − lr · decay, so that weights are averages of the
-    gradients of about 1/(lr · decay) updates. By default these are those of eight epochs or more
-    (Wang & Aitchison 2024), and at least 80 updates.
+    gradients of about 1/(lr · decay) updates. By default these are those of four epochs or more
+    (after Wang & Aitchison 2024), and at least 20 updates.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"
@@ -240,8 +241,10 @@ def strong_decay(facts: Facts) -> Hit | None:
     decay, rate = facts.settings.weight_decay or 0.0, facts.settings.lr or 0.0
     optimizer = OPTIMIZERS[facts.settings.optimizer]
     limit = MIN_COUPLED_DECAY
+    if "weight_decay" not in facts.settings.explicit:
+        return None
     if optimizer.decoupled:
-        limit = 2 * MAX_RATE * OPTIMIZERS[DEFAULTS.optimizer].weight_decay
+        limit = 2 * MAX_RATE * MAX_DEFAULT_DECAY
         if each_epoch := updates(facts, 1):
             limit = min(limit, 2 / (DECAY_EPOCHS * each_epoch))
     if decay < MAX_DECAY or decay * rate < limit:
