@@ -676,7 +676,7 @@ def single_values_seen(facts: Facts) -> Hit | None:
 
 
 @rule("E335", "warning", "Put a product before it.", explains=["E902", "E904", "E922"])
-def lost_signs(facts: Facts) -> Hit | None:
+def removes_signs(facts: Facts) -> Hit | None:
     """An activation or absolute value, whose results are never negative, is taken of an input with
     negative values, and there is no path around it.
 
@@ -720,7 +720,7 @@ def lost_signs(facts: Facts) -> Hit | None:
     refuted=True,
     explains=["E627", "E902", "E903", "E904", "E905", "E908", "E922", "E924"],
 )
-def lost_level(facts: Facts) -> Hit | None:
+def removes_level(facts: Facts) -> Hit | None:
     """A normalisation of each row on its own takes an input, there is no path around it, and the
     mean or the deviation of a row tells the target; only information after a training with a skill
     of 0.95 on other rows.
