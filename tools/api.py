@@ -34,6 +34,7 @@ GROUPS = {
         "plot_model",
         "view",
         "from_pretrained",
+        "pipeline",
         "train_text_head",
         "forget_downloads",
         "load_onnx",

@@ -122,6 +122,7 @@ if TYPE_CHECKING:
     from webnnm.runtime.inference.painting import Painter as Painter
     from webnnm.runtime.inference.painting import open_painter as open_painter
     from webnnm.runtime.testing.importance import permutation_importance as permutation_importance
+    from webnnm.tasks.pipeline import pipeline as pipeline
     from webnnm.trainer.inspection import inspect_model as inspect_model
     from webnnm.trainer.review import Review as Review
     from webnnm.trainer.training import Training as Training
@@ -199,6 +200,7 @@ _OFFERED = {
     "editing.parts": "join_models replace_head split_model",
     "transformers.pretrained_model": "PretrainedModel from_pretrained",
     "transformers.text_head": "train_text_head",
+    "tasks.pipeline": "pipeline",
     "model.searching": "search",
     "model.texts": "check format_model",
     "notation": "parse",

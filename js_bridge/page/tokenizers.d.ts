@@ -6,6 +6,10 @@ export interface Tokenizer {
   parts: string;
   /** `special` is whether the first and last tokens of texts are added. */
   encode(words: string, special: boolean): Int32Array<ArrayBuffer>;
+  /** The tokens of two texts, with first and last tokens, and their types: 0, 1 for the other. */
+  encodePair(text: string, other: string): [Int32Array<ArrayBuffer>, Int32Array<ArrayBuffer>];
+  /** The words of the vocabulary for a list of tokens, both as JSON; "" for numbers of no token. */
+  pieces(tokens: string): string;
   /** `tokens` is a list as JSON; control tokens, and numbers of no token, are left out. */
   decode(tokens: string): string;
 }

@@ -14,6 +14,14 @@ export async function open(address, text) {
     encode: (text, special) => (
       Int32Array.from(tokenizer.encode(text, { add_special_tokens: special }).ids)
     ),
+    encodePair: (text, other) => {
+      const settings = { text_pair: other, return_token_type_ids: true };
+      const { ids, token_type_ids: types } = tokenizer.encode(text, settings);
+      return [Int32Array.from(ids), Int32Array.from(types ?? ids.map(() => 0))];
+    },
+    pieces: (tokens) => JSON.stringify(
+      JSON.parse(tokens).map((/** @type {number} */ token) => tokenizer.id_to_token(token) ?? ""),
+    ),
     decode: (tokens) => {
       // Models may have scores beyond the last token; the package rejects an empty list.
       /** @type {number[]} */

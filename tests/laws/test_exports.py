@@ -109,6 +109,7 @@ PUBLIC = [
     "pack_safetensors",
     "parse",
     "permutation_importance",
+    "pipeline",
     "plane_features",
     "plot_model",
     "predict_members",

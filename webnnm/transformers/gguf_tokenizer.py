@@ -144,7 +144,7 @@ class GGUFTokenizer:
             supported = ", ".join(PATTERNS)
             raise _wrong(f'it splits texts as "{pre[:40]}"; supported are {supported}')
         patterns = [_pattern(text) for text in PATTERNS[pre]]
-        letters = _letters()
+        letters = get_letters()
         back = {letter: byte for byte, letter in letters.items()}
 
         @lru_cache(maxsize=1 << 14)
@@ -288,7 +288,7 @@ def _stand(letter: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _letters() -> dict[int, str]:
+def get_letters() -> dict[int, str]:
     """Return the letter of each byte: itself if it is printable, otherwise one from 256 on."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     hidden = [byte for byte in range(256) if byte not in printable]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from webnnm.backends import pyodide_host
 from webnnm.core.errors import BackendError, DataError
 from webnnm.core.json_text import parse_json
 from webnnm.formats.fields import Fields
 from webnnm.transformers.chat_template import ChatTemplate
+from webnnm.transformers.offsets import OffsetFinder
 from webnnm.transformers.tokenizer_growth import AFFIXES, LETTERS, PARTS, check_growth
 
 FOLDER = "tokenizers"
@@ -21,22 +22,41 @@ FOLDER = "tokenizers"
 MODULE = "tokenizers.min.mjs"
 
 
+class Engine(Protocol):
+    """A package that encodes and decodes, on a desktop or in a page."""
+
+    def encode(self, text: str, special: bool) -> list[int]:
+        """Return the tokens of a text, with the first and last ones of texts if `special`."""
+        ...
+
+    def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
+        """Return the tokens of two texts as one row, and the type of each."""
+        ...
+
+    def decode(self, tokens: list[int]) -> str:
+        """Return the text of tokens, without control tokens."""
+        ...
+
+    def get_pieces(self, tokens: list[int]) -> list[str]:
+        """Return tokens as the vocabulary writes them, such as "##ing", "Ġday"."""
+        ...
+
+
 class JsonTokenizer:
-    """A Hugging Face tokenizer, made from two functions; see `Tokenizer`.
+    """A Hugging Face tokenizer; see `Tokenizer`.
 
     Attributes: `ends` and `template`, from the model that it belongs to; `text` of the file.
     """
 
     def __init__(
         self,
-        encode: Callable[[str, bool], Iterable[int]],
-        decode: Callable[[list[int]], str],
+        engine: Engine,
         ends: Iterable[int] = (),
         template: ChatTemplate | None = None,
         text: str = "",
     ) -> None:
         self.text = text
-        self._encode, self._decode = encode, decode
+        self._engine = engine
         self.ends = frozenset(ends)
         self.template = template or ChatTemplate()
 
@@ -45,17 +65,33 @@ class JsonTokenizer:
         """The numbers of control tokens by their words."""
         return read_added_tokens(self.text) if self.text else {}
 
+    @cached_property
+    def offsets(self) -> OffsetFinder:
+        """Finds where tokens are in texts."""
+        return OffsetFinder.of(self.text)
+
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; words for control tokens in it become these tokens."""
-        return list(self._encode(text, True))
+        return self._engine.encode(text, True)
+
+    def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
+        """Return the tokens of two texts as one row, and the type of each: 0, or 1 for the other.
+
+        They have the first, middle and last tokens of the file.
+        """
+        return self._engine.encode_pair(text, other)
 
     def encode_rendered(self, text: str) -> list[int]:
         """Return the tokens of a text that a chat template wrote, with its own first token."""
-        return list(self._encode(text, False))
+        return self._engine.encode(text, False)
 
     def decode(self, tokens: Iterable[int]) -> str:
         """Return the text of tokens, without control tokens."""
-        return self._decode([*tokens])
+        return self._engine.decode([*tokens])
+
+    def get_pieces(self, tokens: Iterable[int]) -> list[str]:
+        """Return tokens as the vocabulary writes them, such as "##ing", "Ġday"."""
+        return self._engine.get_pieces([*tokens])
 
 
 async def json_tokenizer(
@@ -66,8 +102,8 @@ async def json_tokenizer(
     Raises `BackendError` NNM709 if the package for it is missing, `DataError` NNM718 for an invalid
     tokenizer.
     """
-    functions = await _in_page(text) if pyodide_host.in_browser() else _on_desktop(text)
-    return JsonTokenizer(*functions, ends, template, text)
+    engine = await _in_page(text) if pyodide_host.in_browser() else _on_desktop(text)
+    return JsonTokenizer(engine, ends, template, text)
 
 
 def read_added_tokens(text: str) -> dict[str, int]:
@@ -87,7 +123,7 @@ def read_added_tokens(text: str) -> dict[str, int]:
         raise _wrong(error) from error
 
 
-def _on_desktop(text: str) -> tuple[Any, Any]:
+def _on_desktop(text: str) -> Engine:
     try:
         package: Any = importlib.import_module("tokenizers")
     except ImportError as error:
@@ -107,16 +143,30 @@ def _on_desktop(text: str) -> tuple[Any, Any]:
     # Files contain the padding of the last batch; callers that batch texts set it again.
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    return _Package(tokenizer)
 
-    def encode(words: str, special: bool) -> Any:
+
+class _Package:
+    """The package for Python."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def encode(self, text: str, special: bool) -> list[int]:
         with _convert_errors():
-            return tokenizer.encode(words, add_special_tokens=special).ids
+            return list(self._tokenizer.encode(text, add_special_tokens=special).ids)
 
-    def decode(tokens: list[int]) -> str:
+    def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
         with _convert_errors():
-            return tokenizer.decode(tokens)
+            found = self._tokenizer.encode(text, other)
+            return list(found.ids), list(found.type_ids)
 
-    return encode, decode
+    def decode(self, tokens: list[int]) -> str:
+        with _convert_errors():
+            return self._tokenizer.decode(tokens)
+
+    def get_pieces(self, tokens: list[int]) -> list[str]:
+        return [self._tokenizer.id_to_token(token) or "" for token in tokens]
 
 
 def _part(part: Any) -> Any:
@@ -138,7 +188,7 @@ def _convert_errors() -> Generator[None]:
         raise _wrong(error) from error
 
 
-async def _in_page(text: str) -> tuple[Any, Any]:
+async def _in_page(text: str) -> Engine:
     address = pyodide_host.beside_pyodide(FOLDER) + MODULE
     module = await pyodide_host.load_module("page/tokenizers")
     try:
@@ -156,14 +206,27 @@ async def _in_page(text: str) -> tuple[Any, Any]:
         check_growth(parse_json(str(tokenizer.parts)))
     except ValueError as error:
         raise _wrong(error) from error
+    return _PagePackage(tokenizer)
 
-    def encode(words: str, special: bool) -> Any:
-        return tokenizer.encode(words, special).to_py()
 
-    def decode(tokens: list[int]) -> str:
-        return str(tokenizer.decode(json.dumps(tokens)))
+class _PagePackage:
+    """The package for pages, behind js_bridge/page/tokenizers.js."""
 
-    return encode, decode
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def encode(self, text: str, special: bool) -> list[int]:
+        return list(self._tokenizer.encode(text, special).to_py())
+
+    def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
+        ids, types = self._tokenizer.encodePair(text, other)
+        return list(ids.to_py()), list(types.to_py())
+
+    def decode(self, tokens: list[int]) -> str:
+        return str(self._tokenizer.decode(json.dumps(tokens)))
+
+    def get_pieces(self, tokens: list[int]) -> list[str]:
+        return list(json.loads(str(self._tokenizer.pieces(json.dumps(tokens)))))
 
 
 def _wrong(error: BaseException) -> DataError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 from tests.unit.transformers.folders import pack
 from webnnm.core.arrays import HostArray
@@ -21,11 +23,13 @@ def norm(name: str) -> dict[str, tuple[int, ...]]:
     return {f"{name}.LayerNorm.weight": (SIZE,), f"{name}.LayerNorm.bias": (SIZE,)}
 
 
-def bert_files(vocabulary: int) -> dict[str, bytes]:
-    """Return the files of a small BERT."""
-    config = {
+def bert_files(
+    vocabulary: int, architecture: str = "BertModel", labels: Sequence[str] = (), **more: Any
+) -> dict[str, bytes]:
+    """Return the files of a small BERT, with a head if its class has one."""
+    config: dict[str, Any] = {
         "model_type": "bert",
-        "architectures": ["BertModel"],
+        "architectures": [architecture],
         "vocab_size": vocabulary,
         "hidden_size": SIZE,
         "intermediate_size": INNER,
@@ -33,6 +37,8 @@ def bert_files(vocabulary: int) -> dict[str, bytes]:
         "num_attention_heads": 2,
         "max_position_embeddings": 40,
         "type_vocab_size": 2,
+        **({"id2label": {str(k): label for k, label in enumerate(labels)}} if labels else {}),
+        **more,
     }
     shapes: dict[str, tuple[int, ...]] = {
         "embeddings.word_embeddings.weight": (vocabulary, SIZE),
@@ -47,6 +53,20 @@ def bert_files(vocabulary: int) -> dict[str, bytes]:
         **norm(f"{LAYER}.output"),
         **linear("pooler.dense", SIZE, SIZE),
     }
+    if architecture != "BertModel":
+        shapes = {f"bert.{name}": shape for name, shape in shapes.items()}
+    if architecture == "BertForMaskedLM":
+        del shapes["bert.pooler.dense.weight"], shapes["bert.pooler.dense.bias"]
+        shapes |= {
+            **linear("cls.predictions.transform.dense", SIZE, SIZE),
+            "cls.predictions.transform.LayerNorm.weight": (SIZE,),
+            "cls.predictions.transform.LayerNorm.bias": (SIZE,),
+            "cls.predictions.bias": (vocabulary,),
+        }
+    elif architecture == "BertForQuestionAnswering":
+        shapes |= linear("qa_outputs", 2, SIZE)
+    elif architecture != "BertModel":
+        shapes |= linear("classifier", len(labels) or 2, SIZE)
     tensors: dict[str, HostArray] = {}
     for name, shape in shapes.items():
         values = [u - 0.5 for u in Stream(0, Purpose.RANDOMIZE, name).uniform(count(shape))]

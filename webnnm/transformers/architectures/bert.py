@@ -9,12 +9,14 @@ from collections.abc import Sequence
 
 from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.encoder import (
+    ANSWERS,
     CLASSES,
     INPUTS,
     MASKED,
     MODEL,
     START,
     TOKENS,
+    write_answers,
     write_first_token,
     write_layer,
     write_logits,
@@ -35,7 +37,7 @@ from webnnm.transformers.config import Config
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a BERT and its name map."""
-    kind = class_suffix(config, MODEL, CLASSES, MASKED, TOKENS, default="BertModel")
+    kind = class_suffix(config, MODEL, CLASSES, MASKED, TOKENS, ANSWERS, default="BertModel")
     config.require("is_decoder", False)
     config.require("add_cross_attention", False)
     config.require("position_embedding_type", "absolute")
@@ -106,6 +108,8 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
             ),
         ]
         return output("logits", vocabulary, *body, *rows), "logits"
+    if kind == ANSWERS:
+        return write_answers(*body), "start_logits"
     size, of_tokens = count_classes(config), kind == TOKENS
     rows = [
         *(() if of_tokens else (write_first_token(), *pooler)),
@@ -134,6 +138,8 @@ def _names(kind: str, tied: bool) -> dict[str, str | Form | None]:
         names |= linear_names("pooler1", "pooler.dense")
     if kind in (CLASSES, TOKENS):
         names |= linear_names("classifier1", "classifier")
+    if kind == ANSWERS:
+        names |= linear_names("qa_outputs1", "qa_outputs")
     if kind == MASKED:
         names |= linear_names("transform1", "cls.predictions.transform.dense")
         names |= norm_names("transform_norm1", "cls.predictions.transform.LayerNorm")

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 
 from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.encoder import (
+    ANSWERS,
     CLASSES,
     INPUTS,
     MASKED,
     MODEL,
     START,
     TOKENS,
+    write_answers,
     write_first_token,
     write_layer,
     write_logits,
@@ -35,7 +37,7 @@ from webnnm.transformers.config import Config
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a DistilBERT and its name map."""
-    kind = class_suffix(config, MODEL, CLASSES, MASKED, TOKENS, default="DistilBertModel")
+    kind = class_suffix(config, MODEL, CLASSES, MASKED, TOKENS, ANSWERS, default="DistilBertModel")
     config.flag("sinusoidal_pos_embds")  # says how the table was initialised, which is in the file
     width = config.size("dim", 768)
     tables = {
@@ -90,6 +92,8 @@ def _outputs(config: Config, kind: str, width: int, body: Sequence[str]) -> tupl
             ),
         ]
         return output("logits", vocabulary, *body, *rows), "logits"
+    if kind == ANSWERS:
+        return write_answers(*body), "start_logits"
     size, of_tokens = count_classes(config), kind == TOKENS
     before = (
         ()
@@ -118,6 +122,8 @@ def _names(kind: str, tied: bool) -> dict[str, str | Form | None]:
         names |= linear_names("pre_classifier1", "pre_classifier")
     if kind in (CLASSES, TOKENS):
         names |= linear_names("classifier1", "classifier")
+    if kind == ANSWERS:
+        names |= linear_names("qa_outputs1", "qa_outputs")
     if kind == MASKED:
         names |= linear_names("transform1", "vocab_transform")
         names |= norm_names("transform_norm1", "vocab_layer_norm")

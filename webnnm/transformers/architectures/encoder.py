@@ -10,11 +10,12 @@ INPUTS = (
     "attention_mask:input int32 shape=[] sequence=tokens",
 )
 
-MODEL, CLASSES, MASKED, TOKENS = (
+MODEL, CLASSES, MASKED, TOKENS, ANSWERS = (
     "Model",
     "ForSequenceClassification",
     "ForMaskedLM",
     "ForTokenClassification",
+    "ForQuestionAnswering",
 )
 """The suffixes of class names."""
 START = "start int32 [] 0"
@@ -49,6 +50,20 @@ def write_logits(parameter: str, table: str, vocabulary: int, *, tied: bool) -> 
     """Return the layers that compute logits for all tokens of the vocabulary."""
     product, bias = linear_layers(parameter, vocabulary)
     return f"matmul({table}, bTranspose=true)" if tied else product, bias
+
+
+def write_answers(*rows: str) -> list[str]:
+    """Return the statements of scores for each token to begin and to end an answer.
+
+    `rows` are the layers of the encoder.
+    """
+    sides = (*linear_layers("qa_outputs", 2), "split([1, 1], axis=features, name=side)")
+    return [
+        "start_logits:output shape=[] sequence=tokens",
+        f"start_logits:layers\n{layers(*rows, *sides, 'reshape([])')}",
+        "end_logits:output shape=[] sequence=tokens",
+        "end_logits:layers reshape([], node=side.1)",
+    ]
 
 
 def write_pooling(config: Config, width: int) -> list[str]:

@@ -1,0 +1,121 @@
+"""Opens a model for a task, such as "text-classification"."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, ClassVar, Self
+
+from webnnm.core.awaiting import require_await
+from webnnm.core.errors import DataError, suggestion
+from webnnm.transformers.pretrained import Folder
+from webnnm.transformers.pretrained_model import PretrainedModel, from_pretrained
+
+TASKS = {
+    "automatic-speech-recognition": ("speech_recognition", "SpeechRecognition"),
+    "feature-extraction": ("feature_extraction", "FeatureExtraction"),
+    "fill-mask": ("fill_mask", "FillMask"),
+    "question-answering": ("question_answering", "QuestionAnswering"),
+    "summarization": ("text_to_text", "Summarization"),
+    "text-classification": ("text_classification", "TextClassification"),
+    "text-generation": ("text_generation", "TextGeneration"),
+    "text2text-generation": ("text_to_text", "TextToText"),
+    "token-classification": ("token_classification", "TokenClassification"),
+    "translation": ("text_to_text", "Translation"),
+    "zero-shot-classification": ("zero_shot", "ZeroShotClassification"),
+}
+"""Task → the module and the class of its pipeline."""
+ALIASES = {
+    "ner": "token-classification",
+    "sentiment-analysis": "text-classification",
+    "speech-recognition": "automatic-speech-recognition",
+}
+
+
+class Pipeline:
+    """A model that carries out one task; made by `pipeline`.
+
+    Call it with one input or a list of them. Use `async with`, or call `close`, to free device
+    memory early; a model that was passed to `pipeline` stays open.
+
+    Attributes: `model`, the `PretrainedModel`.
+    """
+
+    outputs: ClassVar[frozenset[str]]
+    """The outputs that a model for the task has, at least one of them."""
+    classes: ClassVar[str]
+    """The classes of models that have them, for messages."""
+
+    def __init__(self, task: str, model: PretrainedModel, *, owned: bool) -> None:
+        self.task, self.model, self._owned = task, model, owned
+        self.check()
+
+    def check(self) -> None:
+        """Raise `DataError` NNM717 if the model does not fit the task."""
+        if not self.outputs & {*self.model.outputs()} or not self.fits():
+            architectures = self.model.config.get("architectures") or ["a model without a class"]
+            raise DataError(
+                "NNM717",
+                f"{architectures[0]} cannot be used for {self.task}: it computes "
+                f"{', '.join(self.model.outputs())}",
+                hint=f"load weights of {self.classes}",
+            )
+
+    def fits(self) -> bool:
+        """Return whether a model with such outputs fits the task."""
+        return True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the device memory of the model, unless it was passed to `pipeline`."""
+        if self._owned:
+            self.model.close()
+
+    def __repr__(self) -> str:
+        return f"<pipeline {self.task}: {self.model.name}>"
+
+
+@require_await
+async def pipeline(task: str, model: Folder | PretrainedModel, **settings: Any) -> Any:
+    """Open a model for a task; the result is called with inputs, and returns plain results.
+
+    >>> import webnnm
+    >>> async def judge(folder):
+    ...     async with await webnnm.pipeline("text-classification", folder) as classify:
+    ...         return await classify(["What a day!", "I want my money back."])
+
+    Tasks, their arguments and results have the names and forms that they have in Hugging Face's
+    `transformers`; [Pipelines](../docs/pipelines.md) lists them.
+
+    - `task`: one of "automatic-speech-recognition", "feature-extraction", "fill-mask",
+      "question-answering", "summarization", "text-classification" (also "sentiment-analysis"),
+      "text-generation", "text2text-generation", "token-classification" (also "ner"), "translation"
+      and "zero-shot-classification".
+    - `model`: a folder, URL or files, or an open model of `from_pretrained`.
+    - `settings`: those of `from_pretrained`, such as `weights="int8"`.
+
+    Raises `DataError` NNM704 for an unknown task, NNM717 for a model that does not fit it, and what
+    `from_pretrained` raises; then nothing stays open.
+    """
+    name = ALIASES.get(task, task)
+    if name not in TASKS:
+        hint = suggestion(task, [*TASKS, *ALIASES]) or f"there are {', '.join(TASKS)}"
+        raise DataError("NNM704", f'there is no pipeline for the task "{task}"', hint=hint)
+    module, kind = TASKS[name]
+    made: type[Pipeline] = getattr(import_module(f"webnnm.tasks.{module}"), kind)
+    if isinstance(model, PretrainedModel):
+        if settings:
+            names = ", ".join(settings)
+            hint = "pass them to from_pretrained, which opens the model"
+            raise DataError("NNM704", f"{names}: the model is already open", hint=hint)
+        return made(name, model, owned=False)
+    opened = await from_pretrained(model, **settings)
+    try:
+        return made(name, opened, owned=True)
+    except BaseException:
+        opened.close()
+        raise

@@ -1,0 +1,84 @@
+"""The class of a text, such as its sentiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from webnnm.core.errors import DataError
+from webnnm.tasks.pipeline import Pipeline
+from webnnm.tasks.scores import rank, read_labels, sigmoid, softmax
+from webnnm.tasks.text_rows import as_list, encode_text, run_rows
+
+FUNCTIONS = {"softmax": softmax, "sigmoid": sigmoid, "none": list}
+"""What turns logits into scores."""
+
+Text = str | Mapping[str, str]
+
+
+class TextClassification(Pipeline):
+    """Returns the most likely classes of texts, with their scores.
+
+    >>> async def judge(classify):
+    ...     await classify("What a day!")  # [{"label": "POSITIVE", "score": 0.99}]
+    ...     return await classify(["What a day!", "My money back!"], top_k=None)
+    """
+
+    outputs = frozenset({"logits"})
+    classes = "…ForSequenceClassification"
+
+    def fits(self) -> bool:
+        """Return whether there is one row of scores for each text."""
+        return self.model.state.network.outputs[0].source.features.sequence is None
+
+    async def __call__(
+        self,
+        inputs: Text | Sequence[Text],
+        *,
+        top_k: int | Literal["best"] | None = "best",
+        function_to_apply: str | None = None,
+        batch_size: int = 1,
+        truncation: bool = False,
+    ) -> list[Any]:
+        """Return a dict with `label` and `score` for each text; a list of dicts with `top_k`.
+
+        - `inputs`: a text, a dict with `text` and `text_pair`, or a list of these.
+        - `top_k`: how many classes, all for None. Without it a single one, which is not in a list
+          of its own.
+        - `function_to_apply`: "softmax", "sigmoid" or "none"; by default what the config says:
+          sigmoid for several labels at once and for a single output, none for regression.
+        - `batch_size`: how many texts are computed at once.
+        - `truncation`: whether texts that are too long lose their end, instead of NNM711.
+        """
+        texts, single = as_list(inputs, (str, Mapping))
+        function = FUNCTIONS.get(function_to_apply or self._function())
+        if function is None:
+            hint = f"one of {', '.join(FUNCTIONS)}"
+            raise DataError("NNM704", f'function_to_apply is "{function_to_apply}"', hint=hint)
+        rows = (encode_text(self.model, _pair(text), truncation=truncation) for text in texts)
+        found: list[Any] = []
+        async for result in run_rows(self.model, rows, batch_size):
+            scores = function(result.outputs["logits"].tolist())
+            labels = read_labels(self.model.config, len(scores))
+            count = 1 if top_k == "best" else top_k
+            best = [{"label": labels[k], "score": scores[k]} for k in rank(scores, count)]
+            found.append(best[0] if top_k == "best" else best)
+        return found[0] if single and top_k != "best" else found
+
+    def _function(self) -> str:
+        config = self.model.config
+        match config.get("problem_type"):
+            case "regression":
+                return "none"
+            case "multi_label_classification":
+                return "sigmoid"
+            case _:
+                outputs = self.model.state.network.outputs[0].source.features.sizes()[-1]
+                return "sigmoid" if outputs == 1 else "softmax"
+
+
+def _pair(text: Text) -> Any:
+    if isinstance(text, str):
+        return text
+    pair = text.get("text"), text.get("text_pair")
+    return pair if pair[1] is not None else pair[0]

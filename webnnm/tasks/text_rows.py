@@ -1,0 +1,158 @@
+"""Runs encoders on texts: tokens, padding, batches."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+from webnnm.core.errors import DataError
+from webnnm.transformers.json_tokenizer import JsonTokenizer
+from webnnm.transformers.pretrained_model import PretrainedModel
+
+T = TypeVar("T")
+LENGTHS = (16, 32, 64, 128, 256, 512)
+"""Rows are padded to the next of these: a graph is compiled for each length, and some are kept."""
+
+
+class Row(NamedTuple):
+    """The tokens of a text or a pair, and the type of each: 0, or 1 in the second text."""
+
+    ids: list[int]
+    types: list[int]
+
+
+class Result(NamedTuple):
+    """What a model computed for a row: its outputs by name, and the row."""
+
+    outputs: Mapping[str, Any]
+    row: Row
+
+
+def as_list(inputs: T | Sequence[T], single: type | tuple[type, ...]) -> tuple[list[T], bool]:
+    """Return inputs as a list, and whether there was a single one.
+
+    >>> as_list("so good", str), as_list(["so good"], str)
+    ((['so good'], True), (['so good'], False))
+    """
+    if isinstance(inputs, single):
+        return [cast("T", inputs)], True
+    return [*cast("Sequence[T]", inputs)], False
+
+
+def get_tokenizer(model: PretrainedModel) -> JsonTokenizer:
+    """Return the tokenizer of a model. Raises `DataError` NNM718 for one of another file."""
+    tokenizer = model.tokenizer
+    if not isinstance(tokenizer, JsonTokenizer):
+        message = "the task needs a tokenizer.json"
+        raise DataError("NNM718", message, hint="put it next to config.json")
+    return tokenizer
+
+
+def encode_text(
+    model: PretrainedModel, text: str | tuple[str, str], *, truncation: bool | None
+) -> Row:
+    """Return the tokens of a text, or of a pair of texts.
+
+    `truncation` drops the last tokens of a text, or of the first of a pair, beyond the positions
+    of the model; with None, the row may be longer.
+
+    Raises `DataError` NNM702 for what is no text, NNM711 for a text that is too long, NNM718 if the
+    tokenizer cannot encode pairs.
+    """
+    tokenizer = get_tokenizer(model)
+    parts = text if isinstance(text, tuple) else (text,)
+    for part in parts:
+        if not isinstance(part, str):
+            message = f"a {type(part).__name__} is not a text"
+            raise DataError("NNM702", message, hint="give a str, or a list of them")
+    row = _encode(tokenizer, parts)
+    limit = model.max_length
+    if truncation is None or limit is None or len(row.ids) <= limit:
+        return row
+    if not truncation:
+        message = f"a text has {len(row.ids):,} tokens, but the model has positions for {limit:,}"
+        raise DataError("NNM711", message, hint="truncation=True drops the last ones")
+    own = tokenizer.encode_rendered(parts[0])
+    first = _find(row.ids, own)
+    keep = len(own) - (len(row.ids) - limit)
+    if keep < 0:
+        raise DataError("NNM711", f"the second text alone has more than {limit:,} tokens")
+    end = first + len(own)
+    return Row(*(values[: first + keep] + values[end:] for values in row))
+
+
+def _encode(tokenizer: JsonTokenizer, parts: Sequence[str]) -> Row:
+    if len(parts) == 1:
+        ids = tokenizer.encode(parts[0])
+        return Row(ids, [0] * len(ids))
+    return Row(*tokenizer.encode_pair(*parts))
+
+
+def _find(ids: Sequence[int], own: Sequence[int]) -> int:
+    """Return where the tokens of a text begin, after the first tokens of the file."""
+    return next(k for k in range(len(ids)) if [*ids[k : k + len(own)]] == [*own])
+
+
+def find_tokens(
+    model: PretrainedModel, text: str, row: Row
+) -> Iterator[tuple[int, int, str, tuple[int, int]]]:
+    """Yield the tokens of a text in a row, without the first and last tokens of the file.
+
+    Each is its position in the row, its number, its piece, and where it is in the text.
+    """
+    tokenizer = get_tokenizer(model)
+    own = tokenizer.encode_rendered(text)
+    first = _find(row.ids, own)
+    pieces = tokenizer.get_pieces(own)
+    offsets = tokenizer.offsets.find(text, pieces)
+    for k, (token, piece, offset) in enumerate(zip(own, pieces, offsets, strict=True)):
+        yield first + k, token, piece, offset
+
+
+async def run_rows(
+    model: PretrainedModel, rows: Iterable[Row], batch_size: int
+) -> AsyncIterator[Result]:
+    """Yield the results of rows, `batch_size` of them computed at once.
+
+    Raises `DataError` NNM704 for an invalid batch size.
+    """
+    if type(batch_size) is not int or batch_size < 1:
+        raise DataError("NNM704", f"batch_size is {batch_size!r}", hint="an integer from 1")
+    waiting: list[Row] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) == batch_size:
+            for result in await _run(model, waiting, batch_size):
+                yield result
+            waiting = []
+    for result in await _run(model, waiting, batch_size) if waiting else ():
+        yield result
+
+
+async def _run(model: PretrainedModel, rows: Sequence[Row], batch_size: int) -> list[Result]:
+    """Return the results of at most `batch_size` rows; the last one is repeated for the others."""
+    longest = max(len(row.ids) for row in rows)
+    length = next((size for size in LENGTHS if size >= longest), longest)
+    length = max(longest, min(length, model.max_length or length))
+    padding = model.config.get("pad_token_id") or 0
+    filled = [*rows, *[rows[-1]] * (batch_size - len(rows))]
+    inputs = {
+        "input_ids": [pad(row.ids, length, padding) for row in filled],
+        "attention_mask": [pad([1] * len(row.ids), length, 0) for row in filled],
+        "token_type_ids": [pad(row.types, length, 0) for row in filled],
+    }
+    taken = {name: values for name, values in inputs.items() if name in model.inputs()}
+    outputs = await model.predict(taken)
+    return [
+        Result({name: values[number] for name, values in outputs.items()}, row)
+        for number, row in enumerate(rows)
+    ]
+
+
+def pad(values: Sequence[int], length: int, value: int) -> list[int]:
+    """Return values, filled up to a length.
+
+    >>> pad([5, 8], 4, 0)
+    [5, 8, 0, 0]
+    """
+    return [*values, *[value] * (length - len(values))]

@@ -1,0 +1,179 @@
+"""The class of each token of a text, such as names of persons and places, joined to words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from webnnm.core.errors import DataError
+from webnnm.tasks.pipeline import Pipeline
+from webnnm.tasks.scores import read_labels, softmax
+from webnnm.tasks.text_rows import (
+    Result,
+    as_list,
+    encode_text,
+    find_tokens,
+    get_tokenizer,
+    run_rows,
+)
+from webnnm.transformers.offsets import PREFIX
+
+STRATEGIES = ("none", "simple", "first", "average", "max")
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A token, or several that are one word: probabilities, where, and whether a word goes on."""
+
+    ids: tuple[int, ...]
+    piece: str
+    index: int
+    start: int
+    end: int
+    scores: tuple[float, ...]
+    continues: bool = False
+
+    @property
+    def best(self) -> int:
+        """The most likely class."""
+        return max(range(len(self.scores)), key=self.scores.__getitem__)
+
+
+class TokenClassification(Pipeline):
+    """Returns the tokens, or the groups of tokens, that belong to a class.
+
+    >>> async def find_places(recognize):
+    ...     found = await recognize("I live in New York.", aggregation_strategy="simple")
+    ...     return [entity["word"] for entity in found if entity["entity_group"] == "LOC"]
+    """
+
+    outputs = frozenset({"logits"})
+    classes = "…ForTokenClassification"
+
+    def fits(self) -> bool:
+        """Return whether there is a row of scores, of the classes of the config, for each token."""
+        features = self.model.state.network.outputs[0].source.features
+        labels = self.model.config.get("id2label") or {}
+        named = str((self.model.config.get("architectures") or [""])[0])
+        return features.sequence is not None and (
+            len(labels) == features.sizes()[-1] or named.endswith("ForTokenClassification")
+        )
+
+    async def __call__(
+        self,
+        inputs: str | Sequence[str],
+        *,
+        aggregation_strategy: str = "none",
+        ignore_labels: Sequence[str] = ("O",),
+        batch_size: int = 1,
+    ) -> list[Any]:
+        """Return a list of dicts for a text, or a list of these for several.
+
+        Without aggregation a dict has `entity`, `score`, `index`, `word`, and where it is in the
+        text, `start` and `end`; with one, `entity_group` in place of `entity` and `index`.
+
+        - `aggregation_strategy`: "simple" joins neighbouring tokens of a class; "first", "average"
+          and "max" also give the tokens of a word one class: that of the first, of the mean of
+          their probabilities, or of the most certain one.
+        - `ignore_labels`: classes that are left out.
+        """
+        if aggregation_strategy not in STRATEGIES:
+            hint = f"one of {', '.join(STRATEGIES)}"
+            message = f'aggregation_strategy is "{aggregation_strategy}"'
+            raise DataError("NNM704", message, hint=hint)
+        texts, single = as_list(inputs, str)
+        rows = [encode_text(self.model, text, truncation=False) for text in texts]
+        found: list[list[dict[str, Any]]] = []
+        async for result in run_rows(self.model, rows, batch_size):
+            text = texts[len(found)]
+            tokens = [*self._read(text, result)]
+            found.append([*self._describe(tokens, aggregation_strategy, ignore_labels)])
+        return found[0] if single else found
+
+    def _read(self, text: str, result: Result) -> Iterator[_Token]:
+        """Yield the tokens of a text, without the first and last ones."""
+        offsets = get_tokenizer(self.model).offsets
+        found = find_tokens(self.model, text, result.row)
+        for index, token, piece, (start, end) in found:
+            word = text[start:end]
+            if offsets.unknown == piece:
+                continues, piece = False, word
+            elif offsets.whole_words:
+                continues = piece.startswith(PREFIX)
+            else:
+                continues = start > 0 and not any(map(str.isspace, text[start - 1 : start + 1]))
+            scores = softmax(result.outputs["logits"][index].tolist())
+            yield _Token((token,), piece, index, start, end, tuple(scores), continues)
+
+    def _describe(
+        self, tokens: Sequence[_Token], strategy: str, ignored: Sequence[str]
+    ) -> Iterator[dict[str, Any]]:
+        labels = read_labels(self.model.config, len(tokens[0].scores)) if tokens else []
+        if strategy == "none":
+            for token in tokens:
+                if labels[token.best] not in ignored:
+                    yield {
+                        "entity": labels[token.best],
+                        "score": token.scores[token.best],
+                        "index": token.index,
+                        "word": token.piece,
+                        "start": token.start,
+                        "end": token.end,
+                    }
+            return
+        words = tokens if strategy == "simple" else [*_join_words(tokens, strategy)]
+        for group in _group(words, labels):
+            name = _split(labels[group[0].best])[1]
+            if name not in ignored:
+                ids = [id for word in group for id in word.ids]
+                yield {
+                    "entity_group": name,
+                    "score": sum(word.scores[word.best] for word in group) / len(group),
+                    "word": self.model.tokenizer.decode(ids),
+                    "start": group[0].start,
+                    "end": group[-1].end,
+                }
+
+
+def _join_words(tokens: Sequence[_Token], strategy: str) -> Iterator[_Token]:
+    """Yield words: tokens of which one continues the other get the scores of one class."""
+    words: list[list[_Token]] = []
+    for token in tokens:
+        if token.continues and words:
+            words[-1].append(token)
+        else:
+            words.append([token])
+    for word in words:
+        match strategy:
+            case "first":
+                scores = word[0].scores
+            case "max":
+                scores = max((token.scores for token in word), key=max)
+            case _:
+                columns = zip(*(token.scores for token in word), strict=True)
+                scores = tuple(sum(column) / len(word) for column in columns)
+        ids = tuple(id for token in word for id in token.ids)
+        yield replace(word[0], ids=ids, end=word[-1].end, scores=scores)
+
+
+def _group(words: Sequence[_Token], labels: Sequence[str]) -> Iterator[list[_Token]]:
+    """Yield neighbouring words of one class; a label that begins with "B-" begins a group."""
+    group: list[_Token] = []
+    for word in words:
+        begins, name = _split(labels[word.best])
+        if group and (begins or name != _split(labels[group[-1].best])[1]):
+            yield group
+            group = []
+        group.append(word)
+    if group:
+        yield group
+
+
+def _split(label: str) -> tuple[bool, str]:
+    """Return whether a label begins a group, and its name without "B-" or "I-".
+
+    >>> _split("B-LOC"), _split("LOC")
+    ((True, 'LOC'), (False, 'LOC'))
+    """
+    return label.startswith("B-"), label[2:] if label[:2] in ("B-", "I-") else label
