@@ -10,8 +10,11 @@ export interface Tokenizer {
   encodePair(text: string, other: string): [Int32Array<ArrayBuffer>, Int32Array<ArrayBuffer>];
   /** The words of the vocabulary for a list of tokens, both as JSON; "" for numbers of no token. */
   pieces(tokens: string): string;
-  /** `tokens` is a list as JSON; control tokens, and numbers of no token, are left out. */
-  decode(tokens: string): string;
+  /**
+   * `tokens` is a list as JSON. Numbers of no token are left out, and control tokens unless
+   * `special`.
+   */
+  decode(tokens: string, special: boolean): string;
 }
 
 /** Return the tokenizer of a `tokenizer.json`, with the package at an address. */

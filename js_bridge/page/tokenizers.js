@@ -22,13 +22,13 @@ export async function open(address, text) {
     pieces: (tokens) => JSON.stringify(
       JSON.parse(tokens).map((/** @type {number} */ token) => tokenizer.id_to_token(token) ?? ""),
     ),
-    decode: (tokens) => {
+    decode: (tokens, special) => {
       // Models may have scores beyond the last token; the package rejects an empty list.
       /** @type {number[]} */
       const ids = JSON.parse(tokens).filter((/** @type {number} */ token) => (
         tokenizer.id_to_token(token) !== undefined
       ));
-      return ids.length > 0 ? tokenizer.decode(ids, { skip_special_tokens: true }) : "";
+      return ids.length > 0 ? tokenizer.decode(ids, { skip_special_tokens: !special }) : "";
     },
   };
 }

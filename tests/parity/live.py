@@ -14,6 +14,7 @@ from tests.parity import fixtures
 from tests.parity.cases import CASES, Case
 from tests.parity.outcome import LIMIT, Outcome, compute, difference
 from tests.parity.pretrained.live import report as report_pretrained
+from tests.parity.tasks.live import report as report_tasks
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import report
 from tests.parity.tuning.live import report as report_tuning
@@ -69,7 +70,7 @@ def main() -> None:
     print(f"\n{len(CASES) - len(wrong)} of {len(CASES)} cases agree with PyTorch.")
     if stale:
         print(f"Fixtures of no case: {', '.join(stale)}; `make parity-fixtures` writes them anew.")
-    agreed = [report(seed), report_pretrained(seed), report_tuning()]
+    agreed = [report(seed), report_pretrained(seed), report_tasks(seed), report_tuning()]
     if not all(agreed) or wrong or stale:
         raise SystemExit(1)
 

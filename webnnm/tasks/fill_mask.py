@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.tasks.pipeline import Pipeline
 from webnnm.tasks.scores import rank, softmax
-from webnnm.tasks.text_rows import Result, as_list, encode_text, run_rows
+from webnnm.tasks.text_rows import Result, as_list, encode_text, get_tokenizer, run_rows
 
 USUAL = ("[MASK]", "<mask>")
 """The mask token where a folder does not name it."""
@@ -33,7 +33,7 @@ class FillMask(Pipeline):
     def mask_token(self) -> str:
         """The text of the mask, such as "[MASK]". Raises `DataError` NNM718 if there is none."""
         special = self.model.tokenizer.template.special
-        known = getattr(self.model.tokenizer, "added", {})
+        known = get_tokenizer(self.model).added
         found = special.get("mask_token") or next((word for word in USUAL if word in known), None)
         if found is None:
             message = "the tokenizer has no mask token"
@@ -51,7 +51,7 @@ class FillMask(Pipeline):
         """Return dicts with `score`, `token`, `token_str` and `sequence`, best first.
 
         They are in a list, in one for each mask if a text has several, and for several texts in one
-        for each.
+        for each. With several masks, sequences show control tokens.
 
         - `targets`: words that alone are considered; each must be a single token.
 
@@ -74,9 +74,10 @@ class FillMask(Pipeline):
     def _fill(
         self, result: Result, mask: int, top_k: int, allowed: Sequence[int] | None
     ) -> list[Any]:
-        ids, decode = result.row.ids, self.model.tokenizer.decode
+        ids, decode = result.row.ids, get_tokenizer(self.model).decode
         of_masks: list[list[dict[str, Any]]] = []
-        for place in (k for k, token in enumerate(ids) if token == mask):
+        places = [k for k, token in enumerate(ids) if token == mask]
+        for place in places:
             scores = softmax(result.outputs["logits"][place].tolist())
             candidates = allowed or range(len(scores))
             order = rank([scores[token] for token in candidates], top_k)
@@ -86,12 +87,14 @@ class FillMask(Pipeline):
                         "score": scores[token],
                         "token": token,
                         "token_str": decode([token]),
-                        "sequence": decode([*ids[:place], token, *ids[place + 1 :]]),
+                        "sequence": decode(
+                            [*ids[:place], token, *ids[place + 1 :]], special=len(places) > 1
+                        ),
                     }
                     for token in (candidates[k] for k in order)
                 ]
             )
-        return of_masks[0] if len(of_masks) == 1 else of_masks
+        return of_masks[0] if len(places) == 1 else of_masks
 
     def _tokens_of(self, word: str) -> list[int]:
         return self.model.tokenizer.encode_rendered(word)

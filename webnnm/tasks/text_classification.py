@@ -39,8 +39,10 @@ class TextClassification(Pipeline):
         function_to_apply: str | None = None,
         batch_size: int = 1,
         truncation: bool = False,
-    ) -> list[Any]:
-        """Return a dict with `label` and `score` for each text; a list of dicts with `top_k`.
+    ) -> Any:
+        """Return a list of dicts with `label` and `score`, one for each text.
+
+        With `top_k` it has a list of dicts for each text; of a single text, it is that list.
 
         - `inputs`: a text, a dict with `text` and `text_pair`, or a list of these.
         - `top_k`: how many classes, all for None. Without it a single one, which is not in a list
@@ -63,7 +65,8 @@ class TextClassification(Pipeline):
             count = 1 if top_k == "best" else top_k
             best = [{"label": labels[k], "score": scores[k]} for k in rank(scores, count)]
             found.append(best[0] if top_k == "best" else best)
-        return found[0] if single and top_k != "best" else found
+        is_listed = isinstance(inputs, str) and top_k == "best"
+        return found[0] if single and not is_listed else found
 
     def _function(self) -> str:
         config = self.model.config

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import groupby
+from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.tasks.pipeline import Pipeline
@@ -24,9 +26,12 @@ STRATEGIES = ("none", "simple", "first", "average", "max")
 
 @dataclass(frozen=True)
 class _Token:
-    """A token, or several that are one word: probabilities, where, and whether a word goes on."""
+    """A token, or several that are one word: probabilities, where, and whether a word goes on.
 
-    ids: tuple[int, ...]
+    `parts` are the numbers of its tokens, and the text of those that the vocabulary lacks.
+    """
+
+    parts: tuple[int | str, ...]
     piece: str
     index: int
     start: int
@@ -97,14 +102,16 @@ class TokenClassification(Pipeline):
         found = find_tokens(self.model, text, result.row)
         for index, token, piece, (start, end) in found:
             word = text[start:end]
+            part: int | str = token
             if offsets.unknown == piece:
-                continues, piece = False, word
+                continues, part = False, word
+                piece = word
             elif offsets.whole_words:
                 continues = piece.startswith(PREFIX)
             else:
                 continues = start > 0 and not any(map(str.isspace, text[start - 1 : start + 1]))
             scores = softmax(result.outputs["logits"][index].tolist())
-            yield _Token((token,), piece, index, start, end, tuple(scores), continues)
+            yield _Token((part,), piece, index, start, end, tuple(scores), continues)
 
     def _describe(
         self, tokens: Sequence[_Token], strategy: str, ignored: Sequence[str]
@@ -126,14 +133,23 @@ class TokenClassification(Pipeline):
         for group in _group(words, labels):
             name = _split(labels[group[0].best])[1]
             if name not in ignored:
-                ids = [id for word in group for id in word.ids]
                 yield {
                     "entity_group": name,
                     "score": sum(word.scores[word.best] for word in group) / len(group),
-                    "word": self.model.tokenizer.decode(ids),
+                    "word": self._write([part for word in group for part in word.parts]),
                     "start": group[0].start,
                     "end": group[-1].end,
                 }
+
+    def _write(self, parts: Sequence[int | str]) -> str:
+        """Return the text of tokens, in which unknown words are as they were given."""
+        decode = get_tokenizer(self.model).decode
+        texts = [
+            decode(run) if known else " ".join(run)
+            for known, group in groupby(parts, lambda part: isinstance(part, int))
+            for run in [cast("list[Any]", [*group])]
+        ]
+        return re.sub(r" ([.?!,])", r"\1", " ".join(texts))
 
 
 def _join_words(tokens: Sequence[_Token], strategy: str) -> Iterator[_Token]:
@@ -153,8 +169,8 @@ def _join_words(tokens: Sequence[_Token], strategy: str) -> Iterator[_Token]:
             case _:
                 columns = zip(*(token.scores for token in word), strict=True)
                 scores = tuple(sum(column) / len(word) for column in columns)
-        ids = tuple(id for token in word for id in token.ids)
-        yield replace(word[0], ids=ids, end=word[-1].end, scores=scores)
+        parts = tuple(part for token in word for part in token.parts)
+        yield replace(word[0], parts=parts, end=word[-1].end, scores=scores)
 
 
 def _group(words: Sequence[_Token], labels: Sequence[str]) -> Iterator[list[_Token]]:

@@ -33,8 +33,8 @@ class Engine(Protocol):
         """Return the tokens of two texts as one row, and the type of each."""
         ...
 
-    def decode(self, tokens: list[int]) -> str:
-        """Return the text of tokens, without control tokens."""
+    def decode(self, tokens: list[int], special: bool) -> str:
+        """Return the text of tokens, with or without control tokens."""
         ...
 
     def get_pieces(self, tokens: list[int]) -> list[str]:
@@ -85,9 +85,9 @@ class JsonTokenizer:
         """Return the tokens of a text that a chat template wrote, with its own first token."""
         return self._engine.encode(text, False)
 
-    def decode(self, tokens: Iterable[int]) -> str:
-        """Return the text of tokens, without control tokens."""
-        return self._engine.decode([*tokens])
+    def decode(self, tokens: Iterable[int], *, special: bool = False) -> str:
+        """Return the text of tokens, without control tokens unless `special`."""
+        return self._engine.decode([*tokens], special)
 
     def get_pieces(self, tokens: Iterable[int]) -> list[str]:
         """Return tokens as the vocabulary writes them, such as "##ing", "Ġday"."""
@@ -161,9 +161,9 @@ class _Package:
             found = self._tokenizer.encode(text, other)
             return list(found.ids), list(found.type_ids)
 
-    def decode(self, tokens: list[int]) -> str:
+    def decode(self, tokens: list[int], special: bool) -> str:
         with _convert_errors():
-            return self._tokenizer.decode(tokens)
+            return self._tokenizer.decode(tokens, skip_special_tokens=not special)
 
     def get_pieces(self, tokens: list[int]) -> list[str]:
         return [self._tokenizer.id_to_token(token) or "" for token in tokens]
@@ -222,8 +222,8 @@ class _PagePackage:
         ids, types = self._tokenizer.encodePair(text, other)
         return list(ids.to_py()), list(types.to_py())
 
-    def decode(self, tokens: list[int]) -> str:
-        return str(self._tokenizer.decode(json.dumps(tokens)))
+    def decode(self, tokens: list[int], special: bool) -> str:
+        return str(self._tokenizer.decode(json.dumps(tokens), special))
 
     def get_pieces(self, tokens: list[int]) -> list[str]:
         return list(json.loads(str(self._tokenizer.pieces(json.dumps(tokens)))))

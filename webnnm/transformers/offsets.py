@@ -141,11 +141,18 @@ def _find_letter(string: str, position: int) -> int:
 
 
 def _find_end_of_word(string: str, start: int) -> int:
-    """Return where a word ends: after its letters and digits, or after one other character."""
+    """Return where a word ends: after its letters and digits, or after one other character.
+
+    Each Chinese character is a word, as in BERT.
+    """
     end = start
-    while end < len(string) and string[end].isalnum():
+    while end < len(string) and string[end].isalnum() and not _is_ideograph(string[end]):
         end += 1
     return max(end, min(len(string), start + 1))
+
+
+def _is_ideograph(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith("CJK ")
 
 
 def _strip(piece: str) -> str:

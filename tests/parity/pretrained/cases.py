@@ -366,6 +366,8 @@ CASES = [
     ),
     Case("bert-masked", "BertForMaskedLM", {**BERT, "hidden_act": "gelu_new"}),
     Case("bert-tokens", "BertForTokenClassification", {**BERT, "num_labels": 4}, rows=""),
+    Case("bert-answers", "BertForQuestionAnswering", BERT, inputs=("token_type_ids",)),
+    Case("distilbert-answers", "DistilBertForQuestionAnswering", DISTILBERT),
     Case("distilbert-base", "DistilBertModel", DISTILBERT),
     Case(
         "distilbert-classes",

@@ -22,7 +22,7 @@ from tests.parity.pretrained.generated import Texts, draw_rows, select_settings
 OUTPUTS = (
     *("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state"),
     *("logits_per_image", "logits_per_text", "image_embeds", "text_embeds"),
-    *("pred_masks", "iou_scores", "sample"),
+    *("pred_masks", "iou_scores", "sample", "start_logits", "end_logits"),
 )
 
 
