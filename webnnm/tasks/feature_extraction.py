@@ -46,8 +46,7 @@ class FeatureExtraction(Pipeline):
         rows = (encode_text(self.model, text, truncation=truncation) for text in texts)
         states: list[HostArray] = []
         async for result in run_rows(self.model, rows, batch_size):
-            values = HostArray.of(result.outputs["last_hidden_state"], "float32")
-            states.append(values.part(0, len(result.row.ids)))
+            states.append(result.outputs["last_hidden_state"].part(0, len(result.row.ids)))
         if pooling == "none":
             found = [HostArray(one.dtype, (1, *one.shape), one.data).public() for one in states]
             return found[0] if single else found

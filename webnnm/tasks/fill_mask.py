@@ -78,7 +78,7 @@ class FillMask(Pipeline):
         of_masks: list[list[dict[str, Any]]] = []
         places = [k for k, token in enumerate(ids) if token == mask]
         for place in places:
-            scores = softmax(result.outputs["logits"][place].tolist())
+            scores = softmax(result.get_scores("logits", place))
             candidates = allowed or range(len(scores))
             order = rank([scores[token] for token in candidates], top_k)
             of_masks.append(

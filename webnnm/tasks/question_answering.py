@@ -74,9 +74,7 @@ class QuestionAnswering(Pipeline):
             number = 0
             spans = self._find_spans(text)
             async for result in run_rows(self.model, rows, batch_size):
-                starts, ends = (
-                    result.outputs[name].tolist() for name in ("start_logits", "end_logits")
-                )
+                starts, ends = map(result.get_scores, ("start_logits", "end_logits"))
                 best, impossible = _select(starts, ends, windows[number], top_k, max_answer_len)
                 null = min(null, impossible)
                 answers += [self._describe(text, spans, windows[number], *one) for one in best]

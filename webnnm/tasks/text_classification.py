@@ -60,7 +60,7 @@ class TextClassification(Pipeline):
         rows = (encode_text(self.model, _pair(text), truncation=truncation) for text in texts)
         found: list[Any] = []
         async for result in run_rows(self.model, rows, batch_size):
-            scores = function(result.outputs["logits"].tolist())
+            scores = function(result.get_scores("logits"))
             labels = read_labels(self.model.config, len(scores))
             count = 1 if top_k == "best" else top_k
             best = [{"label": labels[k], "score": scores[k]} for k in rank(scores, count)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
+from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.transformers.json_tokenizer import JsonTokenizer
 from webnnm.transformers.pretrained_model import PretrainedModel
@@ -24,8 +25,15 @@ class Row(NamedTuple):
 class Result(NamedTuple):
     """What a model computed for a row: its outputs by name, and the row."""
 
-    outputs: Mapping[str, Any]
+    outputs: Mapping[str, HostArray]
     row: Row
+
+    def get_scores(self, name: str, position: int | None = None) -> list[Any]:
+        """Return an output as lists, at a position of the row if it has one for each."""
+        values = self.outputs[name]
+        if position is None:
+            return values.tolist()
+        return values.part(position, position + 1).tolist()[0]
 
 
 def as_list(inputs: T | Sequence[T], single: type | tuple[type, ...]) -> tuple[list[T], bool]:
@@ -143,10 +151,15 @@ async def _run(model: PretrainedModel, rows: Sequence[Row], batch_size: int) -> 
     }
     taken = {name: values for name, values in inputs.items() if name in model.inputs()}
     outputs = await model.predict(taken)
+    arrays = {name: HostArray.of(values, "float32") for name, values in outputs.items()}
     return [
-        Result({name: values[number] for name, values in outputs.items()}, row)
+        Result({name: _select(values, number) for name, values in arrays.items()}, row)
         for number, row in enumerate(rows)
     ]
+
+
+def _select(values: HostArray, number: int) -> HostArray:
+    return HostArray(values.dtype, values.shape[1:], values.part(number, number + 1).data)
 
 
 def pad(values: Sequence[int], length: int, value: int) -> list[int]:

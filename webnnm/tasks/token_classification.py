@@ -110,7 +110,7 @@ class TokenClassification(Pipeline):
                 continues = piece.startswith(PREFIX)
             else:
                 continues = start > 0 and not any(map(str.isspace, text[start - 1 : start + 1]))
-            scores = softmax(result.outputs["logits"][index].tolist())
+            scores = softmax(result.get_scores("logits", index))
             yield _Token((part,), piece, index, start, end, tuple(scores), continues)
 
     def _describe(

@@ -66,8 +66,7 @@ class ZeroShotClassification(Pipeline):
         pairs = [(text, hypothesis_template.format(label)) for text in texts for label in labels]
         rows = (encode_text(self.model, pair, truncation=truncation) for pair in pairs)
         logits = [
-            result.outputs["logits"].tolist()
-            async for result in run_rows(self.model, rows, batch_size)
+            result.get_scores("logits") async for result in run_rows(self.model, rows, batch_size)
         ]
         found: list[dict[str, Any]] = []
         for number, text in enumerate(texts):
