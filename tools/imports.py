@@ -18,7 +18,7 @@ CORE = (
 """The packages that create, train, test, save and load a model. They import no outer one."""
 OUTER = (
     *("editing", "eager", "expert", "formats", "charts", "diagram", "language", "transformers"),
-    *("sync", "cli"),
+    *("tasks", "sync", "cli"),
 )
 """What is plugged into the core, by `webnnm/__init__`."""
 PACKAGES = (*CORE, *OUTER)

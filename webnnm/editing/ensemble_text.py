@@ -214,5 +214,5 @@ def _own(parameter: Declaration) -> Declaration:
     return replace(parameter, options=(*parameter.options, _named("shared", "false")))
 
 
-def _named(name: str, word: str) -> Option:
-    return Option(name, Reference((word,)))
+def _named(name: str, value: str) -> Option:
+    return Option(name, Reference((value,)))

@@ -48,8 +48,8 @@ class FeatureExtraction(Pipeline):
         async for result in run_rows(self.model, rows, batch_size):
             states.append(result.outputs["last_hidden_state"].part(0, len(result.row.ids)))
         if pooling == "none":
-            found = [HostArray(one.dtype, (1, *one.shape), one.data).public() for one in states]
-            return found[0] if single else found
+            arrays = [HostArray(one.dtype, (1, *one.shape), one.data).public() for one in states]
+            return arrays[0] if single else arrays
         vectors = [_pool(one.tolist(), pooling, normalize) for one in states]
         return HostArray.of(vectors, "float32").public()
 

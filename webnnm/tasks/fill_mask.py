@@ -33,12 +33,12 @@ class FillMask(Pipeline):
     def mask_token(self) -> str:
         """The text of the mask, such as "[MASK]". Raises `DataError` NNM718 if there is none."""
         special = self.model.tokenizer.template.special
-        known = get_tokenizer(self.model).added
-        found = special.get("mask_token") or next((word for word in USUAL if word in known), None)
-        if found is None:
+        added = get_tokenizer(self.model).added
+        mask = special.get("mask_token") or next((text for text in USUAL if text in added), None)
+        if mask is None:
             message = "the tokenizer has no mask token"
             raise DataError("NNM718", message, hint="load a folder with tokenizer_config.json")
-        return found
+        return mask
 
     async def __call__(
         self,
@@ -65,11 +65,11 @@ class FillMask(Pipeline):
                 raise DataError("NNM704", f'"{text[:60]}" has no mask', hint=hint)
         allowed = None if targets is None else self._read_targets(targets)
         rows = [encode_text(self.model, text, truncation=False) for text in texts]
-        found = [
+        results = [
             self._fill(result, mask, top_k, allowed)
             async for result in run_rows(self.model, rows, batch_size)
         ]
-        return found[0] if single else found
+        return results[0] if single else results
 
     def _fill(
         self, result: Result, mask: int, top_k: int, allowed: Sequence[int] | None
@@ -77,8 +77,8 @@ class FillMask(Pipeline):
         ids, decode = result.row.ids, get_tokenizer(self.model).decode
         of_masks: list[list[dict[str, Any]]] = []
         places = [k for k, token in enumerate(ids) if token == mask]
-        for place in places:
-            scores = softmax(result.get_scores("logits", place))
+        for position in places:
+            scores = softmax(result.get_scores("logits", position))
             candidates = allowed or range(len(scores))
             order = rank([scores[token] for token in candidates], top_k)
             of_masks.append(
@@ -88,7 +88,7 @@ class FillMask(Pipeline):
                         "token": token,
                         "token_str": decode([token]),
                         "sequence": decode(
-                            [*ids[:place], token, *ids[place + 1 :]], special=len(places) > 1
+                            [*ids[:position], token, *ids[position + 1 :]], special=len(places) > 1
                         ),
                     }
                     for token in (candidates[k] for k in order)
@@ -96,15 +96,15 @@ class FillMask(Pipeline):
             )
         return of_masks[0] if len(places) == 1 else of_masks
 
-    def _tokens_of(self, word: str) -> list[int]:
-        return self.model.tokenizer.encode_rendered(word)
+    def _tokens_of(self, text: str) -> list[int]:
+        return self.model.tokenizer.encode_rendered(text)
 
     def _read_targets(self, targets: str | Sequence[str]) -> list[int]:
         tokens: list[int] = []
-        for word in as_list(targets, str)[0]:
-            of_word = self._tokens_of(word)
-            if len(of_word) != 1:
-                message = f'target "{word}" is {len(of_word)} tokens'
+        for target in as_list(targets, str)[0]:
+            tokens_of_target = self._tokens_of(target)
+            if len(tokens_of_target) != 1:
+                message = f'target "{target}" is {len(tokens_of_target)} tokens'
                 raise DataError("NNM704", message, hint="give words that are one token each")
-            tokens += of_word
+            tokens += tokens_of_target
         return tokens

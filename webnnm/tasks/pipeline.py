@@ -105,17 +105,17 @@ async def pipeline(task: str, model: Folder | PretrainedModel, **settings: Any) 
     if name not in TASKS:
         hint = suggestion(task, [*TASKS, *ALIASES]) or f"there are {', '.join(TASKS)}"
         raise DataError("NNM704", f'there is no pipeline for the task "{task}"', hint=hint)
-    module, kind = TASKS[name]
-    made: type[Pipeline] = getattr(import_module(f"webnnm.tasks.{module}"), kind)
+    module, class_name = TASKS[name]
+    kind_of_task: type[Pipeline] = getattr(import_module(f"webnnm.tasks.{module}"), class_name)
     if isinstance(model, PretrainedModel):
         if settings:
             names = ", ".join(settings)
             hint = "pass them to from_pretrained, which opens the model"
             raise DataError("NNM704", f"{names}: the model is already open", hint=hint)
-        return made(name, model, owned=False)
+        return kind_of_task(name, model, owned=False)
     opened = await from_pretrained(model, **settings)
     try:
-        return made(name, opened, owned=True)
+        return kind_of_task(name, opened, owned=True)
     except BaseException:
         opened.close()
         raise

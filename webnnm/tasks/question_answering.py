@@ -65,7 +65,7 @@ class QuestionAnswering(Pipeline):
         """
         given, single = _read_inputs(inputs, question, context)
         limit = min(max_seq_len, self.model.max_length or max_seq_len)
-        found: list[Any] = []
+        results: list[Any] = []
         for query, text in given:
             windows = self._cut(query, text, limit, doc_stride)
             rows = [window.row for window in windows]
@@ -82,8 +82,8 @@ class QuestionAnswering(Pipeline):
             if handle_impossible_answer:
                 answers.append({"score": null, "start": 0, "end": 0, "answer": ""})
             answers = sorted(answers, key=lambda answer: -answer["score"])[:top_k]
-            found.append(answers[0] if top_k == 1 else answers)
-        return found[0] if single else found
+            results.append(answers[0] if top_k == 1 else answers)
+        return results[0] if single else results
 
     def _find_spans(self, text: str) -> list[tuple[int, int]]:
         """Return where each token of a text is."""
@@ -92,9 +92,9 @@ class QuestionAnswering(Pipeline):
 
     def _cut(self, question: str, text: str, limit: int, stride: int) -> list[_Window]:
         """Return windows over the tokens of a text, each after the question."""
-        whole = encode_text(self.model, (question, text), truncation=None)
+        row = encode_text(self.model, (question, text), truncation=None)
         own = get_tokenizer(self.model).encode_rendered(text)
-        size, ids, tail = len(own), whole.ids, 0
+        size, ids, tail = len(own), row.ids, 0
         if not size:
             raise DataError("NNM704", "the context is empty", hint="give a text")
         while ids[len(ids) - size - tail : len(ids) - tail] != own:
@@ -110,7 +110,7 @@ class QuestionAnswering(Pipeline):
             end = min(size, start + room)
             parts = [
                 values[:first] + values[first + start : first + end] + values[first + size :]
-                for values in whole
+                for values in row
             ]
             windows.append(_Window(Row(*parts), first, first + end - start, start))
             if end == size:

@@ -58,15 +58,15 @@ class TextClassification(Pipeline):
             hint = f"one of {', '.join(FUNCTIONS)}"
             raise DataError("NNM704", f'function_to_apply is "{function_to_apply}"', hint=hint)
         rows = (encode_text(self.model, _pair(text), truncation=truncation) for text in texts)
-        found: list[Any] = []
+        results: list[Any] = []
         async for result in run_rows(self.model, rows, batch_size):
             scores = function(result.get_scores("logits"))
             labels = read_labels(self.model.config, len(scores))
             count = 1 if top_k == "best" else top_k
             best = [{"label": labels[k], "score": scores[k]} for k in rank(scores, count)]
-            found.append(best[0] if top_k == "best" else best)
+            results.append(best[0] if top_k == "best" else best)
         is_listed = isinstance(inputs, str) and top_k == "best"
-        return found[0] if single and not is_listed else found
+        return results[0] if single and not is_listed else results
 
     def _function(self) -> str:
         config = self.model.config

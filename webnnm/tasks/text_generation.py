@@ -50,11 +50,11 @@ class TextGeneration(Pipeline):
         """
         prompts = [*inputs] if _is_several(inputs) else [inputs]
         settings = read_sampling(do_sample, settings)
-        found: list[list[dict[str, Any]]] = []
+        results: list[list[dict[str, Any]]] = []
         for prompt in prompts:
             text = await self.model.generate(prompt, **settings)
-            found.append([{"generated_text": _join(prompt, text, return_full_text)}])
-        return found if _is_several(inputs) else found[0]
+            results.append([{"generated_text": _join(prompt, text, return_full_text)}])
+        return results if _is_several(inputs) else results[0]
 
 
 def read_sampling(do_sample: bool | None, settings: Mapping[str, Any]) -> dict[str, Any]:

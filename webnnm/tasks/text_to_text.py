@@ -42,13 +42,13 @@ class TextToText(Pipeline):
         own = self._read_config()
         settings = {**self._defaults(own), **read_sampling(do_sample, settings)}
         prefix = own.get("prefix") or self.model.config.get("prefix") or ""
-        found: list[Any] = []
+        results: list[Any] = []
         for text in texts:
             if not isinstance(text, str):
                 message = f"a {type(text).__name__} is not a text"
                 raise DataError("NNM702", message, hint="give a str, or a list of them")
-            found.append({self.key: await self.model.generate(prefix + text, **settings)})
-        return found
+            results.append({self.key: await self.model.generate(prefix + text, **settings)})
+        return results
 
     def _read_config(self) -> Mapping[str, Any]:
         tasks: Mapping[str, Any] = self.model.config.get("task_specific_params") or {}

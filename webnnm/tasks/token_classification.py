@@ -89,23 +89,22 @@ class TokenClassification(Pipeline):
             raise DataError("NNM704", message, hint=hint)
         texts, single = as_list(inputs, str)
         rows = [encode_text(self.model, text, truncation=False) for text in texts]
-        found: list[list[dict[str, Any]]] = []
+        results: list[list[dict[str, Any]]] = []
         async for result in run_rows(self.model, rows, batch_size):
-            text = texts[len(found)]
+            text = texts[len(results)]
             tokens = [*self._read(text, result)]
-            found.append([*self._describe(tokens, aggregation_strategy, ignore_labels)])
-        return found[0] if single else found
+            results.append([*self._describe(tokens, aggregation_strategy, ignore_labels)])
+        return results[0] if single else results
 
     def _read(self, text: str, result: Result) -> Iterator[_Token]:
         """Yield the tokens of a text, without the first and last ones."""
         offsets = get_tokenizer(self.model).offsets
-        found = find_tokens(self.model, text, result.row)
-        for index, token, piece, (start, end) in found:
-            word = text[start:end]
+        for index, token, piece, (start, end) in find_tokens(self.model, text, result.row):
+            covered = text[start:end]
             part: int | str = token
             if offsets.unknown == piece:
-                continues, part = False, word
-                piece = word
+                continues, part = False, covered
+                piece = covered
             elif offsets.whole_words:
                 continues = piece.startswith(PREFIX)
             else:
@@ -135,8 +134,8 @@ class TokenClassification(Pipeline):
             if name not in ignored:
                 yield {
                     "entity_group": name,
-                    "score": sum(word.scores[word.best] for word in group) / len(group),
-                    "word": self._write([part for word in group for part in word.parts]),
+                    "score": sum(token.scores[token.best] for token in group) / len(group),
+                    "word": self._write([part for token in group for part in token.parts]),
                     "start": group[0].start,
                     "end": group[-1].end,
                 }
@@ -145,8 +144,8 @@ class TokenClassification(Pipeline):
         """Return the text of tokens, in which unknown words are as they were given."""
         decode = get_tokenizer(self.model).decode
         texts = [
-            decode(run) if known else " ".join(run)
-            for known, group in groupby(parts, lambda part: isinstance(part, int))
+            decode(run) if is_number else " ".join(run)
+            for is_number, group in groupby(parts, lambda part: isinstance(part, int))
             for run in [cast("list[Any]", [*group])]
         ]
         return re.sub(r" ([.?!,])", r"\1", " ".join(texts))
@@ -160,28 +159,28 @@ def _join_words(tokens: Sequence[_Token], strategy: str) -> Iterator[_Token]:
             words[-1].append(token)
         else:
             words.append([token])
-    for word in words:
+    for group in words:
         match strategy:
             case "first":
-                scores = word[0].scores
+                scores = group[0].scores
             case "max":
-                scores = max((token.scores for token in word), key=max)
+                scores = max((token.scores for token in group), key=max)
             case _:
-                columns = zip(*(token.scores for token in word), strict=True)
-                scores = tuple(sum(column) / len(word) for column in columns)
-        parts = tuple(part for token in word for part in token.parts)
-        yield replace(word[0], parts=parts, end=word[-1].end, scores=scores)
+                columns = zip(*(token.scores for token in group), strict=True)
+                scores = tuple(sum(column) / len(group) for column in columns)
+        parts = tuple(part for token in group for part in token.parts)
+        yield replace(group[0], parts=parts, end=group[-1].end, scores=scores)
 
 
 def _group(words: Sequence[_Token], labels: Sequence[str]) -> Iterator[list[_Token]]:
     """Yield neighbouring words of one class; a label that begins with "B-" begins a group."""
     group: list[_Token] = []
-    for word in words:
-        begins, name = _split(labels[word.best])
+    for token in words:
+        begins, name = _split(labels[token.best])
         if group and (begins or name != _split(labels[group[-1].best])[1]):
             yield group
             group = []
-        group.append(word)
+        group.append(token)
     if group:
         yield group
 

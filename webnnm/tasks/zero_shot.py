@@ -68,19 +68,19 @@ class ZeroShotClassification(Pipeline):
         logits = [
             result.get_scores("logits") async for result in run_rows(self.model, rows, batch_size)
         ]
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for number, text in enumerate(texts):
             of_text = logits[number * len(labels) : (number + 1) * len(labels)]
             scores = self._score(of_text, multi_label or len(labels) == 1)
             order = rank(scores, None)
-            found.append(
+            results.append(
                 {
                     "sequence": text,
                     "labels": [labels[k] for k in order],
                     "scores": [scores[k] for k in order],
                 }
             )
-        return found[0] if single else found
+        return results[0] if single else results
 
     def _score(self, logits: Sequence[Sequence[float]], multi_label: bool) -> list[float]:
         follows = self._entailment

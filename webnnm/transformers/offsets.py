@@ -71,23 +71,23 @@ class OffsetFinder:
             start, end = self._find_next(string, end, pieces, number)
             while start < end and string[start] == " ":
                 start += 1
-            found = (letters[start][1], letters[end - 1][1] + 1) if start < end else (0, 0)
-            offsets.append(found)
+            offset = (letters[start][1], letters[end - 1][1] + 1) if start < end else (0, 0)
+            offsets.append(offset)
         return offsets
 
     def _find_next(
         self, string: str, position: int, pieces: Sequence[str], number: int
     ) -> tuple[int, int]:
         """Return where a piece begins and ends from a position on."""
-        wanted = _normalise(_strip(pieces[number]))
+        letters_of_piece = _normalise(_strip(pieces[number]))
         start = _skip_spaces(string, position)
-        if not wanted.strip():
+        if not letters_of_piece.strip():
             return position, position
         if pieces[number] != self.unknown:
-            limit = _find_letter(string, start) + len(wanted)
-            found = string.find(wanted.lstrip(), start, limit)
-            if found >= 0:
-                return found, found + len(wanted.lstrip())
+            limit = _find_letter(string, start) + len(letters_of_piece)
+            index = string.find(letters_of_piece.lstrip(), start, limit)
+            if index >= 0:
+                return index, index + len(letters_of_piece.lstrip())
         if self.whole_words:
             return start, _find_end_of_word(string, start)
         return start, min(len(string), start + 1)
