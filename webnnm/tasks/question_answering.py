@@ -63,10 +63,10 @@ class QuestionAnswering(Pipeline):
           included, which overlap by so many.
         - `handle_impossible_answer`: whether "" is an answer, for models that learnt it.
         """
-        given, single = _read_inputs(inputs, question, context)
+        pairs, single = _read_inputs(inputs, question, context)
         limit = min(max_seq_len, self.model.max_length or max_seq_len)
         results: list[Any] = []
-        for query, text in given:
+        for query, text in pairs:
             windows = self._cut(query, text, limit, doc_stride)
             rows = [window.row for window in windows]
             answers: list[dict[str, Any]] = []

@@ -158,8 +158,8 @@ class _Package:
 
     def encode_pair(self, text: str, other: str) -> tuple[list[int], list[int]]:
         with _convert_errors():
-            found = self._tokenizer.encode(text, other)
-            return list(found.ids), list(found.type_ids)
+            encoding = self._tokenizer.encode(text, other)
+            return list(encoding.ids), list(encoding.type_ids)
 
     def decode(self, tokens: list[int], special: bool) -> str:
         with _convert_errors():
