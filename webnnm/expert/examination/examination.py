@@ -99,10 +99,11 @@ CONSEQUENCES = {
     "E614": ("E617", "E622", "E631"),
     "E615": ("E632",),
     "E625": ("E617", "E626"),
+    "E619": ("E636",),
     "E638": ("E622",),
 }
 """Findings that follow from another one: cells far off squeeze their column, a column that float32
-rounds has whole numbers. Each fact is reported once."""
+rounds has whole numbers, copies vote for each other. Each fact is reported once."""
 
 
 def examine(
