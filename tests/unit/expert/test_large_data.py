@@ -124,4 +124,4 @@ def test_cells_far_from_all_others_are_looked_for_in_the_rows_that_the_seed_draw
     for row in drawn[100:103]:
         rows[row][0] = 1e6
     found = {f.id: f for f in review(source, Dataset(rows, labels, seed=seed)).findings}
-    assert "3 cells of column 0 are 1e+06" in found["E614"].message
+    assert "3 cells of column 0 are 1,000,000" in found["E614"].message

@@ -56,7 +56,7 @@ CASES = [
         "expected to stall",
         facts(HALF, {"gradient_scaling": "on"}),
     ),
-    Case("E203", facts(HALF), "softmax1 in float16, which ends at 65504", facts(IRIS)),
+    Case("E203", facts(HALF), "softmax1 in float16, which ends at 65,504", facts(IRIS)),
     Case(
         "E203",
         facts(model("matmul(w), pow(2)", kind="float16")),

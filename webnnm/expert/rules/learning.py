@@ -124,7 +124,7 @@ def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E902"])
     info E902: m: 108 of 210 right on training rows, 46 of 90 right on testing rows: no better ...
-      probably because of E627
+      probably because of E627, E636
 
     Ignore it where the purpose was to show that nothing can be learnt.
     """
@@ -257,7 +257,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> print(*[found for found in history.findings if found.id == "E922"])
     warning E922: m predicts the class of 52% of the training rows, their nearest neighbours ...
       → Add hidden layers or units with an activation, and train more epochs.
-      explains E902
+      explains E902, E926
 
     Ignore it where a small model is wanted for its speed or simplicity.
     """

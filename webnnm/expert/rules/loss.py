@@ -192,9 +192,10 @@ def dominant_class(facts: Facts) -> Hit | None:
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
-    >>> data = Dataset([[i / 100] for i in range(100)], [int(i % 20 == 0) for i in range(100)])
+    >>> rows = [[i * 0.618 % 1] for i in range(200)]
+    >>> data = Dataset(rows, [int(i % 20 == 0) for i in range(200)])
     >>> print(review(text, data).finding("E110"))
-    advice E110 line 1, column 22: 94.4% of the labels of m are one class
+    advice E110 line 1, column 22: 95.0% of the labels of m are one class
       → Set class_weight='balanced' if rare classes matter as much as others.
 
     Ignore it where accuracy is what counts.

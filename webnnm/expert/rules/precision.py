@@ -83,7 +83,7 @@ def float16_overflow(facts: Facts) -> Hit | None:
     >>> from webnnm import review
     >>> text = "m:input float16 shape=[4]; m:output shape=[3]; m:layers matmul(w), pow(2);"
     >>> print(review(text).finding("E203"))
-    warning E203 line 1, column 68: pow1 in float16, which ends at 65504
+    warning E203 line 1, column 68: pow1 in float16, which ends at 65,504
       → Write dataType=float32 at these layers.
 
     Ignore it where values are known to be small.

@@ -226,7 +226,7 @@ def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=100, lr=3)
     >>> print(*[found for found in history.findings if found.id == "E912"])
-    info E912 line 1, column 56: w1 moved by 71 times its norm; v1 moved by 57 times its norm, ...
+    info E912 line 1, column 56: w1 moved by 34 times its norm; v1 moved by 28 times its norm, ...
       probably because of E108, E305, E603
 
     Ignore it where it was intentionally initialised near 0.
