@@ -114,6 +114,17 @@ def extreme_weight_decay() -> Setup:
 
 
 @mistake(
+    "Weight decay of 0.5 straightens the boundary between two spirals.",
+    remedy="Leave weight_decay out, or about 0.02.",
+    mended=lambda setup: setup.trained(weight_decay=None),
+    named_by=("E927",),
+)
+def weight_decay_for_noise() -> Setup:
+    data = of(*spirals(), standardize=True)
+    return Setup(classifier(2, (32,), 2), data, {"weight_decay": 0.5, "epochs": 150})
+
+
+@mistake(
     "The weights are pulled to zero by L1 with λ = 1.",
     remedy="λ around 0.0001.",
     mended=lambda setup: setup.trained(lambda1=1e-4),

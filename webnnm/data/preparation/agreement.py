@@ -23,7 +23,8 @@ MIN_ROWS = 50
 MAX_ROWS, MAX_ASKED, MIN_ASKED = 600, 200, 50
 """So many training rows are compared, and for so many of them neighbours are found."""
 MAX_VALUES = 3_000_000
-"""The number of values compared: a tenth of a second in a page. Of wider rows, some columns are."""
+"""The number of values compared: a twentieth of a second on a desktop. Of wider rows, only some
+columns are."""
 MAX_TARGETS = 16
 """The largest number of quantities that one row may have as its target."""
 
