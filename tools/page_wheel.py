@@ -88,7 +88,7 @@ LATE = (
     *(
         f"{PACKAGE}data/preparation/{name}.py"
         for name in (
-            *("chance", "draws", "equal_rows", "features", "places", "quality"),
+            *("chance", "equal_rows", "features", "places", "quality"),
             "row_sample",
         )
     ),
