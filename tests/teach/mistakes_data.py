@@ -547,6 +547,28 @@ def _gaps(form: str) -> Data:
 
 
 @mistake(
+    "Concentrations that were not measured are 0, where true ones begin at a few units.",
+    remedy='Leave the cells empty, and say missing="mean", or "indicator".',
+    mended=lambda setup: setup.but(data=_unmeasured(None)),
+    named_by=("E614",),
+)
+def not_measured_is_zero() -> Setup:
+    return Setup(regressor(3, (16,)), _unmeasured(0.0), {"epochs": 60}, score="r2")
+
+
+def _unmeasured(cell: float | None) -> Data:
+    draw = np.random.default_rng(171)
+    iron, acid, heat = draw.gamma(5, 12, 900), draw.normal(7, 1, 900), draw.normal(20, 4, 900)
+    gone = draw.random(900) < 0.2
+    growth = 0.06 * iron - 0.5 * acid + 0.1 * heat + draw.normal(0, 0.4, 900)
+    cells = [cell if out else round(v) for out, v in zip(gone, iron, strict=True)]
+    table = {"iron": cells, "acid": acid.tolist(), "heat": heat.tolist(), "growth": growth.tolist()}
+    options: dict[str, Any] = {"label": "growth", "standardize": True, "standardize_targets": True}
+    missing = "error" if cell is not None else "mean"
+    return lambda seed: TableDataset(table, missing=missing, seed=seed, **options)
+
+
+@mistake(
     "The logarithm of a feature that is 0 in some rows was taken: −∞.",
     remedy="log(1 + x).",
     mended=lambda setup: setup.but(data=_visits(one_more=1)),

@@ -84,6 +84,25 @@ def pressure(low: float) -> Dataset:
     return Dataset(concatenate(X, column), Y, standardize=True)
 
 
+def concentration(
+    share: float, *, code: float = 0.0, kind: str = "missing", labels: bool = False
+) -> Dataset:
+    """Return samples with a concentration that gives the target, and is not measured in a share of
+    them, or truly 0, or cut off below."""
+    draw = Random(21)
+    x: Table = []
+    targets: list[float] = []
+    for _ in range(900):
+        dose, other = draw.gammavariate(5, 20), draw.gauss(0, 1)
+        is_marked = draw.random() < share
+        seen = max(dose, 70) if kind == "cut off" else code if is_marked else dose
+        acting = seen if kind != "missing" else dose
+        x.append([float(round(seen)), other])
+        targets.append(acting / 45 + other + draw.gauss(0, 0.5))
+    usual = sorted(targets)[450]
+    return Dataset(x, [int(y > usual) for y in targets] if labels else targets, standardize=True)
+
+
 def combined(noise: float) -> Dataset:
     """Return rows of which one column is a sum of two others."""
     draw = Random(5)
@@ -635,7 +654,12 @@ def mislabelled(
 FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
     ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 10,000,000"),
+    ("E614", lambda: far(6), "% of column 4 are 6, and these rows are like average ones"),
     ("E614", lambda: pressure(0), "34 cells of column 4 are 0"),
+    ("E614", lambda: concentration(0.3), "% of column 0 are 0, and these rows are like average"),
+    ("E614", lambda: concentration(0.1, code=-1), "% of column 0 are -1, and these rows are like"),
+    ("E614", lambda: concentration(0.1, code=199), "% of column 0 are 199, and these rows are like"),
+    ("E614", lambda: concentration(0.4, labels=True), "% of column 0 are 0, and these rows are"),
     ("E615", lambda: telling(0), "column 4 alone predicts the class of 100.0% of the rows"),
     ("E615", lambda: degrees(0), "column 4 alone gives the target (rank correlation 1.0000)"),
     ("E615", bills, "column 4 is 0 or not, and that alone predicts the class in 97% of the rows"),
@@ -735,8 +759,11 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
 ]
 
 SILENT: list[tuple[str, Callable[[], Dataset]]] = [
-    ("E614", lambda: far(6)),
     ("E614", lambda: pressure(45)),
+    ("E614", lambda: concentration(0)),
+    ("E614", lambda: concentration(0.3, kind="true")),
+    ("E614", lambda: concentration(0.3, kind="cut off")),
+    ("E614", lambda: concentration(0.3, code=100)),  # filled in with the mean
     ("E615", lambda: telling(20)),
     ("E615", lambda: telling(0, rows=60)),
     ("E615", lambda: degrees(0.2)),
@@ -1286,9 +1313,23 @@ def test_rows_that_are_listed_have_wrong_labels(share: float) -> None:
     assert len(wrong) >= 0.8 * len(listed)
 
 
+def test_missing_values_are_not_label_noise() -> None:
+    draw = Random(22)
+    x: Table = []
+    labels: list[int] = []
+    for _ in range(1200):
+        glucose, age = draw.gauss(120, 20), draw.gauss(40, 10)
+        labels.append(int(glucose + age + draw.gauss(0, 2) > 160))
+        x.append([float(round(glucose)) if draw.random() < 0.75 else 0.0, age])
+    found = examine(Dataset(x, labels, standardize=True))
+    assert "E614" in found
+    assert "E636" not in found
+
+
 def test_confidences_are_given_or_left_to_the_rule() -> None:
     assert examine(far(-999))["E614"].confidence is None
     assert examine(pressure(0))["E614"].confidence == 0.5
+    assert examine(concentration(0.3))["E614"].confidence == 0.7
     for _, make, _ in FOUND:
         for suspicion in examine(make()).values():
             assert suspicion.confidence is None or 0 < suspicion.confidence <= 1

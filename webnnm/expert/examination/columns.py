@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from webnnm.core.readable import show_number
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.data.tables.columns import as_number
+from webnnm.expert.examination.placeholders import find_placeholders
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import DEPENDENT, combination, correlation, normalise
 from webnnm.expert.facts.facts import Suspicion
@@ -154,9 +155,11 @@ def find_numeric_categories(rows: Rows) -> Suspicion | None:
 
 
 def find_far_cells(rows: Rows) -> Suspicion | None:
-    """Find cells far from all others: codes for missing values, and typing errors."""
+    """Find cells far from all others: codes for missing values, and typing errors; and codes that
+    are not."""
     texts: list[str] = []
     unsure = True
+    far: list[Column] = []
     for column in rows.columns:
         ordered = sorted(column.take(rows.subsets["full"]))
         if len(ordered) >= MIN_CELLS:
@@ -165,12 +168,14 @@ def find_far_cells(rows: Rows) -> Suspicion | None:
                 if report:
                     text, certain = report
                     texts.append(text)
+                    far.append(column)
                     unsure &= not certain
+    placed = [one.describe() for one in find_placeholders(rows) if one.column not in far]
+    texts += placed
     if not texts:
         return None
-    return Suspicion(
-        "; ".join(texts[:5]), {"columns": len(texts)}, confidence=0.5 if unsure else None
-    )
+    confidence = None if not unsure else 0.7 if placed else 0.5
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, confidence=confidence)
 
 
 def _describe_far_cells(values: list[float], column: Column, sign: int) -> tuple[str, bool] | None:

@@ -36,6 +36,7 @@ from webnnm.expert.examination.order import (
     measure_neighbours,
 )
 from webnnm.expert.examination.pictures import find_wrong_channels
+from webnnm.expert.examination.placeholders import leave_out_frequent
 from webnnm.expert.examination.positions import find_positions
 from webnnm.expert.examination.rare_classes import find_overlooked_classes
 from webnnm.expert.examination.remaining_rows import find_class_weights, find_lost_rows
@@ -148,6 +149,8 @@ def examine(
         suspicions["E620"] = suspicions["E620"] or check(
             "E620", lambda: find_order_effect(suspicions["E922"], rows) or find_time_order(rows)
         )
+    if suspicions["E614"] and suspicions["E636"]:
+        suspicions["E636"] = check("E636", lambda: find_label_noise(leave_out_frequent(rows)))
     for first, others in CONSEQUENCES.items():
         if suspicions[first]:
             suspicions |= dict.fromkeys(others)
