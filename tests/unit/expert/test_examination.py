@@ -658,7 +658,7 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: pressure(0), "34 cells of column 4 are 0"),
     ("E614", lambda: concentration(0.3), "% of column 0 are 0, and these rows are like average"),
     ("E614", lambda: concentration(0.1, code=-1), "% of column 0 are -1, and these rows are like"),
-    ("E614", lambda: concentration(0.1, code=199), "% of column 0 are 199, and these rows are like"),
+    ("E614", lambda: concentration(0.1, code=199), "% of column 0 are 199, and these rows"),
     ("E614", lambda: concentration(0.4, labels=True), "% of column 0 are 0, and these rows are"),
     ("E615", lambda: telling(0), "column 4 alone predicts the class of 100.0% of the rows"),
     ("E615", lambda: degrees(0), "column 4 alone gives the target (rank correlation 1.0000)"),

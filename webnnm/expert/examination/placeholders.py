@@ -62,8 +62,8 @@ class Placeholder(NamedTuple):
         """Return what was found, in the units of the data."""
         raw = show_number(self.column.raw(self.value))
         return (
-            f"{self.share:.0%} of {self.column.name} are {raw}, and these rows are like average ones, "
-            f"not like those with numbers next to {raw}"
+            f"{self.share:.0%} of {self.column.name} are {raw}, and these rows are like average "
+            f"ones, not like those with numbers next to {raw}"
         )
 
 
@@ -207,7 +207,5 @@ def _standard_errors(chance: float) -> float:
     low, high = 0.0, 10.0
     while high - low > 1e-3:
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if math.erfc(middle / math.sqrt(2)) > chance else (low, middle)
-        )
+        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > chance else (low, middle)
     return high
