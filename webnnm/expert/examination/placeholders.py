@@ -1,5 +1,7 @@
-"""Finds a number that stands for missing values inside the range of a column: rows that have it are
-like average ones, not like those with the numbers next to it."""
+"""Finds numbers that stand for missing values within the range of a column.
+
+Rows that have one are like average rows, not like those with the numbers next to it.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +74,8 @@ def find_placeholders(rows: Rows) -> list[Placeholder]:
     numbers = rows.sample
     if len(numbers) < MIN_ROWS_BESIDE + MIN_CELLS or len(rows.columns) > MAX_COLUMNS:
         return []
-    found = ((column, _find_frequent(column, numbers)) for column in rows.columns)
-    frequent = {id(column): (column, value) for column, value in found if value is not None}
+    pairs = ((column, _find_frequent(column, numbers)) for column in rows.columns)
+    frequent = {id(column): (column, value) for column, value in pairs if value is not None}
     if not frequent:
         return []
     responses = list(_list_responses(rows, {key: value for key, (_, value) in frequent.items()}))
@@ -84,21 +86,21 @@ def find_placeholders(rows: Rows) -> list[Placeholder]:
         comparisons = [
             _compare(values, value, response) for owner, response in responses if owner != key
         ]
-        known = [one for one in comparisons if one is not None]
-        alike = all(abs(one.from_mean) <= limit for one in known)
-        if alike and any(one.is_placeholder(limit) for one in known):
+        answers = [one for one in comparisons if one is not None]
+        alike = all(abs(one.from_mean) <= limit for one in answers)
+        if alike and any(one.is_placeholder(limit) for one in answers):
             placeholders.append(Placeholder(column, value, values.count(value) / len(values)))
     return placeholders
 
 
 def leave_out_frequent(rows: Rows) -> Rows:
     """Return the rows without those that have a frequent whole number of a continuous column."""
-    found = [(column, _find_frequent(column, rows.sample)) for column in rows.columns]
+    usual = [(column, _find_frequent(column, rows.sample)) for column in rows.columns]
     subsets = {
         name: [
             row
             for row in numbers
-            if all(value is None or column.values[row] != value for column, value in found)
+            if all(value is None or column.values[row] != value for column, value in usual)
         ]
         for name, numbers in rows.subsets.items()
     }
@@ -138,11 +140,11 @@ def _list_responses(
     for column in rows.columns[:: -(-len(rows.columns) // MAX_RESPONSES) or 1]:
         values = column.take(rows.sample)
         own = frequent.get(id(column))
-        known = [
+        ranked = [
             rank if value != own else None
             for value, rank in zip(values, ranks(values), strict=True)
         ]
-        yield id(column), known
+        yield id(column), ranked
 
 
 class _Comparison(NamedTuple):
@@ -169,18 +171,18 @@ def _compare(
     values: Sequence[float], value: float, response: Sequence[float | None]
 ) -> _Comparison | None:
     """Return how the response of rows with a number differs from that of others."""
-    known = [(v, r) for v, r in zip(values, response, strict=True) if r is not None]
-    marked = [r for v, r in known if v == value]
-    others = sorted([(abs(v - value), v, r) for v, r in known if v != value])
+    pairs = [(v, r) for v, r in zip(values, response, strict=True) if r is not None]
+    marked = [r for v, r in pairs if v == value]
+    others = sorted([(abs(v - value), v, r) for v, r in pairs if v != value])
     if len(others) < MIN_ROWS_BESIDE or len(marked) < MIN_CELLS:
         return None
-    place, spread = compute_moments([v for _, v, _ in others])
+    middle, spread = compute_moments([v for _, v, _ in others])
     usual, deviation = compute_moments([r for *_, r in others])
     mean, own = compute_moments(marked)
     noise = max(own, deviation)
     if not spread or not noise:
         return None
-    away = (value - place) / spread
+    away = (value - middle) / spread
     slope = correlation([v for _, v, _ in others], [r for *_, r in others]) * deviation
     error = noise * math.sqrt(1 / len(marked) + 1 / len(others))
     error_of_line = noise * math.sqrt(1 / len(marked) + (1 + away**2) / len(others))
