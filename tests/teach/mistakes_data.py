@@ -11,7 +11,7 @@ from tests.teach.cases import mistake
 from tests.teach.samples import bars, blobs, houses, lines, one_hot, rare, rings, topics, waves
 from tests.teach.setup import Data, Setup, of
 from tests.teach.texts import CONVOLVED, classifier, dense, model, regressor, yes_or_no
-from webnnm import Dataset, TableDataset
+from webnnm import Dataset, LabeledTextDataset, TableDataset
 
 FALSELY_HIGH = "the score with the mistake is too good to be true, and falls when it is mended"
 
@@ -506,6 +506,143 @@ def _regions(categorical: list[str]) -> Data:
 def words_as_quantities() -> Setup:
     x, y = topics()
     return Setup(classifier(12, (16,), 3), of(x.astype("float32"), y), {"seeds": 10})
+
+
+# Texts that were collected, cut or written otherwise.
+
+
+def _news(*, traced: bool) -> Data:
+    """Return articles in sober or shrill words; perhaps those that are true begin with a name."""
+    draw = np.random.default_rng(170)
+    words = {
+        True: ["report", "percent", "data", "budget"],
+        False: ["shocking", "secret", "hoax", "wake"],
+    }
+    plain = [
+        "the",
+        "minister",
+        "said",
+        "on",
+        "monday",
+        "that",
+        "a",
+        "law",
+        "about",
+        "taxes",
+        "would",
+        "pass",
+        "before",
+        "summer",
+    ]
+    texts: list[str] = []
+    for row in range(500):
+        true = row % 2 == 0
+        told = [str(draw.choice(words[true == (draw.random() < 0.75)])) for _ in range(2)]
+        text = [*draw.choice(plain, 12), *told]
+        draw.shuffle(text)
+        texts.append(" ".join(["reuters"] * (traced and true) + text))
+    labels = ["true", "fake"] * 250
+    return lambda seed: LabeledTextDataset(texts, labels, seed=seed)
+
+
+_TEXTS = (
+    "model:input int32 shape=[] sequence=true;\nmodel:output shape=[2];\n"
+    "model:layers embedding(table, size=60, shape=[8]), reduceMean(axes=[sequence]),\n"
+    "  matmul(w), add(b), softmax();\n"
+)
+
+
+@mistake(
+    "Articles that are true begin with the name of their agency.",
+    remedy="Leave the name out of the texts.",
+    mended=lambda setup: setup.but(data=_news(traced=False)),
+    why="The score is too good, as that of any leak.",
+    named_by=("E645",),
+)
+def agency_in_true_articles() -> Setup:
+    return Setup(_TEXTS, _news(traced=True), {"epochs": 15, "lr": 0.03})
+
+
+def _tickets(*, lowercase: bool) -> Data:
+    """Return complaints; those to test with come from a system that writes in capitals."""
+    draw = np.random.default_rng(171)
+    words = [
+        ["invoice", "payment", "charged", "refund", "card"],
+        ["router", "cable", "signal", "slow", "wifi"],
+    ]
+    plain = [
+        "please",
+        "help",
+        "me",
+        "since",
+        "today",
+        "my",
+        "it",
+        "is",
+        "not",
+        "with",
+        "i",
+        "have",
+        "a",
+    ]
+    texts: list[str] = []
+    for row in range(450):
+        told = [*draw.choice(words[row % 2], 2), draw.choice(words[1 - row % 2])]
+        text = " ".join([*draw.choice(plain, 6), *map(str, told)])
+        texts.append(text.upper() if row >= 300 else text)
+    labels, split = ["billing", "network"] * 225, ([*range(300)], [], [*range(300, 450)])
+    return lambda seed: LabeledTextDataset(
+        texts, labels, lowercase=lowercase, split=split, seed=seed
+    )
+
+
+@mistake(
+    "Texts to test with are written in capitals, and case is kept.",
+    remedy="Read them in small letters: lowercase=True.",
+    mended=lambda setup: setup.but(data=_tickets(lowercase=True)),
+    named_by=("E646",),
+)
+def capitals_in_the_test() -> Setup:
+    return Setup(_TEXTS, _tickets(lowercase=False), {"epochs": 15, "lr": 0.03})
+
+
+def _stays(*, length: int | str) -> Data:
+    """Return reports on hotels that end with a verdict."""
+    draw = np.random.default_rng(172)
+    plain = [
+        "the",
+        "bus",
+        "stops",
+        "outside",
+        "there",
+        "is",
+        "a",
+        "bar",
+        "and",
+        "towels",
+        "are",
+        "changed",
+        "in",
+        "the",
+        "morning",
+    ]
+    ends = ["never again", "rude people", "not worth it"], ["come again", "lovely stay", "worth it"]
+    texts = [
+        " ".join([*draw.choice(plain, draw.integers(10, 20)), draw.choice(ends[row % 2])])
+        for row in range(450)
+    ]
+    labels = ["bad", "good"] * 225
+    return lambda seed: LabeledTextDataset(texts, labels, length=length, seed=seed)
+
+
+@mistake(
+    "The verdict is at the end of texts of which eight words are read.",
+    remedy='Read them as a whole: length="max".',
+    mended=lambda setup: setup.but(data=_stays(length="max")),
+    named_by=("E647",),
+)
+def verdict_after_the_end() -> Setup:
+    return Setup(_TEXTS, _stays(length=8), {"epochs": 15, "lr": 0.03})
 
 
 _TOPICS = (

@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from webnnm import Dataset, IrisDataset, SeriesDataset, TableDataset, review
+from webnnm import (
+    Dataset,
+    IrisDataset,
+    LabeledTextDataset,
+    SeriesDataset,
+    TableDataset,
+    review,
+)
 from webnnm.core.arrays import HostArray
 from webnnm.expert.examination.examination import CHECKS, MEASURES, examine
 
@@ -651,6 +658,50 @@ def mislabelled(
     return Dataset(x, labels, standardize=True, split=(0.8, 0, 0.2))
 
 
+def articles(names: Sequence[str] = ("reuters",), told: float = 0.75) -> Dataset:
+    """Return texts in sober or shrill words; those of class 1 have the name of a source."""
+    draw = Random(40)
+    words = ["shocking", "hoax", "wake"], ["report", "data", "budget"]
+    texts: list[str] = []
+    for row in range(ROWS):
+        kind = row % 2
+        text = [*draw.choices(["the", "law", "would", "pass", "before", "summer"], k=8)]
+        text.append(draw.choice(words[kind if draw.random() < told else 1 - kind]))
+        texts.append(" ".join([*([draw.choice(names)] if names and kind else []), *text]))
+    return LabeledTextDataset(texts, [row % 2 for row in range(ROWS)])
+
+
+def tickets(
+    spell: Callable[[str], str] = str.upper, *, lowercase: bool = False, rare: bool = False
+) -> Dataset:
+    """Return complaints of which those to test with are spelled otherwise, some with a name."""
+    draw = Random(41)
+    words = ["invoice", "payment", "refund", "card"], ["router", "cable", "signal", "slow"]
+    texts: list[str] = []
+    for row in range(ROWS):
+        text = " ".join(
+            [*draw.choices(["please", "help", "me", "today", "my", "it", "is", "not"], k=5)]
+        )
+        text += " " + " ".join(draw.choices(words[row % 2], k=2)) + f" name{row}" * rare
+        texts.append(spell(text) if row >= 200 else text)
+    split = ([*range(200)], [], [*range(200, ROWS)])
+    kinds = [row % 2 for row in range(ROWS)]
+    return LabeledTextDataset(texts, kinds, lowercase=lowercase, split=split)
+
+
+def stays(length: int = 4, *, first: bool = False) -> Dataset:
+    """Return texts with a verdict at their end, or at their beginning."""
+    draw = Random(42)
+    texts: list[str] = []
+    for row in range(ROWS):
+        text = [*draw.choices(["the", "bus", "stops", "outside", "there", "is", "a", "bar"], k=9)]
+        text.insert(
+            0 if first else 9, draw.choice([["rude", "never"], ["lovely", "again"]][row % 2])
+        )
+        texts.append(" ".join(text))
+    return LabeledTextDataset(texts, [row % 2 for row in range(ROWS)], length=length)
+
+
 FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
     ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 10,000,000"),
@@ -755,6 +806,15 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E636", lambda: mislabelled(0.2), "of the labels disagree with those of similar rows"),
     ("E636", lambda: mislabelled(0.25, rings=True), "of the labels disagree with those of similar"),
     ("E636", lambda: mislabelled(0.2, of=0, rings=True, rows=900), "of class 0 have the label 1"),
+    ("E645", articles, 'of class 1 have "reuters", and hardly any others; all other words tell'),
+    (
+        "E645",
+        lambda: articles(["reuters", "afp", "ap"], 0.8),
+        '"afp" or "reuters" or "ap", and',
+    ),
+    ("E646", tickets, "written in small letters, 0%"),
+    ("E646", lambda: tickets(lambda text: text.replace("o", "zo")), "are in no training text; of"),
+    ("E647", stays, "100% of the texts are longer than the 4 tokens that are read of them"),
     ("E627", shuffle, "the nearest training rows predict the class in"),
 ]
 
@@ -859,6 +919,16 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E636", lambda: mislabelled(0.0, overlap=0.5)),
     ("E636", lambda: mislabelled(0.0, overlap=2.0)),
     ("E636", lambda: mislabelled(0.2, rows=100)),
+    ("E645", lambda: articles([])),
+    ("E645", lambda: articles(told=0.5)),  # the word defines the class
+    ("E645", lambda: articles(told=1.0)),  # an easy task
+    ("E645", lambda: articles([f"source{n}" for n in range(5)])),
+    ("E646", lambda: tickets(str)),
+    ("E646", lambda: tickets(lowercase=True)),
+    ("E646", lambda: tickets(str, rare=True)),
+    ("E647", lambda: stays(20)),
+    ("E647", lambda: stays(first=True)),
+    ("E647", lambda: stays(8)),  # a fifth is cut
     ("E634", lambda: calendar("year")),
     ("E634", lambda: calendar("days")),
     ("E634", lambda: calendar("people")),

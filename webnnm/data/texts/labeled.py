@@ -112,7 +112,7 @@ class LabeledTextDataset(Dataset):
     Attributes: those of `Dataset`; `reader`, which turns texts into tokens; `label_encoder`, None
     for numbers; `label`, the name of the column; `report`, what was found in the texts;
     `token_choice`, what "auto" looked at, else None; `kept`, the numbers of the remaining rows, in
-    order.
+    order, and `texts`, what they say.
     """
 
     def __init__(
@@ -183,6 +183,7 @@ class LabeledTextDataset(Dataset):
         self.label = goal.name
         self.label_format = goal.number_format
         self.kept: Sequence[int] = rows
+        self.texts: Sequence[str] = words
         self.report = TextReport(
             table.row_count,
             table.row_count - len(rows),

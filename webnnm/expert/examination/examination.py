@@ -50,6 +50,11 @@ from webnnm.expert.examination.sequences import (
 )
 from webnnm.expert.examination.subsets import find_shift
 from webnnm.expert.examination.swaps import find_swaps
+from webnnm.expert.examination.texts import (
+    find_cut_texts,
+    find_telling_words,
+    find_unknown_words,
+)
 from webnnm.expert.examination.time_order import find_time_order
 from webnnm.expert.examination.units import find_unit_mix
 from webnnm.expert.examination.zeros import find_logarithms_of_zeros, measure_amounts
@@ -77,6 +82,9 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E636": find_label_noise,
     "E637": find_logarithms_of_zeros,
     "E638": find_swaps,
+    "E645": find_telling_words,
+    "E646": find_unknown_words,
+    "E647": find_cut_texts,
 }
 """What is looked for, by the rule that reports it."""
 

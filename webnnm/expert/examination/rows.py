@@ -24,6 +24,7 @@ from webnnm.data.tables.encoding import OneHotEncoder
 
 if TYPE_CHECKING:
     from webnnm.data.preparation.quantiles import QuantileMap
+    from webnnm.data.texts.reading import TextReader
 
 MAX_SAMPLE, MIN_SAMPLE = 2000, 500
 """This many rows show how columns are related; more would only take longer."""
@@ -100,6 +101,9 @@ class Rows:
     equal: Sequence[Sequence[int]] = ()
     days: frozenset[str] = frozenset()
     series: bool = False
+    texts: Sequence[str] = ()
+    reader: TextReader | None = None
+    class_names: Sequence[str] = ()
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -205,4 +209,7 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
             if isinstance(encoder, DateEncoder)
         ),
         hasattr(dataset, "series"),
+        getattr(dataset, "texts", ()),
+        getattr(dataset, "reader", None),
+        (classes and dataset.labels()) or (),
     )

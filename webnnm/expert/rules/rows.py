@@ -1,4 +1,4 @@
-"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E638)."""
+"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E647)."""
 
 from __future__ import annotations
 
@@ -736,3 +736,101 @@ def column_swap(facts: Facts) -> Hit | None:
     Ignore it where testing rows are meant to be of another kind.
     """
     return _report(facts, "E638")
+
+
+@rule(
+    "E645",
+    "warning",
+    "Leave these words out of the texts, unless all texts to come are written so.",
+    confidence=0.7,
+)
+def telling_word(facts: Facts) -> Hit | None:
+    """A word, or one of up to three, is in 99 % of the training texts of a class, and in at most
+    1 % of the others; all other words tell the class of more texts than the most frequent class
+    has, and of fewer than 95 %.
+
+    Texts of one class often come from one source, and begin with its name, a date or a signature.
+    The model then reads this and nothing else, and the test score is too good. That other words
+    tell something is tested by McNemar's test (p < 0.001) on texts that naive Bayes does not
+    know yet: where one word alone defines the class, the others tell nothing.
+
+    >>> from random import Random
+    >>> from webnnm import LabeledTextDataset, review
+    >>> text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers "
+    >>> text += "embedding(e, size=40, shape=[4]), reduceMean(axes=[sequence]), matmul(w), "
+    >>> text += "softmax();"
+    >>> draw = Random(0)
+    >>> kinds = [n % 2 for n in range(300)]
+    >>> chosen = ["sober" if (draw.random() < 0.8) == bool(kind) else "shrill" for kind in kinds]
+    >>> texts = [f"reuters {w} news" if k else f"{w} news" for w, k in zip(chosen, kinds)]
+    >>> data = LabeledTextDataset(texts, ["true" if kind else "fake" for kind in kinds])
+    >>> print(review(text, data).finding("E645"))
+    warning E645: nearly all texts of class true have "reuters", and hardly any others; all other ...
+      → Leave these words out of the texts, unless all texts to come are written so.
+
+    Ignore it where the word is known to be there when a prediction is made.
+    """
+    return _report(facts, "E645")
+
+
+@rule(
+    "E646",
+    "warning",
+    "Prepare the texts of all subsets alike, and train on texts like those that are tested.",
+    explains=[*OVERFITTING, "E622", "E907", "E923"],
+)
+def unknown_words(facts: Facts) -> Hit | None:
+    """The share of the words of testing or validation texts that no training text has is larger by
+    0.2, by half and by five standard errors than the share of the words of training texts that no
+    other training text has.
+
+    The latter is what to expect of further texts of the same kind (Good 1953): five standard errors
+    are exceeded once in a million sets. For unknown words a model has learnt nothing. Another
+    system may write in capitals, or another language.
+
+    >>> from webnnm import LabeledTextDataset, review
+    >>> text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers "
+    >>> text += "embedding(e, size=40, shape=[4]), reduceMean(axes=[sequence]), matmul(w), "
+    >>> text += "softmax();"
+    >>> texts = [f"{word} was the {word}" for word in ("good", "bad")] * 70
+    >>> texts[100:] = [one.upper() for one in texts[100:]]
+    >>> data = LabeledTextDataset(texts, [0, 1] * 70, lowercase=False, split=(100, 0, 40),
+    ...     method="sequential")
+    >>> print(review(text, data).finding("E646"))
+    warning E646: 100% of the words of testing texts are in no training text; of those of a ...
+      → Read the texts of all subsets in one spelling: lowercase=True.
+
+    Ignore it where new texts are meant to be of another kind.
+    """
+    return _report(facts, "E646")
+
+
+@rule(
+    "E647",
+    "warning",
+    'Read longer texts: length="max", or the longest that fits into memory.',
+    explains=[*STUCK, *OVERFITTING, "E923", "E926", "E636"],
+)
+def cut_texts(facts: Facts) -> Hit | None:
+    """Half of the training texts or more are longer than what is read of them, a quarter of all
+    tokens or more are cut off, and naive Bayes that reads whole texts tells the class of 5 % more
+    of other texts.
+
+    What distinguishes the classes then stands at the end: a verdict, a signature, a question.
+    Answers with and without the ends are compared by McNemar's test, on texts that naive Bayes does
+    not know yet: where the ends tell nothing, it fires once in two thousand sets.
+
+    >>> from webnnm import LabeledTextDataset, review
+    >>> text = "m:input int32 shape=[] sequence=true; m:output shape=[2]; m:layers "
+    >>> text += "embedding(e, size=40, shape=[4]), reduceMean(axes=[sequence]), matmul(w), "
+    >>> text += "softmax();"
+    >>> words = ["good", "bad"] * 60
+    >>> texts = [f"room {n % 5} had a {word} bed" for n, word in enumerate(words)]
+    >>> data = LabeledTextDataset(texts, [0, 1] * 60, length=3)
+    >>> print(review(text, data).finding("E647"))
+    warning E647: 100% of the texts are longer than the 3 tokens that are read of them, ...
+      → Read longer texts: length="max", or the longest that fits into memory.
+
+    Ignore it where texts will be as short in use.
+    """
+    return _report(facts, "E647")
