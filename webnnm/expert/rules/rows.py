@@ -765,7 +765,7 @@ def telling_word(facts: Facts) -> Hit | None:
     >>> texts = [f"reuters {w} news" if k else f"{w} news" for w, k in zip(chosen, kinds)]
     >>> data = LabeledTextDataset(texts, ["true" if kind else "fake" for kind in kinds])
     >>> print(review(text, data).finding("E645"))
-    warning E645: nearly all texts of class true have "reuters", and hardly any others; all other ...
+    warning E645: nearly all texts of class true have "reuters", and hardly any others; all ...
       → Leave these words out of the texts, unless all texts to come are written so.
 
     Ignore it where the word is known to be there when a prediction is made.
