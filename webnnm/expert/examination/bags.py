@@ -19,16 +19,16 @@ def _predict(
     for row in training:
         found_in[labels[row]].update(bags[row])
     weights = {
-        label: {word: math.log((n + 0.5) / 0.5) for word, n in found.items()}
-        for label, found in found_in.items()
+        label: {token: math.log((n + 0.5) / 0.5) for token, n in texts_with.items()}
+        for label, texts_with in found_in.items()
     }
     # A word that a class does not have counts as half an occurrence.
     unseen = {label: math.log(0.5 / (size + 1)) for label, size in sizes.items()}
 
     def score(label: float, row: int) -> float:
-        known = weights[label]
-        told = sum([known.get(word, 0.0) for word in bags[row]])
-        return math.log(sizes[label]) + told + len(bags[row]) * unseen[label]
+        own_weights = weights[label]
+        evidence = sum([own_weights.get(token, 0.0) for token in bags[row]])
+        return math.log(sizes[label]) + evidence + len(bags[row]) * unseen[label]
 
     return [max(sizes, key=lambda label: score(label, row)) == labels[row] for row in others]
 
@@ -42,7 +42,7 @@ def cross_predict_by_words(bags: Bags, labels: Sequence[float]) -> dict[int, boo
     """
     rows = [*bags]
     halves = rows[::2], rows[1::2]
-    told: dict[int, bool] = {}
+    hits: dict[int, bool] = {}
     for one, other in (halves, halves[::-1]):
-        told.update(zip(one, _predict(bags, labels, other, one), strict=True))
-    return {row: told[row] for row in rows}
+        hits.update(zip(one, _predict(bags, labels, other, one), strict=True))
+    return {row: hits[row] for row in rows}

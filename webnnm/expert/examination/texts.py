@@ -1,4 +1,4 @@
-"""What is suspicious about texts: a word that tells the class, unknown words, ends that are cut."""
+"""What is suspicious about texts: a token that tells the class, unknown words, ends that are cut."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_TOKENS = 40_000
 MAX_P = 0.001
 
 MIN_SHARE_OF_CLASS, MAX_SHARE_ELSEWHERE = 0.99, 0.01
-"""The shares of the texts of a class, and of the others, that have a word which tells the class."""
+"""The shares of the texts of a class, and of the others, that have a token which tells the class."""
 
 MAX_WORDS, MIN_SHARE_OF_WORD = 3, 0.1
 """So many words that only one class has, each in this share of its texts, may tell it together."""
 
 TRACE_SHARE = 0.9
-"""A word in this share of the texts of a class, and in hardly any other, is of the same origin."""
+"""A token in this share of the texts of a class, and in hardly any other, is of the same origin."""
 
 EASY_ACCURACY = 0.95
 """If all other words tell the class of this share of the texts as well, the task is easy."""
@@ -43,7 +43,7 @@ MIN_CUT_TEXTS, MIN_CUT_TOKENS, MIN_GAIN = 0.5, 0.25, 0.05
 
 
 def find_telling_words(rows: Rows) -> Suspicion | None:
-    """Find a word, or up to three, that all texts of one class have, and none of the others."""
+    """Find a token, or up to three, that all texts of one class have, and none of the others."""
     labels, tokens = rows.target, _read_tokens(rows, rows.training)
     if labels is None or not rows.classes or not tokens:
         return None
@@ -59,15 +59,17 @@ def find_telling_words(rows: Rows) -> Suspicion | None:
     for label, size in sizes.items():
         others = len(bags) - size
         own = [
-            (number, word)
-            for word, number in found_in[label].items()
+            (number, token)
+            for token, number in found_in[label].items()
             if number >= MIN_SHARE_OF_WORD * size
-            and everywhere[word] - number <= MAX_SHARE_ELSEWHERE * others
+            and everywhere[token] - number <= MAX_SHARE_ELSEWHERE * others
         ]
         members = [bag for row, bag in bags.items() if labels[row] == label]
-        words = _cover([word for _, word in sorted(own, reverse=True)], members)
+        words = _cover([token for _, token in sorted(own, reverse=True)], members)
         if words and min(size, others) >= MIN_TEXTS / 2:
-            telling[label] = words | {word for number, word in own if number >= TRACE_SHARE * size}
+            telling[label] = words | {
+                token for number, token in own if number >= TRACE_SHARE * size
+            }
     if not telling:
         return None
     left_out = set[int]().union(*telling.values())
@@ -86,10 +88,10 @@ def _cover(words: Sequence[int], members: Sequence[Set[int]]) -> set[int]:
     """Return the first words that nearly all members have one of, none if it takes too many."""
     chosen: set[int] = set()
     missing = [*members]
-    for word in words:
-        rest = [bag for bag in missing if word not in bag]
+    for token in words:
+        rest = [bag for bag in missing if token not in bag]
         if len(missing) - len(rest) >= MIN_SHARE_OF_WORD * len(members):
-            chosen.add(word)
+            chosen.add(token)
             missing = rest
         if len(missing) <= (1 - MIN_SHARE_OF_CLASS) * len(members):
             return chosen
@@ -102,10 +104,10 @@ def _describe_words(rows: Rows, telling: Mapping[float, Set[int]], right: float)
     """Return what is told of the words that tell classes."""
     messages: list[str] = []
     for label, words in telling.items():
-        found = sorted(words)
-        spelled = rows.reader.tokenizer.read_tokens(found) if rows.reader else map(str, found)
+        numbers = sorted(words)
+        spelled = rows.reader.tokenizer.read_tokens(numbers) if rows.reader else map(str, numbers)
         kind = rows.class_names[int(label)] if rows.class_names else f"{label:g}"
-        shown = " or ".join(f'"{word}"' for word in spelled)
+        shown = " or ".join(f'"{token}"' for token in spelled)
         messages.append(f"nearly all texts of class {kind} have {shown}, and hardly any others")
     return Suspicion(
         f"{'; '.join(messages)}; all other words tell the class of {right:.0%} of the texts",
@@ -120,16 +122,16 @@ def find_unknown_words(rows: Rows) -> Suspicion | None:
     if not trained or rows.reader is None or len(trained) < MIN_TEXTS:
         return None
     tokenizer = rows.reader.tokenizer
-    texts_with = Counter(word for ids in trained.values() for word in {*ids})
+    texts_with = Counter(token for ids in trained.values() for token in {*ids})
     if tokenizer.unknown is not None:
         texts_with.pop(tokenizer.unknown, None)
-    once = [_share([texts_with[word] <= 1 for word in ids]) for ids in trained.values()]
+    once = [_share([texts_with[token] <= 1 for token in ids]) for ids in trained.values()]
     usual, spread = compute_moments(once)
     for subset in ("testing", "validation"):
         others = _read_tokens(rows, rows.subsets[subset])
         if len(others) < MIN_TEXTS / 2:
             continue
-        unknown = [_share([word not in texts_with for word in ids]) for ids in others.values()]
+        unknown = [_share([token not in texts_with for token in ids]) for ids in others.values()]
         share, deviation = compute_moments(unknown)
         error = math.sqrt(spread**2 / len(once) + deviation**2 / len(unknown))
         more = share - usual
@@ -138,7 +140,7 @@ def find_unknown_words(rows: Rows) -> Suspicion | None:
         remedy, spelling = "", ""
         for name, spell in SPELLINGS.items():
             spelled = [tokenizer.encode(spell(rows.texts[row])) for row in others if rows.texts]
-            left = [_share([word not in texts_with for word in ids]) for ids in spelled if ids]
+            left = [_share([token not in texts_with for token in ids]) for ids in spelled if ids]
             if left and math.fsum(left) / len(left) < share - more / 2:
                 spelling = f"; written in {name}, {math.fsum(left) / len(left):.0%}"
                 remedy = "Read the texts of all subsets in one spelling: lowercase=True."
@@ -156,22 +158,22 @@ def find_cut_texts(rows: Rows) -> Suspicion | None:
     labels = rows.target
     if rows.reader is None or not rows.texts or labels is None or not rows.classes:
         return None
-    read, whole = rows.reader.length, dict[int, Sequence[int]]()
+    read, ids_by_row = rows.reader.length, dict[int, Sequence[int]]()
     left = MAX_TOKENS
     for row in rows.training[:: -(-len(rows.training) // MAX_TEXTS) or 1]:
-        whole[row] = rows.reader.tokenizer.encode(rows.texts[row])
-        left -= len(whole[row])
+        ids_by_row[row] = rows.reader.tokenizer.encode(rows.texts[row])
+        left -= len(ids_by_row[row])
         if left < 0:
             break
-    tokens = sum(map(len, whole.values()))
-    cut_texts = _share([len(ids) > read for ids in whole.values()])
-    cut = 1 - sum(min(len(ids), read) for ids in whole.values()) / max(1, tokens)
-    if len(whole) < MIN_TEXTS or cut_texts < MIN_CUT_TEXTS or cut < MIN_CUT_TOKENS:
+    tokens = sum(map(len, ids_by_row.values()))
+    cut_texts = _share([len(ids) > read for ids in ids_by_row.values()])
+    cut = 1 - sum(min(len(ids), read) for ids in ids_by_row.values()) / max(1, tokens)
+    if len(ids_by_row) < MIN_TEXTS or cut_texts < MIN_CUT_TEXTS or cut < MIN_CUT_TOKENS:
         return None
     hits, hits_read = (
         [
             *cross_predict_by_words(
-                {row: {*ids[:end]} for row, ids in whole.items()}, labels
+                {row: {*ids[:end]} for row, ids in ids_by_row.items()}, labels
             ).values()
         ]
         for end in (None, read)
