@@ -1,4 +1,4 @@
-"""What is suspicious about texts: a token that tells the class, unknown words, ends that are cut."""
+"""What is suspicious about texts: a word that tells the class, unknown words, ends that are cut."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_TOKENS = 40_000
 MAX_P = 0.001
 
 MIN_SHARE_OF_CLASS, MAX_SHARE_ELSEWHERE = 0.99, 0.01
-"""The shares of the texts of a class, and of the others, that have a token which tells the class."""
+"""The shares of the texts of a class, and of the others, that have a word that tells the class."""
 
 MAX_WORDS, MIN_SHARE_OF_WORD = 3, 0.1
 """So many words that only one class has, each in this share of its texts, may tell it together."""
 
 TRACE_SHARE = 0.9
-"""A token in this share of the texts of a class, and in hardly any other, is of the same origin."""
+"""A word in this share of the texts of a class, and in hardly any other, is of the same origin."""
 
 EASY_ACCURACY = 0.95
 """If all other words tell the class of this share of the texts as well, the task is easy."""
@@ -43,7 +43,7 @@ MIN_CUT_TEXTS, MIN_CUT_TOKENS, MIN_GAIN = 0.5, 0.25, 0.05
 
 
 def find_telling_words(rows: Rows) -> Suspicion | None:
-    """Find a token, or up to three, that all texts of one class have, and none of the others."""
+    """Find a word, or up to three, that all texts of one class have, and none of the others."""
     labels, tokens = rows.target, _read_tokens(rows, rows.training)
     if labels is None or not rows.classes or not tokens:
         return None
