@@ -1309,3 +1309,62 @@ def _columns_of_two_files(order: list[int]) -> Data:
 def columns_swapped_in_the_test() -> Setup:
     data = _columns_of_two_files([1, 0, 2, 3])
     return Setup(regressor(4, (24,)), data, {"epochs": 60}, score="r2")
+
+
+# Testing rows that were prepared by themselves.
+
+
+def _harvests(*, apart: bool) -> Data:
+    """Return fields of wet years, and of a dry year to test with."""
+    draw = np.random.default_rng(172)
+    size, cut = 700, 500
+    dry = np.arange(size) >= cut
+    rain = draw.normal(600, 90, size) - 160 * dry
+    soil = draw.gamma(4, 2, size)
+    harvest = 0.01 * rain + 0.2 * soil + draw.normal(0, 0.4, size)
+    x = np.stack([rain, soil], 1)
+    mean, std = x[:cut].mean(0), x[:cut].std(0)
+    x[:cut] = (x[:cut] - mean) / std
+    if apart:
+        mean, std = x[cut:].mean(0), x[cut:].std(0)
+    x[cut:] = (x[cut:] - mean) / std
+    split = ([*range(cut)], [], [*range(cut, size)])
+    options = {"split": split, "standardize_targets": True}
+    return of(x.astype("float32"), harvest.astype("float32")[:, None], **options)
+
+
+@mistake(
+    "A scaler is fitted on the training rows, and once more on those of a dry year to test with.",
+    remedy="Scale them by the mean and deviation of the training rows.",
+    mended=lambda setup: setup.but(data=_harvests(apart=False)),
+    named_by=("E639",),
+)
+def scaler_fitted_again() -> Setup:
+    return Setup(regressor(2, (8,)), _harvests(apart=True), {"epochs": 60}, score="r2")
+
+
+def _dishes(*, again: bool) -> Data:
+    """Return who comes back after which of ten dishes, two of which were not sold lately."""
+    draw = np.random.default_rng(173)
+    size, cut = 900, 600
+    later = np.arange(size) >= cut
+    dish = draw.integers(0, 10, size)
+    dish[later & ((dish == 2) | (dish == 6))] = 5
+    liked = np.array([2, -2, 1.5, -1.5, 2.5, -2, 1, -1, 2, -2.5])
+    wait = draw.normal(0, 1, size)
+    returns = liked[dish] - 0.8 * wait + draw.logistic(0, 1, size) > 0
+    codes = dish.copy()
+    if again:
+        codes[later] = np.unique(dish[later], return_inverse=True)[1]
+    x = np.concatenate([one_hot(codes, 10), wait[:, None].astype("float32")], 1)
+    return of(x, returns.astype(int).tolist(), split=([*range(cut)], [], [*range(cut, size)]))
+
+
+@mistake(
+    "An encoder is fitted again on the rows to test with, where two of ten dishes are missing.",
+    remedy="Encode them with the categories of the training rows.",
+    mended=lambda setup: setup.but(data=_dishes(again=False)),
+    named_by=("E640",),
+)
+def encoder_fitted_again() -> Setup:
+    return Setup(classifier(11, (16,), 2), _dishes(again=True), {"epochs": 40})

@@ -110,6 +110,49 @@ def concentration(
     return Dataset(x, [int(y > usual) for y in targets] if labels else targets, standardize=True)
 
 
+def scale(values: Sequence[float]) -> list[float]:
+    """Return numbers with mean 0 and deviation 1."""
+    mean = sum(values) / len(values)
+    std = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    return [(value - mean) / std for value in values]
+
+
+def scaled_parts(*, parts: Sequence[int], testing: int = 120, signs: bool = False) -> Dataset:
+    """Return rows that were scaled in parts of so many, the last ones for testing."""
+    draw = Random(23)
+    size = sum(parts)
+    values = [20 + draw.gauss(0, 4) + 5 * (row >= size - testing) for row in range(size)]
+    columns: list[list[float]] = []
+    for spread in (1.0, 3.0):
+        column: list[float] = []
+        for part in parts:
+            first = len(column)
+            some = [value + draw.gauss(0, spread) for value in values[first : first + part]]
+            column += [(-1.0) ** k for k in range(part)] if signs else scale(some)
+        columns.append(column)
+    split = ([*range(size - testing)], [], [*range(size - testing, size)])
+    return Dataset([list(row) for row in zip(*columns, strict=True)], values, split=split)
+
+
+def brands(
+    missing: str, *, anew: bool = True, whole: bool = False, labels: bool = False, drift: float = 0
+) -> Dataset:
+    """Return cars to sell of nine brands, some of which are missing in testing, and their prices;
+    the codes of testing are made anew."""
+    draw = Random(24)
+    prices = dict(zip("abcdefghi", (4, 9, 1, 12, 6, 3, 10, 2, 7), strict=True))
+    x: Table = []
+    y: list[float] = []
+    for row in range(600):
+        known = "abcdefghi" if row < 400 else [c for c in prices if c not in missing]
+        brand = draw.choice(known)
+        code = (known if anew else "abcdefghi").index(brand)
+        x.append([draw.gauss(0, 1), *([code] if whole else [float(code == k) for k in range(9)])])
+        y.append(prices[brand] + x[-1][0] + draw.gauss(0, 1) + drift * (row >= 400))
+    split = ([*range(400)], [], [*range(400, 600)])
+    return Dataset(x, [int(price > 6) for price in y] if labels else y, split=split)
+
+
 def combined(noise: float) -> Dataset:
     """Return rows of which one column is a sum of two others."""
     draw = Random(5)
@@ -803,6 +846,12 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E638", lambda: swap((1, 0, 2)), "column 0 in testing (mean"),
     ("E638", lambda: swap((2, 0, 1)), "column 2 in testing (mean"),
     ("E638", lambda: swap((2, 1, 0), pictures=True), "the mean of channel 0 of model in testing"),
+    ("E639", lambda: scaled_parts(parts=(240, 120)), "column 0, column 1: mean 0 and deviation 1"),
+    ("E639", lambda: scaled_parts(parts=(300, 40), testing=40), "exactly in testing (40 rows)"),
+    ("E640", lambda: brands("b"), "column 9 is never used in testing, and the codes before"),
+    ("E640", lambda: brands("beg"), "column 2 in testing is like column 3 in training"),
+    ("E640", lambda: brands("c", whole=True), "8 of column 1 is never used in testing"),
+    ("E640", lambda: brands("bf", labels=True), "column 8, column 9 are never used in testing"),
     ("E636", lambda: mislabelled(0.2), "of the labels disagree with those of similar rows"),
     ("E636", lambda: mislabelled(0.25, rings=True), "of the labels disagree with those of similar"),
     ("E636", lambda: mislabelled(0.2, of=0, rings=True, rows=900), "of class 0 have the label 1"),
@@ -821,6 +870,14 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
 SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E614", lambda: pressure(45)),
     ("E614", lambda: concentration(0)),
+    ("E639", lambda: scaled_parts(parts=(360,))),
+    ("E639", lambda: scaled_parts(parts=(60,) * 6)),  # by person
+    ("E639", lambda: scaled_parts(parts=(240, 120), signs=True)),
+    ("E640", lambda: brands("b", anew=False)),
+    ("E640", lambda: brands("hi", anew=False)),
+    ("E640", lambda: brands("i")),
+    ("E640", lambda: brands("hi", anew=False, whole=True)),
+    ("E640", lambda: brands("hi", anew=False, drift=3.0)),
     ("E614", lambda: concentration(0.3, kind="true")),
     ("E614", lambda: concentration(0.3, kind="cut off")),
     ("E614", lambda: concentration(0.3, code=100)),  # filled in with the mean

@@ -72,10 +72,10 @@ def uses_foreign_statistics(dataset: Dataset, block: str, offsets: Sequence[int]
         Places(array, field, dataset.rows(subset)).collect(offsets)
         for subset in ("full", "training")
     )
-    return _is_standardized(everything) and not _is_standardized(training)
+    return is_standardized(everything) and not is_standardized(training)
 
 
-def _is_standardized(column: Sequence[float]) -> bool:
+def is_standardized(column: Sequence[float]) -> bool:
     """Return whether values have mean 0 and deviation 1, of a population or of a sample."""
     if abs(math.fsum(column)) >= EXACT * len(column):
         return False

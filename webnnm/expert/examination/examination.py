@@ -39,8 +39,10 @@ from webnnm.expert.examination.pictures import find_wrong_channels
 from webnnm.expert.examination.placeholders import leave_out_frequent
 from webnnm.expert.examination.positions import find_positions
 from webnnm.expert.examination.rare_classes import find_overlooked_classes
+from webnnm.expert.examination.recoded import find_recoded_categories
 from webnnm.expert.examination.remaining_rows import find_class_weights, find_lost_rows
 from webnnm.expert.examination.rows import Rows, collect_rows
+from webnnm.expert.examination.scaled_apart import find_subsets_scaled_apart
 from webnnm.expert.examination.sequences import (
     find_bag_of_words,
     find_next_values,
@@ -82,6 +84,8 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E636": find_label_noise,
     "E637": find_logarithms_of_zeros,
     "E638": find_swaps,
+    "E639": find_subsets_scaled_apart,
+    "E640": find_recoded_categories,
     "E645": find_telling_words,
     "E646": find_unknown_words,
     "E647": find_cut_texts,
@@ -110,6 +114,8 @@ CONSEQUENCES = {
     "E625": ("E617", "E626"),
     "E619": ("E636",),
     "E638": ("E622",),
+    "E639": ("E622",),
+    "E640": ("E622",),
 }
 """Findings that follow from another one: cells far off squeeze their column, a column that float32
 rounds has whole numbers, copies vote for each other. Each fact is reported once."""
