@@ -89,7 +89,7 @@ class Review:
             lines += ["Settings", *(f"  {text}" for text in choices)]
         more = [count_notes(notes)] * bool(notes)
         if number := len(self._visible_values()) - len(choices):
-            more.append(f"{number} settings")
+            more.append(f"{number} settings" if number > 1 else "1 setting")
         lines += [f"and {' and '.join(more)}: {rest}"] * bool(more)
         return "\n".join([*lines, *([self.examined] if self.examined else [])])
 

@@ -49,7 +49,7 @@ def test_remedies_of_a_review_are_options(
 ) -> None:
     model, data = tmp_path / "m.nnm", tmp_path / "rows.csv"
     model.write_text(TEXT.replace("shape=[1]", "shape=[2]").replace("add(b)", "softmax()"))
-    rows = [f"{k % 7},{k % 5},{k / 9:.2f},{'yes' if k % 30 == 0 else 'no'}" for k in range(120)]
+    rows = [f"{k % 7},{k % 5},{k / 9:.2f},{'yes' if k % 13 == 0 else 'no'}" for k in range(400)]
     data.write_text("\n".join(["a,b,c,label", *rows]))
     main(["review", str(model), "--data", str(data)])
     shown = capsys.readouterr().out
