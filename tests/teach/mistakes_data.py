@@ -645,6 +645,30 @@ def verdict_after_the_end() -> Setup:
     return Setup(_TEXTS, _stays(length=8), {"epochs": 15, "lr": 0.03})
 
 
+# Targets that go around.
+
+
+def _winds(*, circular: bool) -> Data:
+    """Return two components of winds, and their direction: in degrees, or as sine and cosine."""
+    draw = np.random.default_rng(173)
+    angle = 2 * np.pi * draw.random(800)
+    ways = np.stack([np.sin(angle), np.cos(angle)], axis=1)
+    x = ways * draw.uniform(3, 9, (800, 1)) + draw.normal(0, 0.6, (800, 2))
+    y = ways if circular else np.rad2deg(angle)[:, None]
+    options = {"standardize": True, "standardize_targets": True}
+    return of(x.astype("float32"), y.astype("float32"), **options)
+
+
+@mistake(
+    "The direction of the wind is learnt in degrees, where 359 and 1 are far apart.",
+    remedy="Sine and cosine as two targets.",
+    mended=lambda setup: setup.but(text=regressor(2, (24,), 2), data=_winds(circular=True)),
+    named_by=("E648",),
+)
+def degrees_around_north() -> Setup:
+    return Setup(regressor(2, (24,)), _winds(circular=False), {"epochs": 60}, score="r2")
+
+
 _TOPICS = (
     "model:input int32 shape=[] sequence=true;\nmodel:output shape=[3];\n"
     "model:layers embedding(table, size=40, shape=[8]), reduceMean(axes=[sequence]),\n"

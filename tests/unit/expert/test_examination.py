@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from itertools import accumulate, pairwise
-from math import pi, sin
+from math import cos, pi, sin
 from random import Random
 from statistics import NormalDist
 from typing import Any
@@ -745,6 +745,29 @@ def stays(length: int = 4, *, first: bool = False) -> Dataset:
     return LabeledTextDataset(texts, [row % 2 for row in range(ROWS)], length=length)
 
 
+def directions(
+    period: float = 360.0, *, start: float = 0.0, whole: bool = False, kind: str = "circle"
+) -> Dataset:
+    """Return winds as two components, and where they come from; or other targets of that range."""
+    draw = Random(43)
+    rows: Table = []
+    targets: list[float] = []
+    for _ in range(2 * ROWS):
+        turn = draw.random()
+        along, up = (wave(2 * pi * turn) + draw.gauss(0, 0.15) for wave in (sin, cos))
+        shares = {
+            "circle": turn,
+            "line": (up + 1.6) / 3.2,
+            "noise": draw.random(),
+            "two values": 0.5 if up > 0 else draw.choice([0.01, 0.99]) + draw.uniform(-0.01, 0.01),
+            "clipped": min(1.0, max(0.0, up + 0.5)),
+            "half": turn / 2,
+        }
+        rows.append([along, up])
+        targets.append(start + period * shares[kind])
+    return Dataset(rows, [float(int(t)) for t in targets] if whole else targets)
+
+
 FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
     ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 10,000,000"),
@@ -864,6 +887,9 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E646", tickets, "written in small letters, 0%"),
     ("E646", lambda: tickets(lambda text: text.replace("o", "zo")), "are in no training text; of"),
     ("E647", stays, "100% of the texts are longer than the 4 tokens that are read of them"),
+    ("E648", directions, "from 2.202 to 359.8 as degrees around a circle, and of"),
+    ("E648", lambda: directions(24, whole=True), "from 0 to 23 as hours around a circle"),
+    ("E648", lambda: directions(2 * pi, start=-pi), "as radians around a circle"),
     ("E627", shuffle, "the nearest training rows predict the class in"),
 ]
 
@@ -984,6 +1010,12 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E646", lambda: tickets(lowercase=True)),
     ("E646", lambda: tickets(str, rare=True)),
     ("E647", lambda: stays(20)),
+    ("E648", lambda: directions(kind="line")),
+    ("E648", lambda: directions(kind="noise")),
+    ("E648", lambda: directions(kind="two values")),
+    ("E648", lambda: directions(kind="clipped")),
+    ("E648", lambda: directions(kind="half")),
+    ("E648", lambda: directions(100)),  # no circle
     ("E647", lambda: stays(first=True)),
     ("E647", lambda: stays(8)),  # a fifth is cut
     ("E634", lambda: calendar("year")),

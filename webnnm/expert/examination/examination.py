@@ -8,6 +8,7 @@ from functools import partial
 from webnnm.data.dataset import Dataset
 from webnnm.expert.examination.augmentation import find_class_changes
 from webnnm.expert.examination.averages import find_target_means
+from webnnm.expert.examination.circles import find_circle
 from webnnm.expert.examination.columns import (
     find_categories,
     find_far_cells,
@@ -89,6 +90,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E645": find_telling_words,
     "E646": find_unknown_words,
     "E647": find_cut_texts,
+    "E648": find_circle,
 }
 """What is looked for, by the rule that reports it."""
 

