@@ -925,7 +925,7 @@ def circular_target(facts: Facts) -> Hit | None:
     359° and 1° are next to each other, and the squared error between them is the largest one. Such
     a model predicts 180° where rows are near north. Pairs of rows drawn at random are the chance,
     which a binomial test at 0.0001 must exclude. It found 118 of 120 generated circular targets of
-    noisy rows, and reported none of 320 others of that range: lines, noise, clipped ones, mixtures of
+    noisy rows, and reported none of 320 others of that range: lines, noise, clipped ones, mixes of
     two values. Without noise only the few rows at the ends are wrong, and it may miss them.
 
     >>> import math
