@@ -645,6 +645,28 @@ def verdict_after_the_end() -> Setup:
     return Setup(_TEXTS, _stays(length=8), {"epochs": 15, "lr": 0.03})
 
 
+# Absolute errors of what is 0 on most days.
+
+
+def _sales() -> Data:
+    draw = np.random.default_rng(174)
+    x = draw.normal(0, 1, (900, 3))
+    chance = 1 / (1 + np.exp(1.2 - 1.2 * x[:, 0]))
+    sold = np.where(draw.random(900) < chance, draw.poisson(6 + 2 * (x[:, 1] > 0), 900), 0)
+    options = {"standardize": True, "standardize_targets": True}
+    return of(x.astype("float32"), sold.astype("float32")[:, None], **options)
+
+
+@mistake(
+    "Sales that are 0 on most days are learnt by absolute errors, for plans that need their mean.",
+    remedy="Squared errors.",
+    mended=lambda setup: setup.but(text=regressor(3, (16,), 1, "MSE")),
+    named_by=("E123",),
+)
+def median_of_rare_sales() -> Setup:
+    return Setup(regressor(3, (16,), 1, "MAE"), _sales(), {"epochs": 50}, score="r2")
+
+
 # Targets that go around.
 
 

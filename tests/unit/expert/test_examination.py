@@ -768,6 +768,30 @@ def directions(
     return Dataset(rows, [float(int(t)) for t in targets] if whole else targets)
 
 
+def sales(kind: str = "chance") -> Dataset:
+    """Return what is sold on days of which most have no sale, and inputs that tell the chance of
+    one, or when there is one."""
+    draw = Random(44)
+    targets: list[float] = []
+    for row in X:
+        amount = draw.uniform(1, 9)
+        sold = draw.random() < (0.4 if row[0] > 0 else 0.2) if kind == "chance" else row[0] > 0.5
+        targets.append(amount if sold or kind == "amounts" else 0.0)
+    return Dataset(X, [[target] for target in targets])
+
+
+def find_ids(data: Dataset, loss: str) -> set[str]:
+    text = f"m:input shape=[4]; m:output shape=[1]; m:loss {loss}; m:layers matmul(w), add(b);"
+    return {finding.id for finding in review(text, data).findings}
+
+
+def test_absolute_errors_are_told_where_the_median_is_one_value() -> None:
+    assert "E123" in find_ids(sales(), "MAE")
+    assert "E123" not in find_ids(sales(), "MSE")
+    assert "E123" not in find_ids(sales("when"), "MAE")
+    assert "E123" not in find_ids(sales("amounts"), "MAE")
+
+
 FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E614", lambda: far(-999), "25 cells of column 4 are -999, the others lie from"),
     ("E614", lambda: far(1e7, 200), "2 cells of column 4 are 10,000,000"),

@@ -24,6 +24,7 @@ from webnnm.expert.examination.groups import find_groups
 from webnnm.expert.examination.label_noise import find_label_noise
 from webnnm.expert.examination.leaks import find_markers, find_predictors
 from webnnm.expert.examination.levels import find_levels
+from webnnm.expert.examination.medians import find_common_target
 from webnnm.expert.examination.neighbours import (
     adapt_to_windows,
     find_contradictions,
@@ -97,6 +98,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E110": find_class_weights,
     "E115": find_unordered_kinds,
+    "E123": find_common_target,
     "E319": find_bag_of_words,
     "E323": find_positions,
     "E332": measure_amounts,
