@@ -13,9 +13,9 @@ MIN_COMMON, MIN_OTHERS = 0.5, 20
 """The share of rows with the most common target, and the rows with another one."""
 
 MIN_LOST = 0.4
-"""The share of the latter most of whose nearest rows have the common target: 0.65 or more in generated
-sets whose inputs tell only the chance of another target, 0.24 or less where they tell when there is
-one."""
+"""The share of the latter most of whose nearest rows have the common target: 0.65 or more in
+generated sets whose inputs tell only the chance of another target, 0.24 or less where they tell
+when there is one."""
 
 
 def find_common_target(rows: Rows) -> Suspicion | None:

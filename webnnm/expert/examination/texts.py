@@ -64,9 +64,9 @@ def find_telling_words(rows: Rows) -> Suspicion | None:
             if number >= MIN_SHARE_OF_WORD * size
             and everywhere[token] - number <= MAX_SHARE_ELSEWHERE * others
         ]
-        members = [bag for row, bag in bags.items() if labels[row] == label]
+        members = [ids for row, ids in tokens.items() if labels[row] == label]
         words = _cover([token for _, token in sorted(own, reverse=True)], members)
-        if words and min(size, others) >= MIN_TEXTS / 2:
+        if words and _have_one_place(words, members) and min(size, others) >= MIN_TEXTS / 2:
             telling[label] = words | {
                 token for number, token in own if number >= TRACE_SHARE * size
             }
@@ -84,12 +84,12 @@ def find_telling_words(rows: Rows) -> Suspicion | None:
     return _describe_words(rows, telling, right)
 
 
-def _cover(words: Sequence[int], members: Sequence[Set[int]]) -> set[int]:
+def _cover(words: Sequence[int], members: Sequence[Sequence[int]]) -> set[int]:
     """Return the first words that nearly all members have one of, none if it takes too many."""
     chosen: set[int] = set()
     missing = [*members]
     for token in words:
-        rest = [bag for bag in missing if token not in bag]
+        rest = [ids for ids in missing if token not in ids]
         if len(missing) - len(rest) >= MIN_SHARE_OF_WORD * len(members):
             chosen.add(token)
             missing = rest
@@ -98,6 +98,12 @@ def _cover(words: Sequence[int], members: Sequence[Set[int]]) -> set[int]:
         if len(chosen) == MAX_WORDS:
             break
     return set()
+
+
+def _have_one_place(words: Set[int], members: Sequence[Sequence[int]]) -> bool:
+    """Return whether it is one word, or several that stand at the same place of texts."""
+    places = Counter(ids.index(token) for ids in members for token in words if token in ids)
+    return len(words) == 1 or max(places.values()) >= TRACE_SHARE * len(members)
 
 
 def _describe_words(rows: Rows, telling: Mapping[float, Set[int]], right: float) -> Suspicion:

@@ -819,9 +819,9 @@ def categories_coded_anew(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def telling_word(facts: Facts) -> Hit | None:
-    """A word, or one of up to three, is in 99 % of the training texts of a class, and in at most
-    1 % of the others; all other words tell the class of more texts than the most frequent class
-    has, and of fewer than 95 %.
+    """A word, or one of up to three at the same place, is in 99 % of the training texts of a class,
+    and in at most 1 % of the others; all other words tell the class of more texts than the most
+    frequent class has, and of fewer than 95 %.
 
     Texts of one class often come from one source, and begin with its name, a date or a signature.
     The model then reads this and nothing else, and the test score is too good. That other words

@@ -278,7 +278,7 @@ def median_of_one_value(facts: Facts) -> Hit | None:
     return merge_hits(
         {
             o.node: f"MAE on {o.name} learns the median, and {share:.0%} of the targets are "
-            f"{show_number(value)}; of the other rows, {lost:.0%} have neighbours that mostly have it"
+            f"{show_number(value)}; of other rows, {lost:.0%} have neighbours that mostly have it"
             for o in facts.outputs
             if o.loss == "MAE" and not o.reshaped
         },
