@@ -96,8 +96,8 @@ async def test_a_training_ends_with_what_to_change() -> None:
     model = await NNModel.create(source=TEXT, dataset=iris, backend="numpy", log=said.append)
     history = await model.train(lr=1e-6, epochs=30)
     lines = [line for line in said if "E901" in line]
-    assert "2 notes: history.findings has them" in said
-    assert "E324 explains E901, E902 → Raise lr to near the optimizer's default." in lines
+    assert "3 notes: history.findings has them" in said
+    assert "E324 explains E901, E902, E925 → Raise lr to near the optimizer's default." in lines
     assert str(history.findings).startswith("warning E324")
     (stuck,) = [one for one in model.review(history) if one.id == "E901"]
     assert stuck.explained_by == ("E324", "E603")

@@ -361,6 +361,25 @@ def test_a_simple_model_that_is_little_better_is_a_note(value: float, severity: 
     assert hit is not None and hit.severity == severity
 
 
+@pytest.mark.parametrize(
+    ("id", "simple"), [("E925", "a linear model"), ("E926", "nearest neighbours")]
+)
+def test_a_model_that_is_beaten_is_checked_before_its_size_changes(id: str, simple: str) -> None:
+    for r2, words in ((0.5, "whether lr and epochs let the loss fall"), (0.95, "model")):
+        known = {
+            "predictions": {"m": PredictionFacts(r2=r2)},
+            "baselines": {"m": rivals(simple, 0.8)},
+        }
+        (found,) = [one for one in hindsight(after(**known)) if one.id == id]
+        assert words in found.remedy
+        assert found.remedy.startswith("Check") or (id, r2) == ("E925", 0.95)
+
+
+@pytest.mark.parametrize("cause", ["E102", "E323", "E502", "E603", "E620", "E635", "E903"])
+def test_a_cause_of_bad_results_explains_that_simple_models_are_better(cause: str) -> None:
+    assert {"E925", "E926"} <= EVERY[cause].explains
+
+
 def test_few_updates_are_told_whatever_the_rate() -> None:
     few = [1.0, 0.9, 0.8]
     hit = RULES["E904"].test(after(few, settings={"batch_size": 200}))
@@ -450,6 +469,9 @@ def test_an_order_that_is_lost_is_what_is_told() -> None:
     # Moods of texts need no order: half of the rows above chance are evidence enough.
     learnt = classes([15, 16], [20, 20], [19, 21])
     assert "E923" not in ids(after(layers=BAG, predictions={"m": GOOD}, held_out={"m": learnt}))
+    # Rows that are all right can be told apart without their order.
+    perfect: dict[str, Any] = {"predictions": {"m": classes([50, 50], [50, 50], [50, 50])}}
+    assert ids(after(layers=BAG, **perfect, held_out={"m": POOR})) == ["E903"]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ CAUSES_OF_NO_SKILL = (
     *("E409", "E410", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
 )
 """Rules that explain why a model learns nothing, whether or not its layers know positions."""
+MAX_FORGETFUL = 0.99
+"""A model that is right on more of its training rows can tell them apart: it forgets too little."""
 MAX_PREDICTED_SHARE = 0.2
 """A class predicted for a smaller share of its rows is as good as never predicted."""
 ONE_SIDED = 1.64
@@ -114,7 +116,7 @@ def _at_chance(facts: Facts, history: HistoryFacts) -> bool:
         return False
     held = history.held_out.get(name, trained)
     other_skill = skill(held)
-    if other_skill is None or other_skill > chance_skill(held):
+    if other_skill is None or other_skill > chance_skill(held) or score(trained) > MAX_FORGETFUL:
         return False
     return has_learnt_nothing(history, name) or skill_if_memorised(history, name) is not None
 

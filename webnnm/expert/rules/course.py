@@ -25,7 +25,7 @@ from webnnm.expert.facts.learning import (
     keeps_up_with_neighbours,
 )
 from webnnm.expert.rules.rule import Hit, after
-from webnnm.expert.rules.symptoms import STUCK
+from webnnm.expert.rules.symptoms import BEATEN, STUCK
 from webnnm.training.optimizers import OPTIMIZERS
 
 MIN_BATCH = 8
@@ -51,7 +51,7 @@ MAX_OVERFLOWS = 0.1
     "Lower lr, or let it fall with schedule='cosine'.",
     early=True,
     lowers=["lr"],
-    explains=["E908", "E909", "E912", "E918"],
+    explains=[*BEATEN, "E908", "E909", "E912", "E918"],
 )
 def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the

@@ -12,7 +12,7 @@ from webnnm.core.shapes import show
 from webnnm.expert.facts.facts import DataFacts, Facts, FeatureFacts
 from webnnm.expert.facts.structure import channels_last, first_layers, looks_up, scales
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
-from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
+from webnnm.expert.rules.symptoms import BEATEN, STUCK, TOO_GOOD, UNSTABLE
 from webnnm.training.automatic import MIN_ROWS, VALIDATION_SHARE
 from webnnm.training.loss_choice import LARGE_SHARE
 
@@ -87,7 +87,12 @@ def _training_counts(facts: Facts) -> dict[str, Sequence[int]]:
     }
 
 
-@rule("E601", "warning", "Stratify the split.", explains=["E902", "E903", "E905", "E906", "E907"])
+@rule(
+    "E601",
+    "warning",
+    "Stratify the split.",
+    explains=[*BEATEN, "E902", "E903", "E905", "E906", "E907"],
+)
 def class_without_training(facts: Facts) -> Hit | None:
     """A class of the data has no row in training.
 
@@ -302,6 +307,7 @@ def non_finite(facts: Facts) -> Hit | None:
     "E606",
     "warning",
     "Remove the duplicates; copies that fill up a class belong in the training rows only.",
+    explains=TOO_GOOD,
 )
 def duplicate_rows(facts: Facts) -> Hit | None:
     """More than 1 % of the testing or of the validation rows are training rows too; only
@@ -465,7 +471,7 @@ def class_order(facts: Facts) -> Hit | None:
     return Hit(message="rows are sorted by class and not shuffled", fix={"shuffle": True})
 
 
-@rule("E611", "advice", "Gather more rows of it.", explains=["E903", "E906"])
+@rule("E611", "advice", "Gather more rows of it.", explains=[*BEATEN, "E903", "E906"])
 def rare_class(facts: Facts) -> Hit | None:
     """A class has fewer than 10 training rows, and there are testing rows; only information where
     no class has more than twice as many as another.
@@ -528,7 +534,7 @@ def statistics_leak(facts: Facts) -> Hit | None:
     "E613",
     "warning",
     "Leave the column out with features=[…], or split texts into tokens.",
-    explains=["E903", "E905", "E907"],
+    explains=[*BEATEN, "E903", "E905", "E907"],
 )
 def unknown_words(facts: Facts) -> Hit | None:
     """More than half of the other rows have a word that no training row has in that column.
@@ -560,7 +566,7 @@ def unknown_words(facts: Facts) -> Hit | None:
     "E628",
     "warning",
     "Spell each class in one way only, as name.strip().lower() does.",
-    explains=["E601", "E611", "E903", "E906"],
+    explains=[*BEATEN, "E601", "E611", "E903", "E906"],
 )
 def spellings(facts: Facts) -> Hit | None:
     """Names of classes differ only in capitals, spaces and underscores; not for single letters.
@@ -643,7 +649,7 @@ def small_test_set(facts: Facts) -> Hit | None:
     "warning",
     'Name the dimensions of the data, names=["height", "width", "channels"], and of the input, '
     "shape={channels:3, height:32, width:32}; or write inputLayout=nhwc.",
-    explains=["E902", "E903", "E922", "E924"],
+    explains=[*BEATEN, "E310", "E902", "E903", "E908", "E922", "E924"],
 )
 def channel_order(facts: Facts) -> Hit | None:
     """A convolution takes the first dimension of pictures or signals for channels, but channels are

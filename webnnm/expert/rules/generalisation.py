@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from webnnm.evaluation.baselines import ERRORS
 from webnnm.evaluation.simple_models import LINEAR, NEIGHBOURS
-from webnnm.expert.facts.course import chance_skill, losses_to_monitor, relative_loss
+from webnnm.expert.facts.course import chance_skill, losses_to_monitor, relative_loss, score
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
     MIN_EPOCHS,
@@ -21,6 +22,7 @@ from webnnm.expert.facts.learning import (
     unlike_losses,
 )
 from webnnm.expert.rules.rule import Hit, after, merge_hits
+from webnnm.expert.rules.symptoms import BEATEN
 
 RISEN_RATIO, WORSE_RATIO = 2, 1.25
 """A validation loss this many times the best one has risen, or is worse to keep."""
@@ -30,6 +32,23 @@ MIN_LEAD = 0.2
 """A simple model that is better by less of the score is worth a look, not a change of the model."""
 SIGNIFICANT_WORSE = 0.005
 """Equally good models differ this much, in favour of either one, in this share of trainings."""
+CHECK_FIRST = (
+    "Check in this order whether its layers, or an augmentation, lose what the inputs say, whether "
+    "the loss fits the targets, and whether lr and epochs let the loss fall"
+)
+BEGIN_SIMPLY = (
+    "Begin with a linear model, a single product without hidden layers, and add to it only what "
+    "raises the score."
+)
+MORE_UNITS = (
+    "Give it more layers and units with an activation, such as two of 64, and lower weight_decay "
+    "to 0.01."
+)
+COMPARE_SMALLER = (
+    "Check first whether its layers mix up what the inputs say; then compare smaller models and "
+    "larger weight_decay by their validation loss."
+)
+"""What to do about a model that predicts its training rows badly, or them alone well."""
 MIN_RISE = 0.1
 """A share of the loss of a constant prediction, so that losses close to 0 may rise."""
 
@@ -182,8 +201,7 @@ def validation_mismatch(facts: Facts, history: HistoryFacts) -> Hit | None:
 @after(
     "E925",
     "warning",
-    "Begin with a linear model, a single product without hidden layers, and add to it only what "
-    "raises the score.",
+    BEGIN_SIMPLY,
     lowers=["capacity"],
     explains=["E902", "E905"],
 )
@@ -195,7 +213,8 @@ def worse_than_linear_model(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A linear model, a ridge regression on the same inputs, has nothing to tune and no local minimum.
     A network that is worse has fitted noise, has lost what its inputs say on the way through its
-    layers, or was trained badly. Classes are compared by McNemar's test, quantities by a paired
+    layers, or was trained badly: the last two where its score is low on its training rows too.
+    Classes are compared by McNemar's test, quantities by a paired
     t-test of the loss.
 
     >>> from random import Random
@@ -214,14 +233,15 @@ def worse_than_linear_model(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     Ignore it where the network does more than its score says, such as calibrated probabilities.
     """
-    return _find_better_model(history, LINEAR)
+    return _find_better_model(
+        history, LINEAR, f"{CHECK_FIRST}; or {BEGIN_SIMPLY[0].lower()}{BEGIN_SIMPLY[1:]}", ""
+    )
 
 
 @after(
     "E926",
     "warning",
-    "Give it more layers and units with an activation, such as two of 64, and lower weight_decay "
-    "to 0.01.",
+    f"{CHECK_FIRST}; then {MORE_UNITS[0].lower()}{MORE_UNITS[1:]}",
     confidence=0.8,
     lowers=["regularisation", "weight_decay"],
     raises=["capacity"],
@@ -232,8 +252,9 @@ def worse_than_nearest_neighbours(facts: Facts, history: HistoryFacts) -> Hit | 
     score and at a level of 0.5 %; only information where they are so by less than 0.2, as in E925.
 
     Looking up similar training rows takes no training at all, and no assumption but that similar
-    rows have similar targets. A network that is worse has too few units, or was not trained for
-    long enough.
+    rows have similar targets. A network that is worse, on its training rows too, loses what the
+    inputs say on the way through its layers, was trained badly, or has too few units; one that is
+    better on these fits noise.
 
     >>> import math
     >>> from webnnm import Dataset
@@ -249,24 +270,38 @@ def worse_than_nearest_neighbours(facts: Facts, history: HistoryFacts) -> Hit | 
 
     Ignore it where a small model is wanted for its speed or simplicity.
     """
-    return _find_better_model(history, NEIGHBOURS)
+    is_linear = facts.profile.heavy_ops == 1
+    return _find_better_model(history, NEIGHBOURS, MORE_UNITS * is_linear, COMPARE_SMALLER)
 
 
-def _find_better_model(history: HistoryFacts, simple: str) -> Hit | None:
-    """Return which outputs a simple model predicts better, as the best of the simple models."""
+def _find_better_model(
+    history: HistoryFacts, simple: str, if_underfitted: str, if_overfitted: str
+) -> Hit | None:
+    """Return which outputs a simple model predicts better, as the best of the simple models.
+
+    The remedy is another one if the network is worse on its own training rows than the simple model
+    on rows that neither was trained on.
+    """
     better = {
         name: baselines
         for name, baselines in history.baselines.items()
         if baselines.find_better(SIGNIFICANT_WORSE) == simple
     }
     leads = [baselines.measure_lead(simple) for baselines in better.values()]
+    is_overfitted = all(
+        baselines.score not in ERRORS
+        and name in history.predictions
+        and score(history.predictions[name]) > baselines.simple[simple][baselines.score]
+        for name, baselines in better.items()
+    )
     return merge_hits(
         {name: f"{name}: {baselines.verdict}" for name, baselines in better.items()},
+        remedy=if_overfitted if is_overfitted else if_underfitted,
         severity=None if max(leads, default=0.0) >= MIN_LEAD else "info",
     )
 
 
-@after("E918", "warning", "Set restore_best=True.")
+@after("E918", "warning", "Set restore_best=True.", explains=BEATEN)
 def last_parameters_worse(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The last parameters were kept, and their loss is above 1.25 times that of the best ones, or
     below that only by chance: in the last quarter, losses go up as high.

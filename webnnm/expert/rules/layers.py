@@ -24,7 +24,7 @@ from webnnm.expert.facts.paths import (
 from webnnm.expert.facts.structure import numbers, scales
 from webnnm.expert.rules.capacity import MAX_DROPOUT
 from webnnm.expert.rules.rule import Hit, evidence_by_input, join_names, merge_hits, rule
-from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
+from webnnm.expert.rules.symptoms import BEATEN, STUCK, UNSTABLE
 from webnnm.graph.elaboration.vertices import (
     InputVertex,
     LayerVertex,
@@ -103,11 +103,7 @@ def without_gradient(facts: Facts) -> Hit | None:
     return Hit(message=message, nodes=labels)
 
 
-@rule(
-    "E317",
-    "warning",
-    "Leave it out.",
-)
+@rule("E317", "warning", "Leave it out.", explains=STUCK)
 def negative_logarithm(facts: Facts) -> Hit | None:
     """A logarithm or square root is taken of an input with features that have negative values, or
     of units that have them; or a logarithm of zeros, as relu leaves them, or a root of such units,
@@ -375,7 +371,7 @@ def constant_factors(facts: Facts) -> Hit | None:
     "warning",
     "Insert positionalEmbedding(place, size=…) or positionalEncoding() before it.",
     refuted=True,
-    explains=["E902", "E908", "E923"],
+    explains=[*BEATEN, "E310", "E902", "E908", "E923"],
 )
 def attention_without_order(facts: Facts) -> Hit | None:
     """Attention over embedded words without positions; only information where a linear bag-of-words
@@ -419,7 +415,12 @@ def attention_without_order(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E320", "warning", "Leave it out, and standardise the inputs instead: standardize=True.")
+@rule(
+    "E320",
+    "warning",
+    "Leave it out, and standardise the inputs instead: standardize=True.",
+    explains=STUCK,
+)
 def small_layer_norm(facts: Facts) -> Hit | None:
     """A layer normalisation over three numbers or fewer.
 
@@ -480,7 +481,10 @@ def _to_list(value: Any) -> Sequence[int]:
 
 
 @rule(
-    "E321", "warning", "Use strides no larger than the kernel.", explains=["E902", "E903", "E922"]
+    "E321",
+    "warning",
+    "Use strides no larger than the kernel.",
+    explains=[*BEATEN, "E902", "E903", "E922"],
 )
 def stride_gaps(facts: Facts) -> Hit | None:
     """Values between the windows of a convolution or pooling are never read: strides are larger
@@ -553,7 +557,7 @@ def _spatial(layer: LayerVertex) -> Sequence[int]:
     "E322",
     "warning",
     "Pool less, or after the convolutions.",
-    explains=["E902", "E903", "E922", "E924"],
+    explains=[*BEATEN, "E310", "E902", "E903", "E908", "E922", "E924"],
 )
 def single_pixel(facts: Facts) -> Hit | None:
     """A convolution with a kernel larger than 1 gets a picture of a single pixel.
@@ -587,7 +591,7 @@ def single_pixel(facts: Facts) -> Hit | None:
     POSITIONS_REMEDY,
     confidence=0.7,
     refuted=True,
-    explains=["E329", "E902", "E903", "E908", "E922", "E924"],
+    explains=[*BEATEN, "E310", "E329", "E902", "E903", "E908", "E922", "E924"],
 )
 def positions_pooled_away(facts: Facts) -> Hit | None:
     """Where something is tells the target, and everything is pooled over all positions after
@@ -648,7 +652,7 @@ def _reach(network: Network, pools: Sequence[str]) -> tuple[int, Sequence[int]]:
     "Give the convolutions kernels of 3.",
     confidence=0.6,
     refuted=True,
-    explains=["E902", "E903", "E908", "E922", "E924"],
+    explains=[*BEATEN, "E310", "E902", "E903", "E908", "E922", "E924"],
 )
 def single_values_seen(facts: Facts) -> Hit | None:
     """Everything is pooled over all positions, and no window before that is larger than one value;
@@ -675,7 +679,7 @@ def single_values_seen(facts: Facts) -> Hit | None:
     return Hit(message=f"{names} pools what windows of a single value see", nodes=pools)
 
 
-@rule("E335", "warning", "Put a product before it.", explains=["E902", "E904", "E922"])
+@rule("E335", "warning", "Put a product before it.", explains=[*BEATEN, "E902", "E904", "E922"])
 def removes_signs(facts: Facts) -> Hit | None:
     """An activation or absolute value, whose results are never negative, is taken of an input with
     negative values, and there is no path around it.
@@ -718,7 +722,7 @@ def removes_signs(facts: Facts) -> Hit | None:
     "Leave it out, and standardise the inputs instead: standardize=True.",
     confidence=0.7,
     refuted=True,
-    explains=["E627", "E902", "E903", "E904", "E905", "E908", "E922", "E924"],
+    explains=[*BEATEN, "E310", "E627", "E902", "E903", "E904", "E905", "E908", "E922", "E924"],
 )
 def removes_level(facts: Facts) -> Hit | None:
     """A normalisation of each row on its own takes an input, there is no path around it, and the
@@ -765,7 +769,7 @@ def removes_level(facts: Facts) -> Hit | None:
     "Put a convolution before it, and pool after that with strides of 2.",
     confidence=0.7,
     refuted=True,
-    explains=["E902", "E903", "E908", "E922", "E924"],
+    explains=[*BEATEN, "E310", "E902", "E903", "E908", "E922", "E924"],
 )
 def early_pooling(facts: Facts) -> Hit | None:
     """Windows of 3 × 3 or more, by one pooling or several, are pooled before the first convolution,
@@ -817,7 +821,7 @@ def early_pooling(facts: Facts) -> Hit | None:
     "warning",
     "Give it as many units as there are classes, or more.",
     raises=["capacity"],
-    explains=["E902", "E904", "E922"],
+    explains=[*BEATEN, "E902", "E904", "E922"],
 )
 def narrow_layer(facts: Facts) -> Hit | None:
     """A product has at most a fourth as many units as the layer before it and as the classes after
@@ -897,7 +901,7 @@ def input_dropout(facts: Facts) -> Hit | None:
     "advice",
     "Put a gru, conv1d or attend before the average.",
     confidence=0.7,
-    explains=["E902", "E923"],
+    explains=[*BEATEN, "E902", "E923"],
 )
 def early_sequence_mean(facts: Facts) -> Hit | None:
     """The positions of a sequence are averaged or summed before anything but linear layers.
@@ -931,7 +935,7 @@ def early_sequence_mean(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E413", "warning", "Join it to the others: concat([a, b], axis=0).")
+@rule("E413", "warning", "Join it to the others: concat([a, b], axis=0).", explains=STUCK)
 def dead_input(facts: Facts) -> Hit | None:
     """A declared input, with or without layers after it, reaches no output.
 

@@ -37,6 +37,7 @@ from webnnm.expert.facts.learning import (
 )
 from webnnm.expert.facts.paths import POSITIONS_REMEDY
 from webnnm.expert.rules.rule import Hit, after, join_names, merge_hits
+from webnnm.expert.rules.symptoms import BEATEN
 from webnnm.training.automatic import choose_decay
 from webnnm.training.optimizers import OPTIMIZERS
 
@@ -64,7 +65,7 @@ MIN_DECAY_RATIO, MAX_LEAD = 8, 0.05
     "Raise lr, at least to the default of the optimizer.",
     early=True,
     raises=["lr"],
-    explains=["E902", "E904", "E910", "E911", "E922"],
+    explains=[*BEATEN, "E902", "E904", "E910", "E911", "E922"],
 )
 def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The training loss hardly fell, and no weight moved by more than 5 % of its norm.
@@ -146,7 +147,9 @@ def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
     return merge_hits(messages, tail=": no better than a constant prediction", **more)
 
 
-@after("E904", "advice", "Train more epochs.", confidence=0.7, raises=["epochs", "lr"])
+@after(
+    "E904", "advice", "Train more epochs.", confidence=0.7, raises=["epochs", "lr"], explains=BEATEN
+)
 def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter if the
     rate had not fallen, by 45 % in the second half if it had; or there were fewer than 100 updates,
@@ -164,8 +167,9 @@ def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=60, lr=0.002, schedule="constant")
     >>> print(*[found for found in history.findings if found.id == "E904"])
-    advice E904: the last of 60 epochs is the best, and the loss fell by 7.9 % in the last 15, ...
+    warning E904: the last of 60 epochs is the best, and the loss fell by 7.9 % in the last 15, ...
       → Raise lr, to the default of the optimizer.
+      explains E902, E925
 
     Ignore it where the score is good enough for its purpose.
     """
@@ -241,7 +245,7 @@ def class_never_predicted(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Add hidden layers or units with an activation, and train more epochs.",
     confidence=0.8,
     raises=["capacity", "epochs"],
-    explains=["E902", "E926"],
+    explains=["E902", "E925", "E926"],
 )
 def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The model predicts the class of far fewer training rows than their nearest neighbours do.
@@ -289,7 +293,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Leave weight_decay out: by default it follows from the rows.",
     confidence=0.7,
     lowers=["regularisation"],
-    explains=["E902", "E922", "E926"],
+    explains=["E902", "E922", "E925", "E926"],
 )
 def decay_holds_back(facts: Facts, history: HistoryFacts) -> Hit | None:
     """Decoupled weight decay is eight times what adamw has by default for such rows, and the
@@ -350,12 +354,13 @@ def _show(predictions: PredictionFacts) -> str:
     "attention before the pooling; if not, check whether labels belong to their rows, and gather "
     "more.",
     confidence=0.95,
-    explains=["E902", "E908"],
+    explains=[*BEATEN, "E310", "E902", "E908"],
 )
 def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its sequence without
     anything before the pooling that depends on the order: no recurrent layer, convolution,
-    positions, or attention with causal=true.
+    positions, or attention with causal=true; not where it is right on more than 99 % of its
+    training rows, which it could not tell apart if the order made their difference.
 
     The mean, sum or maximum over positions is the same in any order, and so is attention without
     positions. A dependence on the order cannot be learnt then, only memorised. Many texts need no
@@ -398,12 +403,13 @@ def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     "let windows reach further by more convolutions and strides of 2, or use flatten() in place of "
     "the pooling.",
     confidence=0.8,
-    explains=["E902", "E908"],
+    explains=[*BEATEN, "E310", "E902", "E908"],
 )
 def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A model is at chance (95 %) on rows that were not trained on, and pools its picture, or its
     signal, over all positions after the convolutions; not where a warning on scales, rates, initial
-    values or saturated layers explains why it learnt nothing.
+    values or saturated layers explains why it learnt nothing, nor where it is right on more than
+    99 % of its training rows.
 
     Convolutions do the same everywhere. The mean or maximum over all positions says how much of a
     pattern there is, not where, for example in which quarter. Textures, and objects that may

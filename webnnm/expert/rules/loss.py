@@ -8,7 +8,7 @@ from webnnm.core.readable import show_number
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
-from webnnm.expert.rules.symptoms import STUCK
+from webnnm.expert.rules.symptoms import BEATEN, STUCK
 from webnnm.training.loss_choice import LARGE_SHARE, LabelFacts
 from webnnm.training.losses import LOSSES, is_fused
 
@@ -301,7 +301,10 @@ def logit_loss(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E114", "warning", "Look for the intended column: there is nothing to learn.", explains=["E902"]
+    "E114",
+    "warning",
+    "Look for the intended column: there is nothing to learn.",
+    explains=[*BEATEN, "E902"],
 )
 def constant_target(facts: Facts) -> Hit | None:
     """All targets of the training rows are the same number, or the same class, or one of up to

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
+from webnnm.expert.rules.symptoms import STUCK
 
 MAX_LOSS_RATIO = 10
 
@@ -38,7 +39,12 @@ def multiple_outputs(facts: Facts) -> Hit | None:
     )
 
 
-@rule("E502", "warning", "Set loss_weights='auto', or weights that bring the losses together.")
+@rule(
+    "E502",
+    "warning",
+    "Set loss_weights='auto', or weights that bring the losses together.",
+    explains=STUCK,
+)
 def uneven_losses(facts: Facts) -> Hit | None:
     """With fixed weights, or none, the initial losses of outputs differ by a factor of more than
     ten.

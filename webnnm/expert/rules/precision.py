@@ -6,6 +6,7 @@ from webnnm.core.dtypes import FLOAT_INFO
 from webnnm.core.readable import show_number
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
+from webnnm.expert.rules.symptoms import STUCK
 
 MIN_SCALE = 128
 FLOAT16_MAX = FLOAT_INFO["float16"].max
@@ -73,6 +74,7 @@ def no_gradient_scaling(facts: Facts) -> Hit | None:
     "warning",
     "Write dataType=float32 at these layers.",
     "float32 inside softmax, log, exp, variance and normalisations without dataType",
+    explains=STUCK,
 )
 def float16_overflow(facts: Facts) -> Hit | None:
     """Operators whose results easily leave the range of float16 compute in float16.

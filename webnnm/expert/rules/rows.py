@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.rules.rule import Hit, rule
-from webnnm.expert.rules.symptoms import OVERFITTING, STUCK, UNSTABLE
+from webnnm.expert.rules.symptoms import BEATEN, OVERFITTING, STUCK, TOO_GOOD, UNSTABLE
 from webnnm.training.automatic import MIN_ROWS
 
 CHANGE = "Learn the change: subtract"
@@ -65,6 +65,7 @@ def far_cells(facts: Facts) -> Hit | None:
     "warning",
     "Leave the column out, unless it is known when a prediction is made.",
     confidence=0.7,
+    explains=TOO_GOOD,
 )
 def single_predictor(facts: Facts) -> Hit | None:
     """One of several columns alone predicts the target of 99 % of the training rows, of 50 rows or
@@ -101,7 +102,7 @@ def single_predictor(facts: Facts) -> Hit | None:
     "E616",
     "warning",
     "Leave the column out: new rows will have other numbers.",
-    explains=["E603", "E903"],
+    explains=[*BEATEN, "E603", "E903"],
 )
 def row_number(facts: Facts) -> Hit | None:
     """A column numbers the rows, or its name says that it identifies them; not where the rows are
@@ -151,6 +152,7 @@ def redundant_column(facts: Facts) -> Hit | None:
     "Split the rows by their origin, split=(rows of some, [], rows of others), and augment after "
     "that: dataset.augment(…).",
     confidence=0.8,
+    explains=TOO_GOOD,
 )
 def near_duplicates(facts: Facts) -> Hit | None:
     """Most testing or validation rows, or seven of ten of one class, have a few training rows that
@@ -181,6 +183,7 @@ def near_duplicates(facts: Facts) -> Hit | None:
     "warning",
     "Test on later rows: method='sequential'; with several machines, persons or recordings, hold "
     "whole ones back: split=(rows of some, [], rows of others).",
+    explains=TOO_GOOD,
 )
 def windows(facts: Facts) -> Hit | None:
     """Rows are overlapping windows over one series, or predict the target only because of the rows
@@ -212,11 +215,7 @@ def windows(facts: Facts) -> Hit | None:
     return _report(facts, "E620")
 
 
-@rule(
-    "E621",
-    "warning",
-    "Find out which class is right, and drop the other rows.",
-)
+@rule("E621", "warning", "Find out which class is right, and drop the other rows.", explains=STUCK)
 def contradictory_labels(facts: Facts) -> Hit | None:
     """More than 1 % of the rows are equal to a row of another class.
 
@@ -242,7 +241,7 @@ def contradictory_labels(facts: Facts) -> Hit | None:
     "warning",
     "Split the rows at random, or gather training rows like the testing rows.",
     confidence=0.8,
-    explains=["E902", "E903", "E905", "E907"],
+    explains=[*BEATEN, "E902", "E903", "E905", "E907"],
 )
 def distribution_shift(facts: Facts) -> Hit | None:
     """The mean of a column in testing differs by more than a standard deviation from that in
@@ -277,7 +276,7 @@ def distribution_shift(facts: Facts) -> Hit | None:
     "E623",
     "warning",
     "Pass the rows without padding, with length='max': padding then has no effect.",
-    explains=["E902", "E903", "E922"],
+    explains=[*BEATEN, "E310", "E902", "E903", "E908", "E922"],
 )
 def manual_padding(facts: Facts) -> Hit | None:
     """Rows of a sequence, or of tokens that attention, a mean or a recurrent layer combines, end in
@@ -316,7 +315,7 @@ def manual_padding(facts: Facts) -> Hit | None:
     "E625",
     "warning",
     "Subtract the first value before they become float32, or let the dataset do it: standardize=.",
-    explains=["E603"],
+    explains=[*STUCK, "E603"],
 )
 def float32_rounding(facts: Facts) -> Hit | None:
     """A column loses different values as float32: a time in seconds since 1970.
@@ -370,7 +369,7 @@ def category_numbers(facts: Facts) -> Hit | None:
     "advice",
     "Check whether labels still belong to their rows.",
     confidence=0.4,
-    explains=["E902", "E903", "E905", "E906"],
+    explains=[*BEATEN, "E902", "E903", "E905", "E906"],
 )
 def labels_without_relation(facts: Facts) -> Hit | None:
     """The nearest training rows predict the class no better than the most frequent class does, and
@@ -400,7 +399,7 @@ def labels_without_relation(facts: Facts) -> Hit | None:
     "Treat it as numbers: leave it out of categorical=[…], leave cells without a number empty, and "
     "set missing='mean'.",
     confidence=0.7,
-    explains=["E613", "E903"],
+    explains=[*BEATEN, "E613", "E903"],
 )
 def numeric_categories(facts: Facts) -> Hit | None:
     """Four fifths of the categories of a column are numbers, and have fewer than ten training rows
@@ -430,7 +429,7 @@ def numeric_categories(facts: Facts) -> Hit | None:
     "Pass the pictures as they are, to ImageDataset or with names=[…] for their dimensions; or "
     "move the channels, as x.transpose(0, 3, 1, 2) does: reshape does not reorder the numbers.",
     confidence=0.8,
-    explains=["E902", "E903", "E922", "E924"],
+    explains=[*BEATEN, "E310", "E902", "E903", "E908", "E922", "E924"],
 )
 def channel_reshape(facts: Facts) -> Hit | None:
     """Pictures for a convolution, of two to four channels and 8 × 8 pixels or more, are rougher
@@ -504,6 +503,7 @@ def unit_mix(facts: Facts) -> Hit | None:
     "Leave out the column that is computed from the target; if both are known before, compute the "
     "target by the formula: that needs no network.",
     confidence=0.8,
+    explains=TOO_GOOD,
 )
 def target_formula(facts: Facts) -> Hit | None:
     """A quantity is the sum, difference, product or quotient of two named columns, or of one and
@@ -535,7 +535,7 @@ def target_formula(facts: Facts) -> Hit | None:
     "warning",
     "Leave out the column that is mostly empty, with features=[…], or fill in the cells with "
     "missing='mean'.",
-    explains=["E611", "E903"],
+    explains=[*BEATEN, "E611", "E903"],
 )
 def missing_rows(facts: Facts) -> Hit | None:
     """missing='drop' left out more than half of the rows that have a label; advice where 2,000
@@ -568,7 +568,7 @@ def missing_rows(facts: Facts) -> Hit | None:
     "Write them as dates (2019-01-31), of which TableDataset makes days, season and weekday; "
     "or pass the year as a number, and the season as sin and cos of 2π·day/365.25.",
     confidence=0.8,
-    explains=["E603", "E622"],
+    explains=[*STUCK, "E603", "E622"],
 )
 def dates_as_numbers(facts: Facts) -> Hit | None:
     """All values of a column, twelve or more from two or more months, are dates written as one
@@ -599,7 +599,7 @@ def dates_as_numbers(facts: Facts) -> Hit | None:
     "Leave out what turns one class into another, as mirroring swaps left and right; shift or crop "
     "pictures, or add noise; or return the other class for these rows.",
     confidence=0.7,
-    explains=["E902", "E904", "E922"],
+    explains=[*BEATEN, "E310", "E902", "E904", "E908", "E922"],
 )
 def class_changing_augmentation(facts: Facts) -> Hit | None:
     """An eighth or more of 100 augmented rows look like another class: a row of that class is
@@ -707,7 +707,7 @@ def logarithms_of_zeros(facts: Facts) -> Hit | None:
     "E638",
     "warning",
     "Give testing rows the columns, or the channels, in the order of the training rows.",
-    explains=["E603", "E902", "E903", "E905", "E907"],
+    explains=[*BEATEN, "E603", "E902", "E903", "E905", "E907"],
 )
 def column_swap(facts: Facts) -> Hit | None:
     """Two or more columns, or channels of pictures, differ in testing by more than five standard

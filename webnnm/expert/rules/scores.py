@@ -8,7 +8,7 @@ from webnnm.core.readable import show_number
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.paths import tail
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
-from webnnm.expert.rules.symptoms import STUCK
+from webnnm.expert.rules.symptoms import BEATEN, STUCK
 from webnnm.graph.elaboration.vertices import LayerVertex, ParameterVertex
 
 MAX_MEAN_WITHOUT_BIAS = 1.0
@@ -116,7 +116,7 @@ def double_softmax(facts: Facts) -> Hit | None:
     return merge_hits(messages)
 
 
-@rule("E506", "advice", "Add a bias after the last product: add(b).")
+@rule("E506", "advice", "Add a bias after the last product: add(b).", explains=BEATEN)
 def no_bias(facts: Facts) -> Hit | None:
     """The last product before a quantity has no bias, and the targets are far from 0.
 

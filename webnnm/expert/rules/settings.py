@@ -290,7 +290,9 @@ def strong_penalty(facts: Facts) -> Hit | None:
     return Hit(message=f"{message} outweighs the loss", fix=dict.fromkeys(strengths, 1e-4))
 
 
-@rule("E503", "warning", "Set loss_weights='auto', or weights of similar magnitude.")
+@rule(
+    "E503", "warning", "Set loss_weights='auto', or weights of similar magnitude.", explains=STUCK
+)
 def loss_weight_ratio(facts: Facts) -> Hit | None:
     """The given loss weights differ by a factor of more than a thousand.
 

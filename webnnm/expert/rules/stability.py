@@ -7,7 +7,7 @@ from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
 from webnnm.expert.facts.profile import HIGH_CAPACITY, Profile
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
-from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
+from webnnm.expert.rules.symptoms import BEATEN, STUCK, UNSTABLE
 from webnnm.training.losses import LOSSES
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.totals import DIVERGED_REMEDY
@@ -228,7 +228,12 @@ def recurrence_without_clipping(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence={"length": length}, fix={"gradient_clipping": "global"})
 
 
-@rule("E307", "warning", "Use layerNorm, or batches of at least 8 rows.", explains=["E907", "E913"])
+@rule(
+    "E307",
+    "warning",
+    "Use layerNorm, or batches of at least 8 rows.",
+    explains=[*STUCK, "E907", "E913"],
+)
 def noisy_statistics(facts: Facts) -> Hit | None:
     """Batch normalisation with fewer than 8 rows in a batch.
 
@@ -273,7 +278,12 @@ def early_output_activation(facts: Facts) -> Hit | None:
     return merge_hits({name: f"{name} feeds {user}" for name, user in layers.items()})
 
 
-@rule("E309", "advice", "Insert an activation between them.", explains=["E902", "E904", "E922"])
+@rule(
+    "E309",
+    "advice",
+    "Insert an activation between them.",
+    explains=[*BEATEN, "E902", "E904", "E922"],
+)
 def linear_pair(facts: Facts) -> Hit | None:
     """Two heavy operators without a non-linearity between them; except for projections, embeddings,
     tied weights, and where the result of the first operator is also used elsewhere.

@@ -10,7 +10,7 @@ from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
 from webnnm.expert.rules.loss import of_outputs
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
-from webnnm.expert.rules.symptoms import STUCK, UNSTABLE
+from webnnm.expert.rules.symptoms import BEATEN, STUCK, UNSTABLE
 from webnnm.ops.declare.operator import UNBOUNDED
 from webnnm.training.loss_choice import LabelFacts
 from webnnm.training.losses import LOSSES
@@ -103,7 +103,7 @@ def _is_along_another_axis(output: OutputFacts) -> bool:
     return probabilistic and output.activation == "linear"
 
 
-@rule("E105", "warning", "Normalise the targets to rows that sum to 1.")
+@rule("E105", "warning", "Normalise the targets to rows that sum to 1.", explains=STUCK)
 def target_row_sums(facts: Facts) -> Hit | None:
     """KLD on targets whose rows do not sum to 1 ± 1e-3.
 
@@ -159,7 +159,7 @@ def exclusive_labels(facts: Facts) -> Hit | None:
     "E108",
     "warning",
     "Standardise the targets: standardize_targets=True.",
-    explains=[*STUCK, *UNSTABLE, "E329"],
+    explains=[*STUCK, *UNSTABLE, "E329", "E502"],
 )
 def target_scale(facts: Facts) -> Hit | None:
     """MSE on targets with std > 10 or < 0.1, or |mean| > 3·max(std, 1); not where E114 or E117
@@ -337,6 +337,7 @@ def class_numbers(facts: Facts) -> Hit | None:
     "advice",
     "For one-hot rows use softmax() and CCE, for yes and no use sigmoid() and BCE.",
     confidence=0.7,
+    explains=BEATEN,
 )
 def regression_on_labels(facts: Facts) -> Hit | None:
     """MSE, MAE or HUL, written or chosen, on yes/no labels or one-hot rows.

@@ -19,7 +19,7 @@ from webnnm.expert.facts.learning import (
     skills_of,
 )
 from webnnm.expert.rules.rule import Hit, after, merge_hits
-from webnnm.expert.rules.symptoms import STUCK
+from webnnm.expert.rules.symptoms import BEATEN, STUCK
 
 MAX_DEAD, MAX_SATURATED = 0.5, 0.75
 """A share of a layer's units, and of its values, that leaves less than half of the layer."""
@@ -40,7 +40,7 @@ MAX_CLIPPED_STEPS = 0.9
     "Lower lr, or use leakyRelu.",
     lowers=["lr"],
     refuted=True,
-    explains=["E902", "E904", "E910", "E911", "E922"],
+    explains=[*BEATEN, "E902", "E904", "E910", "E911", "E922"],
 )
 def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
@@ -111,7 +111,7 @@ def _by_rate(
     "E909",
     "warning",
     "Standardise the inputs, and leave init out; relu does not saturate.",
-    explains=["E902", "E904", "E910", "E911", "E922"],
+    explains=[*BEATEN, "E902", "E904", "E910", "E911", "E922"],
 )
 def saturation(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than three quarters of the values of a tanh or sigmoid layer are at the ends of its
@@ -147,6 +147,7 @@ def saturation(facts: Facts, history: HistoryFacts) -> Hit | None:
     "E910",
     "warning",
     "Use the relu family, fewer layers, residual connections or normalisation.",
+    explains=BEATEN,
 )
 def vanishing_gradient(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The gradient of a weight is less than 10⁻⁴ of that of another weight.
@@ -180,7 +181,7 @@ def vanishing_gradient(facts: Facts, history: HistoryFacts) -> Hit | None:
     )
 
 
-@after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"])
+@after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"], explains=BEATEN)
 def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A weight moved by less than 10⁻³ of its norm, while another one moved by 5 % or more.
 
@@ -211,7 +212,7 @@ def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     )
 
 
-@after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"])
+@after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"], explains=BEATEN)
 def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A weight moved by more than ten times its norm; not that of a linear model.
 
