@@ -946,6 +946,7 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E616", lambda: sort_rows(method="sequential")),
     ("E616", lambda: patients("grid")),
     ("E617", lambda: combined(0.5)),
+    ("E617", lambda: Dataset({"a": X, "b": [[2 * row[0] - row[3]] for row in X]}, Y)),
     ("E619", lambda: copy_value(1)),
     ("E619", curve),
     ("E619", lambda: rare(1)),

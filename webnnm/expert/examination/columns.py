@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from webnnm.core.readable import show_number
@@ -241,7 +241,11 @@ def _describe_steps(number: float, step: float) -> str:
 
 
 def find_redundant_columns(rows: Rows) -> Suspicion | None:
-    """Find columns that are the same, up to scale, or combinations of others."""
+    """Find columns that are the same, up to scale, or combinations of others of the same input.
+
+    What one input has of another one is meant for another purpose, such as a formula that is only
+    added to the result.
+    """
     sample = rows.training[:: -(-len(rows.training) // MAX_COMPARED_ROWS) or 1]
     if rows.target is None:  # a model that learns the inputs themselves relies on their dependence
         return None
@@ -250,10 +254,17 @@ def find_redundant_columns(rows: Rows) -> Suspicion | None:
         or len(sample) < 2 * len(rows.columns) + 10
     ):
         return None
-    texts: list[str] = []
+    texts = [text for block in rows.inputs for text in _name_redundant(rows, block, sample)]
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+
+
+def _name_redundant(rows: Rows, block: str, sample: Sequence[int]) -> Iterator[str]:
+    """Yield which columns of an input are combinations of those before them."""
     independent: list[tuple[Column, list[float], list[float]]] = []
     basis: list[list[float]] = []
     for column in rows.columns:
+        if column.block != block:
+            continue
         values = column.take(sample)
         common = Counter(values)
         if max(common.values()) > MAX_SHARE_OF_ONE_VALUE * len(values):
@@ -275,8 +286,7 @@ def find_redundant_columns(rows: Rows) -> Suspicion | None:
             if _add_up_to_one([column, *(c for c, *_ in independent if c.name in names)], sample):
                 continue
             how = "is the same as" if twin else "is a combination of"
-            texts.append(f"{column.name} {how} {', '.join(names)}")
-    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+            yield f"{column.name} {how} {', '.join(names)}"
 
 
 def _add_up_to_one(columns: Sequence[Column], sample: Sequence[int]) -> bool:

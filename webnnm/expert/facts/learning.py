@@ -31,6 +31,10 @@ CAUSES_OF_NO_SKILL = (
     *("E409", "E410", "E415", "E603", "E624", "E630", "E901", "E909", "E910", "E913", "E920"),
 )
 """Rules that explain why a model learns nothing, whether or not its layers know positions."""
+MIN_LEAD = 0.2
+"""A simple model that is better by less of the score is worth a look, not a change of the model."""
+SIGNIFICANT_WORSE = 0.005
+"""Equally good models differ this much, in favour of either one, in this share of trainings."""
 MAX_FORGETFUL = 0.99
 """A model that is right on more of its training rows can tell them apart: it forgets too little."""
 MAX_PREDICTED_SHARE = 0.2
@@ -75,6 +79,15 @@ def keeps_up_with_neighbours(facts: Facts, history: HistoryFacts) -> bool:
     variance = 0.0 if held.r2 is not None else got * (1 - got) / held.rows
     error = math.sqrt(look_up.evidence["error"] ** 2 + variance)
     return got >= look_up.evidence["found"] - ONE_SIDED * error
+
+
+def is_beaten(history: HistoryFacts) -> bool:
+    """Return whether a simple model predicts an output far better than the network does."""
+    return any(
+        (simple := baselines.find_better(SIGNIFICANT_WORSE))
+        and baselines.measure_lead(simple) >= MIN_LEAD
+        for baselines in history.baselines.values()
+    )
 
 
 def tokens_hint(facts: Facts) -> str:

@@ -14,6 +14,8 @@ from webnnm.expert.facts.course import chance_skill, losses_to_monitor, relative
 from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
     MIN_EPOCHS,
+    MIN_LEAD,
+    SIGNIFICANT_WORSE,
     pools_at_chance,
     scores_of,
     skill_if_memorised,
@@ -28,10 +30,6 @@ RISEN_RATIO, WORSE_RATIO = 2, 1.25
 """A validation loss this many times the best one has risen, or is worse to keep."""
 MIN_USEFUL_SKILL = 0.5
 """Skill on other rows of a model in which overfitting was limited as far as possible."""
-MIN_LEAD = 0.2
-"""A simple model that is better by less of the score is worth a look, not a change of the model."""
-SIGNIFICANT_WORSE = 0.005
-"""Equally good models differ this much, in favour of either one, in this share of trainings."""
 CHECK_FIRST = (
     "Check in this order whether its layers, or an augmentation, lose what the inputs say, whether "
     "the loss fits the targets, and whether lr and epochs let the loss fall"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from webnnm.expert.facts.chains import outputs_that_flow_on, products_in_a_row
 from webnnm.expert.facts.course import usual_rate
 from webnnm.expert.facts.facts import Facts
+from webnnm.expert.facts.learning import is_beaten
 from webnnm.expert.facts.profile import HIGH_CAPACITY, Profile
 from webnnm.expert.rules.rule import Hit, join_names, merge_hits, rule
 from webnnm.expert.rules.symptoms import BEATEN, STUCK, UNSTABLE
@@ -310,11 +311,12 @@ def linear_pair(facts: Facts) -> Hit | None:
     "E310",
     "warning",
     "Initialise the layer with biases of 0 and the default init, or use leakyRelu.",
-    explains=[*STUCK, "E908"],
+    explains=["E901", "E902", "E904", "E908", "E910", "E911", "E922"],
 )
 def dead_units_at_start(facts: Facts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 on all rows with the
-    chosen initial parameters.
+    chosen initial parameters; only information after a training in which a simple model is far
+    better, which has more causes (E925, E926).
 
     A relu unit that is 0 on all rows has no gradient and cannot recover: half of the layer is lost.
     The default init with biases near 0 leaves one of 2ⁿ units dead on n rows.
@@ -337,6 +339,7 @@ def dead_units_at_start(facts: Facts) -> Hit | None:
         {layer: f"{share:.0%} of the units of {layer}" for layer, share in shares.items()},
         tail=" are 0 for every row before the training, and learn nothing while they are",
         evidence={"dead": shares},
+        severity="info" if facts.history is not None and is_beaten(facts.history) else None,
     )
 
 

@@ -15,6 +15,7 @@ from webnnm.expert.facts.facts import Facts, HistoryFacts
 from webnnm.expert.facts.learning import (
     MIN_GOOD_SKILL,
     MIN_LOSS_TO_LEARN,
+    is_beaten,
     keeps_up_with_neighbours,
     skills_of,
 )
@@ -40,12 +41,13 @@ MAX_CLIPPED_STEPS = 0.9
     "Lower lr, or use leakyRelu.",
     lowers=["lr"],
     refuted=True,
-    explains=[*BEATEN, "E902", "E904", "E910", "E911", "E922"],
+    explains=["E902", "E904", "E910", "E911", "E922"],
 )
 def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
     """More than half of the units of a relu, gelu or hardSwish layer are 0 for every row after the
     training, and were not before (E310); only information where the skill is 0.9 on training rows,
-    or 0.95 on other rows, or the model predicts no worse than the nearest training rows.
+    or 0.95 on other rows, or the model predicts no worse than the nearest training rows, or where a
+    simple model is far better, which has more causes (E925, E926).
 
     A relu unit that is 0 for every row has no gradient, and remains 0. It happens when a step at
     too high a rate makes its bias very negative. Where the units that are left predict other rows
@@ -77,7 +79,8 @@ def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
         evidence={"dead": shares},
         otherwise="Use leakyRelu, and initialise the layer with the default init.",
     )
-    return replace(hit, severity="info") if hit and _are_enough(facts, history) else hit
+    is_minor = is_beaten(history) or _are_enough(facts, history)
+    return replace(hit, severity="info") if hit and is_minor else hit
 
 
 def _are_enough(facts: Facts, history: HistoryFacts) -> bool:
