@@ -298,3 +298,56 @@ def strength_normalised_away() -> Setup:
     x = draw.normal(0, 1, (500, 24)) * (0.7 + y[:, None])
     layers = "layerNorm(), dense(shape=[32], activation=relu), dense(shape=[2], activation=softmax)"
     return Setup(model(24, layers, 2), of(x.astype("float32"), y), {"epochs": 40})
+
+
+def _marks_of_colour(seed: int) -> Data:
+    """Return coloured pictures, height × width × channels, of one of four marks somewhere."""
+    draw = np.random.default_rng(seed)
+    x = draw.normal(0.4, 0.1, (480, 12, 12, 3))
+    marks = np.zeros((4, 4, 4), bool)
+    marks[0], marks[1, 1:3], marks[2, :, 1:3] = True, True, True
+    marks[3] = np.eye(4, dtype=bool) | np.eye(4, dtype=bool)[::-1]
+    y = draw.permutation(np.arange(480) % 4)
+    for row, kind in enumerate(y):
+        top, left = draw.integers(0, 9, 2)
+        x[row, top : top + 4, left : left + 4][marks[kind]] = draw.uniform(0.7, 1.2, 3)
+    return of(x.astype("float32"), y.astype("int32"))
+
+
+@mistake(
+    "Pictures of height × width × channels are reshaped to channels × height × width.",
+    remedy="transpose(permutation=[2, 0, 1]) in place of the reshape.",
+    mended=lambda setup: setup.saying("reshape([3, 12, 12])", "transpose(permutation=[2, 0, 1])"),
+    named_by=("E337",),
+)
+def planes_by_reshape() -> Setup:
+    layers = (
+        "reshape([3, 12, 12]), conv2d(f, filters=8, kernel=3, padding=same, bias=a, "
+        "inputLayout=nchw), relu(), maxPool2d(windowDimensions=2, strides=2, layout=nchw), "
+        "flatten(), matmul(w), add(b), softmax()"
+    )
+    return Setup(model("shape=[12, 12, 3]", layers, 4), _marks_of_colour(176), {"epochs": 20})
+
+
+@mistake(
+    "Where a spot is shall be told as two numbers, by windows of half of the picture and a mean.",
+    **_flattened("reduceMean(axes=[1, 2])"),
+)
+def place_under_wide_windows() -> Setup:
+    second = "conv2d(g, filters=8, kernel=5, padding=same, bias=d), relu()"
+    text = _pooled("reduceMean(axes=[1, 2])", 2, second, last="")
+    return Setup(text, _spots("where", 177), {"epochs": 15}, score="r2")
+
+
+@mistake(
+    "The only score of a yes or no passes a softmax, which makes it 1 for every row.",
+    remedy="sigmoid() in place of softmax().",
+    mended=lambda setup: setup.saying("softmax()", "sigmoid()"),
+    named_by=("E102",),
+)
+def softmax_over_one_score() -> Setup:
+    draw = np.random.default_rng(178)
+    x = draw.normal(0, 1, (400, 3)).astype("float32")
+    y = (x[:, :1] + x[:, 1:2] > 0.3).astype("float32")
+    layers = "matmul(w, shape=[12]), add(b), relu(), matmul(v), add(c), softmax()"
+    return Setup(model("shape=[3]", layers, 1, "BCE"), of(x, y), {"epochs": 20})

@@ -32,6 +32,7 @@ from webnnm.expert.rules.registry import RULES
 from webnnm.training.loss_choice import LabelFacts, choose_loss
 
 LINEAR = "matmul(w)"
+ONE_SCORE = "m:input shape=[4]; m:output shape=[1]; m:layers matmul(w), softmax();"
 SKEWED = replace(EXACT, class_counts=(95, 5, 0))
 SOFT = LabelFacts(kind="distribution", sums_to_one=True)
 COUNTED = {"kind": "continuous", "std": 1.0, "raw_whole": True, "raw_minimum": 0}
@@ -54,6 +55,12 @@ CASES = [
         output("CCE", EXACT),
     ),
     Case("E102", output("MSE"), "MSE on the softmax output m", output("CCE")),
+    Case(
+        "E102",
+        replace(output("BCE"), network=facts(ONE_SCORE).network),
+        "BCE on the softmax output m, which is always 1: a softmax over one score",
+        output("BCE", activation="sigmoid"),
+    ),
     Case(
         "E102",
         output("BCE", activation="linear"),

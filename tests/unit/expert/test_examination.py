@@ -1169,6 +1169,49 @@ def test_words_that_tell_the_class_in_any_order_are_told_from_those_whose_order_
     assert "E319" not in examine(Dataset(words, [int(n % 20 == 0) for n in range(ROWS)]))
 
 
+def draw_texts(seed: int, label: Callable[[list[int]], int]) -> Dataset:
+    """Return rows of ten tokens in random order, some of them padded, and their labels."""
+    draw = Random(seed)
+    rows = [[draw.randrange(2, 14) for _ in range(10)] for _ in range(300)]
+    padded = [row[: draw.randrange(5, 11)] for row in rows]
+    filled = [row + [0] * (10 - len(row)) for row in padded]
+    return Dataset(HostArray.of(filled, "int32"), [label(row) for row in padded], seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("label", "least", "most"),
+    [
+        (lambda row: int(row[0] > row[-1]), 8, 8),
+        (lambda row: int(row.index(min(row)) < len(row) / 2), 8, 8),
+        (lambda row: int(5 in row or 7 in row), 0, 1),
+        (lambda row: int(len(row) > 7), 0, 1),
+    ],
+)
+def test_an_order_of_tokens_that_matters_is_told_from_one_that_does_not(
+    label: Callable[[list[int]], int], least: int, most: int
+) -> None:
+    found = [examine(draw_texts(seed, label))["E923"].evidence["share"] for seed in range(8)]
+    assert least <= sum(share > 0 for share in found) <= most
+
+
+def test_targets_far_out_are_told_from_those_that_inputs_explain() -> None:
+    draw = Random(41)
+    rows = [[draw.gauss(0, 1) for _ in range(3)] for _ in range(300)]
+    products = [[3 * a * b + draw.gauss(0, 0.2)] for a, b, _ in rows]
+    mistyped = [[(100 if n % 33 == 0 else 1) * a] for n, (a, _, _) in enumerate(rows)]
+    assert "E109" in examine(Dataset(rows, products))
+    assert "E109" not in examine(Dataset(rows, mistyped))
+    weights = [1 + n % 2 for n in range(300)]
+    assert "E109" in examine(Dataset(rows, mistyped, sample_weight=weights))
+    # Words have no distances: rows with the same one are similar.
+    who, what = ([draw.randrange(20) for _ in rows] for _ in range(2))
+    taste = [draw.gauss(0, 1) ** 3 for _ in range(40)]
+    words = {name: HostArray.of(n, "int32") for name, n in (("who", who), ("what", what))}
+    liked = [[taste[a] * taste[20 + b]] for a, b in zip(who, what, strict=True)]
+    assert "E109" in examine(Dataset(words, {"liked": liked}))
+    assert "E109" not in examine(Dataset(words, {"liked": mistyped}))
+
+
 def test_columns_of_like_whole_numbers_may_be_words() -> None:
     draw = Random(16)
     words = [[float(draw.randrange(20)) for _ in range(6)] for _ in range(ROWS)]
@@ -1445,6 +1488,8 @@ def test_where_a_quantity_is_read_in_a_signal_matters() -> None:
     assert sum("E323" in examine(data) for data in noise) <= 1
     short = [[float(n == at // 3) for n in range(8)] for at in moments]
     assert "E323" in examine(Dataset([[row] for row in short], [[at / 24] for at in moments]))
+    assert found.evidence["is_place"] and "its centre explains" in found.message
+    assert not examine(draw_spots(0, where=True))["E323"].evidence["is_place"]
     both = [[at / 24, -at / 24] for at in moments]
     assert "E323" in examine(Dataset(signals, both))
     assert "E323" not in examine(Dataset(signals[:30], both[:30]))

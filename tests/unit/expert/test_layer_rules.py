@@ -56,6 +56,16 @@ def picture(*layers: str) -> Facts:
     return facts(f"{PICTURE}{', '.join(layers)}, matmul(w), softmax();")
 
 
+def reshaped(old: list[int], new: list[int], *, flat: bool = False) -> Facts:
+    """Return facts on a model that reshapes its input, before a product along the last dimension
+    unless it is `flat`."""
+    product = "" if flat else f"matmul(u, shape={[*new[:-1], 4]}), relu(), "
+    return facts(
+        f"m:input shape={old}; m:output shape=[3]; m:layers reshape({new}), {product}flatten(), "
+        "matmul(w), softmax();"
+    )
+
+
 def where(pool: str) -> Facts:
     """Return facts on pictures of which it matters where something is."""
     known = DataFacts(suspicions={"E323": Suspicion("it matters where", {})})
@@ -294,6 +304,16 @@ CASES = [
         "reduceMax2 takes all places together, after windows of 3",
         where("maxPool2d(windowDimensions=2), flatten()"),
     ),
+    *(
+        Case("E337", reshaped(old, new), f"reshape1 writes {text} in their", reshaped(other, new))
+        for old, new, other, text in (
+            ([12, 12, 3], [3, 12, 12], [3, 144], "12 × 12 × 3 numbers as 3 × 12 × 12"),
+            ([144, 3], [3, 12, 12], [432], "144 × 3 numbers as 3 × 12 × 12"),
+            ([20, 3], [3, 20], [3, 4, 5], "20 × 3 numbers as 3 × 20"),
+            ([3, 8, 8], [8, 8, 3], [64, 3], "3 × 8 × 8 numbers as 8 × 8 × 3"),
+            ([3, 64], [8, 8, 3], [8, 24], "3 × 64 numbers as 8 × 8 × 3"),
+        )
+    ),
     Case(
         "E408",
         make_classifier_facts(
@@ -499,10 +519,28 @@ def test_a_code_that_is_as_wide_as_the_row_can_copy_it(layers: str, speaks: bool
     assert "E418" not in told(text, other)
 
 
+def test_a_transpose_by_reshape_names_the_permutation() -> None:
+    hit = RULES["E337"].test(reshaped([12, 10, 3], [3, 12, 10]))
+    assert hit is not None and "transpose(permutation=[2, 0, 1])" in hit.remedy
+    assert RULES["E337"].test(reshaped([12, 10, 3], [3, 12, 10], flat=True)) is None
+
+
+def test_places_are_forgotten_by_windows_of_more_than_half_of_a_picture() -> None:
+    layers = "conv2d(f, filters=4, kernel=5), relu(), globalAveragePool()"
+    for is_place in (True, False):
+        known = DataFacts(suspicions={"E323": Suspicion("where", {"is_place": is_place})})
+        hit = RULES["E323"].test(replace(picture(layers), data=known))
+        assert (hit is not None) == is_place
+
+
 def test_attention_without_order_is_a_note_where_words_tell_the_class_in_any() -> None:
     bag = Suspicion("words without their order predict the class of 97%", {"share": 0.97})
     known = facts(f"{WORDS}attend(q, k, v), {ENDS}", data=DataFacts(suspicions={"E319": bag}))
     hit = RULES["E319"].test(known)
+    order = DataFacts(suspicions={"E923": Suspicion("order", {"share": 0.0})})
+    for ends, is_silent in ((ENDS, True), ("flatten(), matmul(w), softmax();", False)):
+        unordered = facts(f"{WORDS}attend(q, k, v), {ends}", data=order)
+        assert (RULES["E319"].test(unordered) is None) == is_silent
     assert hit is not None and hit.severity == "info" and hit.message.endswith("class of 97%")
 
 

@@ -469,6 +469,9 @@ def test_an_order_that_is_lost_is_what_is_told() -> None:
     # Moods of texts need no order: half of the rows above chance are evidence enough.
     learnt = classes([15, 16], [20, 20], [19, 21])
     assert "E923" not in ids(after(layers=BAG, predictions={"m": GOOD}, held_out={"m": learnt}))
+    # An order that tells nothing is not missed.
+    silent = DataFacts(suspicions={"E923": Suspicion("order", {"share": 0.0})})
+    assert ids(replace(after(layers=BAG, **guessed), data=silent)) == ["E902"]
     # Rows that are all right can be told apart without their order.
     perfect: dict[str, Any] = {"predictions": {"m": classes([50, 50], [50, 50], [50, 50])}}
     assert ids(after(layers=BAG, **perfect, held_out={"m": POOR})) == ["E903"]

@@ -54,12 +54,14 @@ from webnnm.expert.examination.sequences import (
 )
 from webnnm.expert.examination.subsets import find_shift
 from webnnm.expert.examination.swaps import find_swaps
+from webnnm.expert.examination.tails import find_explained_tails
 from webnnm.expert.examination.texts import (
     find_cut_texts,
     find_telling_words,
     find_unknown_words,
 )
 from webnnm.expert.examination.time_order import find_time_order
+from webnnm.expert.examination.token_order import measure_token_order
 from webnnm.expert.examination.units import find_unit_mix
 from webnnm.expert.examination.zeros import find_logarithms_of_zeros, measure_amounts
 from webnnm.expert.facts.facts import Suspicion
@@ -96,6 +98,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
 """What is looked for, by the rule that reports it."""
 
 MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
+    "E109": find_explained_tails,
     "E110": find_class_weights,
     "E115": find_unordered_kinds,
     "E123": find_common_target,
@@ -109,6 +112,7 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E608": find_overlooked_classes,
     "E903": find_vocabulary,
     "E922": measure_neighbours,
+    "E923": measure_token_order,
 }
 """Facts that rules compare with the network, or with the result of the training."""
 

@@ -13,26 +13,34 @@ from webnnm.core.shapes import Shape, count
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import find_channel_axis
 from webnnm.expert.examination.permutations import (
+    MAX_TARGETS,
     PERMUTATIONS,
     explain_by_targets,
     sample_rows,
 )
 from webnnm.expert.examination.rows import Rows
-from webnnm.expert.examination.statistics import normalise
+from webnnm.expert.examination.statistics import combination, normalise, orthonormalise
 from webnnm.expert.facts.facts import Suspicion
 
 MIN_SIDE = 8
 PARTS, PARTS_OF_SIGNAL = 4, 8
 """A picture is divided into 4 × 4 parts, a signal into 8."""
 
+MIN_PLACE = 0.5
+"""A target is a place if where the centre is explains this share of it."""
+
 Vector = Sequence[float]
 
 
 class _Layout(NamedTuple):
-    """Which values of a picture belong to each part of it: channel → part → indices."""
+    """Which values of a picture belong to each part of it: channel → part → indices.
+
+    `places`: where the parts are.
+    """
 
     size: int
     parts: Sequence[Sequence[Sequence[int]]]
+    places: Sequence[tuple[int, ...]]
 
 
 def find_positions(rows: Rows) -> Suspicion | None:
@@ -60,11 +68,43 @@ def find_positions(rows: Rows) -> Suspicion | None:
     descriptions = [[*_describe(picture, layout, centres)] for picture in pictures]
     if not explain_by_targets(rows, sample, descriptions):
         return None
+    place = _explain_by_centres(rows, sample, descriptions, layout)
+    is_place = f", and its centre explains {place:.0%} of it" * (place >= MIN_PLACE)
     return Suspicion(
         f"where something is in {block} tells the target (p = {1 / (PERMUTATIONS + 1):g}, "
-        f"{PERMUTATIONS} permutations of {len(sample)} rows)",
-        {"rows": len(sample)},
+        f"{PERMUTATIONS} permutations of {len(sample)} rows{is_place})",
+        {"rows": len(sample), "is_place": bool(is_place)},
     )
+
+
+def _explain_by_centres(
+    rows: Rows, sample: Sequence[int], descriptions: Sequence[Vector], layout: _Layout
+) -> float:
+    """Return the largest share of the variance of a target that the centres of what is in pictures
+    explain in a linear model, adjusted for their number; 0 for classes."""
+    if rows.classes or len(rows.outputs) != 1:
+        return 0.0
+    (targets,) = rows.outputs.values()
+    width, flat = count(targets.shape[1:]), targets.values()
+    if width > MAX_TARGETS:
+        return 0.0
+    size = len(layout.places)
+    centres: list[list[float]] = []
+    for first in range(0, len(descriptions[0]), size):
+        for axis in range(len(layout.places[0])):
+            along = [place[axis] for place in layout.places]
+            centres.append(
+                [sum(map(mul, row[first : first + size], along)) for row in descriptions]
+            )
+    basis = orthonormalise(centres)
+    free = len(sample) - len(basis) - 1
+    if free < len(sample) / 2:
+        return 0.0
+    rests = [
+        combination(normalise([flat[row * width + n] for row in sample]), basis)[2]
+        for n in range(width)
+    ]
+    return max(0.0, 1 - min(rests) ** 2 * (len(sample) - 1) / free)
 
 
 def _divide(field: Field, shape: Shape) -> _Layout | None:
@@ -86,7 +126,9 @@ def _divide(field: Field, shape: Shape) -> _Layout | None:
         parts[part].append(sum(map(mul, point, along)))
     channels = range(0, shape[axis] * strides[axis], strides[axis])
     return _Layout(
-        count(shape), [[[first + n for n in part] for part in parts.values()] for first in channels]
+        count(shape),
+        [[[first + n for n in part] for part in parts.values()] for first in channels],
+        [*parts],
     )
 
 

@@ -108,7 +108,11 @@ def pools_at_chance(facts: Facts, history: HistoryFacts) -> list[str]:
 
 
 def orderless_pools(facts: Facts, history: HistoryFacts) -> list[str]:
-    """Return the layers that pool a sequence without its order, if the model is at chance."""
+    """Return the layers that pool a sequence without its order, if the model is at chance, and
+    its order was not found to tell nothing."""
+    unordered = facts.data.suspicions.get("E923")
+    if unordered is not None and not unordered.evidence["share"]:
+        return []
     return pools_without_order(facts.network) if _at_chance(facts, history) else []
 
 

@@ -139,8 +139,9 @@ def multiple_labels(facts: Facts) -> Hit | None:
 def outliers(facts: Facts) -> Hit | None:
     """MSE with outliers among the targets, or with gradient norms whose standard deviation over
     batches of the pilot rows exceeds their mean; not for counts, for non-negative targets whose
-    logarithms have no outliers, nor where logarithms or normal scores are learnt already. Gradients
-    are measured before a training that tries several seeds, not one.
+    logarithms have no outliers, nor where logarithms or normal scores are learnt already; outliers
+    not where row weights differ, nor where the rows most similar to them are far from the median
+    too (95 %). Gradients are measured before a training that tries several seeds, not one.
 
     A target ten deviations off has a hundred times the squared error of one that is one deviation
     off, so that a few rows decide the fit. The Huber loss counts errors beyond δ linearly. The
@@ -164,7 +165,12 @@ def outliers(facts: Facts) -> Hit | None:
         if o.loss == "MSE"
         and not o.reshaped
         and (
-            (o.labels is not None and o.labels.outliers and not o.labels.long_tailed)
+            (
+                o.labels is not None
+                and o.labels.outliers
+                and not o.labels.long_tailed
+                and "E109" not in facts.data.suspicions
+            )
             or (variation > 1 and o.activation == "linear")
         )
     ]

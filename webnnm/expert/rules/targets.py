@@ -8,7 +8,7 @@ from webnnm import ops
 from webnnm.core.readable import show_number
 from webnnm.core.shapes import count
 from webnnm.expert.facts.facts import Facts, OutputFacts
-from webnnm.expert.rules.loss import of_outputs
+from webnnm.expert.rules.loss import SOFTMAX, of_outputs
 from webnnm.expert.rules.rule import Hit, merge_hits, rule
 from webnnm.expert.rules.symptoms import BEATEN, STUCK, UNSTABLE
 from webnnm.ops.declare.operator import UNBOUNDED
@@ -63,7 +63,8 @@ def _beyond(output: OutputFacts, labels: LabelFacts) -> bool:
 def unfitting_activation(facts: Facts) -> Hit | None:
     """A written loss is not made for the output activation: BCE without sigmoid, CCE or KLD
     without softmax, MSE, MAE or HUL on softmax, HIL on softmax or sigmoid; or it compares classes,
-    and the softmax is along another dimension than the last one.
+    and the softmax is along another dimension than the last one. A softmax over one score is told
+    to be always 1.
 
     Activation and loss belong together: the gradient of cross-entropy with respect to the logits of
     a softmax is p − y, whatever the size of the error. With squared errors of probabilities it has
@@ -80,6 +81,7 @@ def unfitting_activation(facts: Facts) -> Hit | None:
     """
     messages: dict[str, str] = {}
     remedies: dict[str, None] = {}
+    sizes = {o.name: count(o.source.features.sizes()) for o in facts.network.outputs}
     for o in facts.outputs:
         if not o.written or o.loss not in LOSSES:
             continue
@@ -93,6 +95,9 @@ def unfitting_activation(facts: Facts) -> Hit | None:
         elif o.activation in loss.unfitting:
             messages[o.node] = f"{o.loss} on the {o.activation} output {o.name}"
             remedies[loss.remedy] = None
+            if o.activation in SOFTMAX and sizes.get(o.name) == 1:
+                messages[o.node] += ", which is always 1: a softmax over one score"
+                remedies["Or give it two scores, and use CCE."] = None
     return merge_hits(messages, remedy=" ".join(remedies))
 
 
