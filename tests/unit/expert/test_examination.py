@@ -1169,6 +1169,42 @@ def test_words_that_tell_the_class_in_any_order_are_told_from_those_whose_order_
     assert "E319" not in examine(Dataset(words, [int(n % 20 == 0) for n in range(ROWS)]))
 
 
+def track(*, moved: bool, told: bool, where: bool = True) -> Dataset:
+    """Return pictures of a spot, and where or how bright it is, that are shifted or get noise."""
+    draw = Random(47)
+    spots = [(draw.uniform(2, 5), draw.uniform(2, 5), draw.uniform(1, 2)) for _ in range(240)]
+    pictures = [
+        [
+            [b * math.exp(-((x - u) ** 2) - (y - v) ** 2) + draw.gauss(0, 0.05) for x in range(8)]
+            for y in range(8)
+        ]
+        for u, v, b in spots
+    ]
+    targets = [[u / 8, v / 8] if where else [b] for u, v, b in spots]
+
+    def augment(inputs: Any, outputs: Any, stream: Any, epoch: int) -> Any:
+        rows, places = inputs["model"].tolist(), outputs["model"].tolist()
+        for n, u in enumerate(stream.uniform(len(rows))):
+            by = int(u * 5) - 2
+            lines = rows[n][0]
+            if moved:
+                rows[n] = [[line[-by:] + line[:-by] for line in lines]]
+                places[n][0] += by / 8 * told
+            else:
+                rows[n] = [[[value + draw.gauss(0, 0.05) for value in line] for line in lines]]
+        return {"model": rows}, {"model": places}
+
+    data = Dataset(HostArray.of([[lines] for lines in pictures], "float32"), targets)
+    return data.augment(augment)
+
+
+def test_an_augmentation_that_moves_what_the_target_is_about_is_found() -> None:
+    assert "whose targets are" in examine(track(moved=True, told=False))["E635"].message
+    assert "E635" not in examine(track(moved=True, told=True))
+    assert "E635" not in examine(track(moved=False, told=False))
+    assert "E635" not in examine(track(moved=True, told=False, where=False))
+
+
 def draw_texts(seed: int, label: Callable[[list[int]], int]) -> Dataset:
     """Return rows of ten tokens in random order, some of them padded, and their labels."""
     draw = Random(seed)

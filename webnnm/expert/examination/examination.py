@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from webnnm.data.dataset import Dataset
-from webnnm.expert.examination.augmentation import find_class_changes
+from webnnm.expert.examination.augmentation import find_target_changes
 from webnnm.expert.examination.averages import find_target_means
 from webnnm.expert.examination.circles import find_circle
 from webnnm.expert.examination.columns import (
@@ -84,7 +84,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E632": find_formula,
     "E633": find_lost_rows,
     "E634": find_dates,
-    "E635": find_class_changes,
+    "E635": find_target_changes,
     "E636": find_label_noise,
     "E637": find_logarithms_of_zeros,
     "E638": find_swaps,

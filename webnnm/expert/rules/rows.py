@@ -604,11 +604,14 @@ def dates_as_numbers(facts: Facts) -> Hit | None:
 def class_changing_augmentation(facts: Facts) -> Hit | None:
     """An eighth or more of 100 augmented rows look like another class: a row of that class is
     nearer than any of their own, and as near as rows usually are; three times as many as without
-    augmentation.
+    augmentation. Or 20 or more look like other rows, the squared distance to whose targets is three
+    times that to the targets of the nearest rows without augmentation, and larger in more rows than
+    chance explains (0.5 %).
 
     A six upside down is a nine, a mirrored arrow to the left is an arrow to the right. With labels
     unchanged, the training shows the same pictures for both classes, and the model can only guess
-    between them. Not where the augmentation changes the class too.
+    between them. So it is with the place of an eye in a picture that is shifted. Not where the
+    augmentation changes the class, or the place, too.
 
     >>> from webnnm import Dataset, review
     >>> from webnnm.core.arrays import HostArray
