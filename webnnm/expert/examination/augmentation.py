@@ -83,7 +83,7 @@ def _augment(rows: Rows) -> _Augmented | None:
     if len(compared) < MIN_ROWS:
         return None
     examined = range(0, len(compared), -(-len(compared) // AUGMENTED_ROWS))
-    numbers = [compared[place] for place in examined]
+    numbers = [compared[index] for index in examined]
     inputs, outputs = rows.augmented(numbers)
     targets_by_output = {name: targets.rows(numbers) for name, targets in rows.outputs.items()}
     if any(
@@ -97,10 +97,10 @@ def _augment(rows: Rows) -> _Augmented | None:
 def _find_class_changes(classes: Sequence[float], augmented: _Augmented) -> Suspicion | None:
     _, points, examined, changed = augmented
     # For each row, the distance to its own class and to any other class: before and after.
-    before = [_nearest(points[place], points, classes, place) for place in examined]
+    before = [_nearest(points[index], points, classes, index) for index in examined]
     after = [
-        _nearest(point, points, classes, place)
-        for point, place in zip(changed, examined, strict=True)
+        _nearest(point, points, classes, index)
+        for point, index in zip(changed, examined, strict=True)
     ]
     distances_within = sorted(own for own, _, _ in before if own) or [
         0.0
@@ -108,8 +108,8 @@ def _find_class_changes(classes: Sequence[float], augmented: _Augmented) -> Susp
     median = distances_within[len(distances_within) // 2]
     alike_before, alike_after = (
         [
-            (classes[place], other_class)
-            for place, (own, other, other_class) in zip(examined, distances, strict=True)
+            (classes[index], other_class)
+            for index, (own, other, other_class) in zip(examined, distances, strict=True)
             if other < MAX_DISTANCE_RATIO * own and other <= MAX_DISTANCE * median
         ]
         for distances in (before, after)
@@ -133,14 +133,14 @@ def _find_quantity_changes(rows: Rows, augmented: _Augmented) -> Suspicion | Non
     _, points, examined, changed = augmented
     goals = _points(targets, augmented.rows, count(targets.shape[1:]))
 
-    def look_up(point: Point, place: int) -> tuple[float, float]:
+    def look_up(point: Point, index: int) -> tuple[float, float]:
         """Return how near the nearest other row is, and how far its targets are, squared."""
         distance, nearest = min(
-            (math.dist(point, other), n) for n, other in enumerate(points) if n != place
+            (math.dist(point, other), n) for n, other in enumerate(points) if n != index
         )
-        return distance, math.dist(goals[nearest], goals[place]) ** 2
+        return distance, math.dist(goals[nearest], goals[index]) ** 2
 
-    before = [look_up(points[place], place) for place in examined]
+    before = [look_up(points[index], index) for index in examined]
     median = sorted(distance for distance, _ in before)[len(before) // 2]
     pairs = [
         (error, other)

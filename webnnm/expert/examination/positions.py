@@ -68,8 +68,8 @@ def find_positions(rows: Rows) -> Suspicion | None:
     descriptions = [[*_describe(picture, layout, centres)] for picture in pictures]
     if not explain_by_targets(rows, sample, descriptions):
         return None
-    place = _explain_by_centres(rows, sample, descriptions, layout)
-    is_place = f", and its centre explains {place:.0%} of it" * (place >= MIN_PLACE)
+    share = _explain_by_centres(rows, sample, descriptions, layout)
+    is_place = f", and its centre explains {share:.0%} of it" * (share >= MIN_PLACE)
     return Suspicion(
         f"where something is in {block} tells the target (p = {1 / (PERMUTATIONS + 1):g}, "
         f"{PERMUTATIONS} permutations of {len(sample)} rows{is_place})",
@@ -92,7 +92,7 @@ def _explain_by_centres(
     centres: list[list[float]] = []
     for first in range(0, len(descriptions[0]), size):
         for axis in range(len(layout.places[0])):
-            along = [place[axis] for place in layout.places]
+            along = [part[axis] for part in layout.places]
             centres.append(
                 [sum(map(mul, row[first : first + size], along)) for row in descriptions]
             )

@@ -39,8 +39,8 @@ def find_explained_tails(rows: Rows) -> Suspicion | None:
         return None
     if rows.weights is not None and len({*rows.weights}) > 1:
         return Suspicion("row weights differ")
-    most = MAX_WORDS if all(not is_float(v.dtype) for v in rows.inputs.values()) else MAX_ROWS
-    sample = rows.training[:: -(-len(rows.training) // most) or 1]
+    max_rows = MAX_WORDS if all(not is_float(v.dtype) for v in rows.inputs.values()) else MAX_ROWS
+    sample = rows.training[:: -(-len(rows.training) // max_rows) or 1]
     targets = [rows.target[row] for row in sample]
     middle = median(targets)
     deviations = [abs(value - middle) for value in targets]

@@ -67,9 +67,9 @@ def _describe(text: Tokens, frequent: Tokens) -> list[list[float]]:
     """Return, by question, numbers that are 0 on average over all orders of the tokens."""
     size = max(1, len(text))
     places: dict[float, list[int]] = {token: [] for token in frequent}
-    for place, token in enumerate(text):
+    for index, token in enumerate(text):
         if token in places:
-            places[token].append(place)
+            places[token].append(index)
     means = {token: sum(at) / len(at) for token, at in places.items() if at}
     followed = Counter(pairwise(text))
     pairs = [*combinations(frequent[:MAX_TOKENS], 2)]
