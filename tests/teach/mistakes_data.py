@@ -1414,3 +1414,36 @@ def _dishes(*, again: bool) -> Data:
 )
 def encoder_fitted_again() -> Setup:
     return Setup(classifier(11, (16,), 2), _dishes(again=True), {"epochs": 40})
+
+
+# Labels of other rows.
+
+
+def _boilers(offset: int, first: int = 0) -> Data:
+    """Return boilers, and how much gas they use; from one row on, that of a row before."""
+    draw = np.random.default_rng(174)
+    x = draw.normal(0, 1, (700, 4))
+    gas = x[:, 0] + 0.8 * x[:, 1] - 0.5 * x[:, 2] + draw.normal(0, 0.3, 700)
+    gas[first:] = np.roll(gas[first:], offset)
+    options = {"standardize": True, "standardize_targets": True}
+    return of(x.astype("float32"), gas.astype("float32")[:, None], **options)
+
+
+@mistake(
+    "The file of the meters has a heading, which was read as the first row: all are a row late.",
+    remedy="Move the labels up by one row.",
+    mended=lambda setup: setup.but(data=_boilers(0)),
+    named_by=("E627",),
+)
+def meters_one_row_late() -> Setup:
+    return Setup(regressor(4, (16,)), _boilers(1), {"epochs": 40}, score="r2")
+
+
+@mistake(
+    "A row is missing in the file of the meters, so that all after it are those of the next row.",
+    remedy="Put an empty row in its place.",
+    mended=lambda setup: setup.but(data=_boilers(0)),
+    named_by=("E627",),
+)
+def meters_shift_on_the_way() -> Setup:
+    return Setup(regressor(4, (16,)), _boilers(-1, 250), {"epochs": 40}, score="r2")

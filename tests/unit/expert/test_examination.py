@@ -110,6 +110,27 @@ def concentration(
     return Dataset(x, [int(y > usual) for y in targets] if labels else targets, standardize=True)
 
 
+def displaced(offset: int, first: int = 0, *, labels: bool = False, lag: float = 0.0) -> Dataset:
+    """Return rows whose labels, from one of them on, are those of a row near by; `lag` is how much
+    each row has of the one before."""
+    draw = Random(25)
+    x: Table = [[0.0] * 3]
+    for _ in range(500):
+        x.append([lag * value + draw.gauss(0, 1) for value in x[-1]])
+    y = [row[0] - row[1] + draw.gauss(0, 0.5) for row in x]
+    moved = y[:first] + [y[(row - offset) % len(y)] for row in range(first, len(y))]
+    return Dataset(x, [int(one > 0) for one in moved] if labels else moved, standardize=True)
+
+
+def forecast(mean_of: int) -> Dataset:
+    """Return the next change of a price, which nothing tells, and the last ones, or their mean."""
+    draw = Random(26)
+    changes = [draw.gauss(0, 1) for _ in range(500)]
+    starts = range(len(changes) - 4)
+    x = [changes[n : n + 4] if mean_of == 1 else [sum(changes[n : n + 4]) / 4] for n in starts]
+    return Dataset(x, changes[4:], standardize=True, method="sequential")
+
+
 def scale(values: Sequence[float]) -> list[float]:
     """Return numbers with mean 0 and deviation 1."""
     mean = sum(values) / len(values)
@@ -914,12 +935,20 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E648", directions, "from 2.202 to 359.8 as degrees around a circle, and of"),
     ("E648", lambda: directions(24, whole=True), "from 0 to 23 as hours around a circle"),
     ("E648", lambda: directions(2 * pi, start=-pi), "as radians around a circle"),
+    ("E627", lambda: displaced(1), "labels are one row after the row that they belong to: columns"),
+    ("E627", lambda: displaced(-2, labels=True), "labels are 2 rows before the row that they"),
+    ("E627", lambda: displaced(1, 200), "labels from row 250 on are one row after the row"),
     ("E627", shuffle, "the nearest training rows predict the class in"),
 ]
 
 SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E614", lambda: pressure(45)),
     ("E614", lambda: concentration(0)),
+    ("E627", lambda: displaced(0)),
+    ("E627", lambda: forecast(1)),
+    ("E627", lambda: forecast(4)),
+    ("E627", lambda: displaced(0, lag=0.9)),
+    ("E627", lambda: displaced(1, lag=0.9)),  # like the row before
     ("E639", lambda: scaled_parts(parts=(360,))),
     ("E639", lambda: scaled_parts(parts=(60,) * 6)),  # by person
     ("E639", lambda: scaled_parts(parts=(240, 120), signs=True)),

@@ -19,6 +19,7 @@ from webnnm.expert.examination.columns import (
     find_vocabulary,
 )
 from webnnm.expert.examination.dates import find_dates
+from webnnm.expert.examination.displaced import find_displaced_labels
 from webnnm.expert.examination.formulas import find_formula
 from webnnm.expert.examination.groups import find_groups
 from webnnm.expert.examination.label_noise import find_label_noise
@@ -164,7 +165,11 @@ def examine(
         lambda: find_target_means(rows) or adapt_to_windows(plain, rows) or find_markers(rows),
     )
     suspicions["E627"] = check(
-        "E627", lambda: find_unrelated_labels(rows, suspicions["E922"], suspicions["E903"])
+        "E627",
+        lambda: (
+            find_displaced_labels(rows)
+            or find_unrelated_labels(rows, suspicions["E922"], suspicions["E903"])
+        ),
     )
     suspicions["E619"] = suspicions["E619"] or check("E619", lambda: find_groups(rows))
     if not suspicions["E619"]:
