@@ -1447,3 +1447,35 @@ def meters_one_row_late() -> Setup:
 )
 def meters_shift_on_the_way() -> Setup:
     return Setup(regressor(4, (16,)), _boilers(-1, 250), {"epochs": 40}, score="r2")
+
+
+# Rows that were made before the split.
+
+
+def _claims(*, before: bool) -> Data:
+    """Return claims, few of them false; more of these are made between each and one of its six
+    nearest ones, of all rows, or of those to train with."""
+    draw = np.random.default_rng(175)
+    true, false = draw.normal(0, 1, (600, 7)), draw.normal(0.3, 1, (50, 7))
+    known = false if before else false[:35]
+    first = draw.integers(0, len(known), 500)
+    distances = ((known[:, None] - known[None]) ** 2).sum(2)
+    second = distances.argsort(1)[first, draw.integers(1, 7, 500)]
+    made = known[first] + draw.random((500, 1)) * (known[second] - known[first])
+    x = np.concatenate([true, false, made]).astype("float32")
+    y = [0] * 600 + [1] * 550
+    if before:
+        return of(x, y)
+    training, testing = [*range(420), *range(600, 635), *range(650, 1150)], [*range(420, 600)]
+    return of(x, y, split=(training, [], [*testing, *range(635, 650)]))
+
+
+@mistake(
+    "Rows of the rare class were made by SMOTE, and then all rows were split.",
+    remedy="Split first, and make rows from training rows alone.",
+    mended=lambda setup: setup.but(data=_claims(before=False)),
+    why=FALSELY_HIGH,
+    named_by=("E641",),
+)
+def smote_before_the_split() -> Setup:
+    return Setup(classifier(7, (32,), 2), _claims(before=True), {"epochs": 40}, score="macro_f1")

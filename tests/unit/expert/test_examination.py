@@ -131,6 +131,29 @@ def forecast(mean_of: int) -> Dataset:
     return Dataset(x, changes[4:], standardize=True, method="sequential")
 
 
+def more_fraud(*, after_split: bool = False, along_lines: bool = False) -> Dataset:
+    """Return payments, and fraud of which most was made by interpolation."""
+    draw = Random(27)
+    usual = table(4, 300, seed=27)
+    fraud = [[value + 0.5 for value in row] for row in table(4, 40, seed=28)]
+    known = fraud[:28] if after_split else fraud
+    made: Table = []
+    for _ in range(200):
+        one, other = draw.sample(known, 2)
+        share = draw.random()
+        made.append([a + share * (b - a) for a, b in zip(one, other, strict=True)])
+    if along_lines:
+        usual = [[row[0] * step for step in (1, 2, 3, 4)] for row in usual]
+        fraud, made = (
+            [[row[0] * step for step in (1, 2, 3, 5)] for row in x] for x in (fraud, made)
+        )
+    x = [*usual, *fraud[:28], *made, *fraud[28:]]
+    y = [0] * 300 + [1] * 240
+    training = [*range(210), *range(300, 528)]
+    split = (training, [], [*range(210, 300), *range(528, 540)])
+    return Dataset(x, y, standardize=True, **({"split": split} if after_split else {}))
+
+
 def scale(values: Sequence[float]) -> list[float]:
     """Return numbers with mean 0 and deviation 1."""
     mean = sum(values) / len(values)
@@ -916,6 +939,11 @@ FOUND: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E638", lambda: swap((2, 1, 0), pictures=True), "the mean of channel 0 of model in testing"),
     ("E639", lambda: scaled_parts(parts=(240, 120)), "column 0, column 1: mean 0 and deviation 1"),
     ("E639", lambda: scaled_parts(parts=(300, 40), testing=40), "exactly in testing (40 rows)"),
+    (
+        "E641",
+        more_fraud,
+        "of the testing rows of class 1 lie exactly on the line between two other",
+    ),
     ("E640", lambda: brands("b"), "column 9 is never used in testing, and the codes before"),
     ("E640", lambda: brands("beg"), "column 2 in testing is like column 3 in training"),
     ("E640", lambda: brands("c", whole=True), "8 of column 1 is never used in testing"),
@@ -952,6 +980,8 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E639", lambda: scaled_parts(parts=(360,))),
     ("E639", lambda: scaled_parts(parts=(60,) * 6)),  # by person
     ("E639", lambda: scaled_parts(parts=(240, 120), signs=True)),
+    ("E641", lambda: more_fraud(after_split=True)),
+    ("E641", lambda: more_fraud(along_lines=True)),
     ("E640", lambda: brands("b", anew=False)),
     ("E640", lambda: brands("hi", anew=False)),
     ("E640", lambda: brands("i")),

@@ -22,6 +22,7 @@ from webnnm.expert.examination.dates import find_dates
 from webnnm.expert.examination.displaced import find_displaced_labels
 from webnnm.expert.examination.formulas import find_formula
 from webnnm.expert.examination.groups import find_groups
+from webnnm.expert.examination.interpolated import find_interpolated_rows
 from webnnm.expert.examination.label_noise import find_label_noise
 from webnnm.expert.examination.leaks import find_markers, find_predictors
 from webnnm.expert.examination.levels import find_levels
@@ -91,6 +92,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E638": find_swaps,
     "E639": find_subsets_scaled_apart,
     "E640": find_recoded_categories,
+    "E641": find_interpolated_rows,
     "E645": find_telling_words,
     "E646": find_unknown_words,
     "E647": find_cut_texts,
@@ -125,6 +127,7 @@ CONSEQUENCES = {
     "E638": ("E622",),
     "E639": ("E622",),
     "E640": ("E622",),
+    "E641": ("E619",),
 }
 """Findings that follow from another one: cells far off squeeze their column, a column that float32
 rounds has whole numbers, copies vote for each other. Each fact is reported once."""

