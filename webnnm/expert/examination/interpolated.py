@@ -55,7 +55,8 @@ def find_interpolated_rows(rows: Rows) -> Suspicion | None:
         return None
     return Suspicion(
         f"{shares[label]:.0%} of the testing rows of class {label:g} lie exactly on the line "
-        "between two other rows of the class: they were interpolated, as SMOTE does, before the split",
+        "between two other rows of the class: they were interpolated before the split, as SMOTE "
+        "does it",
         {"share": shares[label]},
     )
 
