@@ -600,7 +600,7 @@ def _tickets(*, lowercase: bool) -> Data:
     "Texts to test with are written in capitals, and case is kept.",
     remedy="Read them in small letters: lowercase=True.",
     mended=lambda setup: setup.but(data=_tickets(lowercase=True)),
-    named_by=("E646",),
+    named_by=("E642",),
 )
 def capitals_in_the_test() -> Setup:
     return Setup(_TEXTS, _tickets(lowercase=False), {"epochs": 15, "lr": 0.03})
@@ -639,7 +639,7 @@ def _stays(*, length: int | str) -> Data:
     "The verdict is at the end of texts of which eight words are read.",
     remedy='Read them as a whole: length="max".',
     mended=lambda setup: setup.but(data=_stays(length="max")),
-    named_by=("E647",),
+    named_by=("E643",),
 )
 def verdict_after_the_end() -> Setup:
     return Setup(_TEXTS, _stays(length=8), {"epochs": 15, "lr": 0.03})
@@ -685,7 +685,7 @@ def _winds(*, circular: bool) -> Data:
     "The direction of the wind is learnt in degrees, where 359 and 1 are far apart.",
     remedy="Sine and cosine as two targets.",
     mended=lambda setup: setup.but(text=regressor(2, (24,), 2), data=_winds(circular=True)),
-    named_by=("E648",),
+    named_by=("E644",),
 )
 def degrees_around_north() -> Setup:
     return Setup(regressor(2, (24,)), _winds(circular=False), {"epochs": 60}, score="r2")

@@ -94,9 +94,9 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E640": find_recoded_categories,
     "E641": find_interpolated_rows,
     "E645": find_telling_words,
-    "E646": find_unknown_words,
-    "E647": find_cut_texts,
-    "E648": find_circle,
+    "E642": find_unknown_words,
+    "E643": find_cut_texts,
+    "E644": find_circle,
 }
 """What is looked for, by the rule that reports it."""
 

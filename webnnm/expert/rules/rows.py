@@ -1,4 +1,4 @@
-"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E648)."""
+"""Rules on rows and columns that the examination of the data found suspicious (spec E614–E645)."""
 
 from __future__ import annotations
 
@@ -894,7 +894,7 @@ def telling_word(facts: Facts) -> Hit | None:
 
 
 @rule(
-    "E646",
+    "E642",
     "warning",
     "Prepare the texts of all subsets alike, and train on texts like those that are tested.",
     explains=[*OVERFITTING, "E622", "E907", "E923"],
@@ -916,17 +916,17 @@ def unknown_words(facts: Facts) -> Hit | None:
     >>> texts[100:] = [one.upper() for one in texts[100:]]
     >>> data = LabeledTextDataset(texts, [0, 1] * 70, lowercase=False, split=(100, 0, 40),
     ...     method="sequential")
-    >>> print(review(text, data).finding("E646"))
-    warning E646: 100% of the words of testing texts are in no training text; of those of a ...
+    >>> print(review(text, data).finding("E642"))
+    warning E642: 100% of the words of testing texts are in no training text; of those of a ...
       → Read the texts of all subsets in one spelling: lowercase=True.
 
     Ignore it where new texts are meant to be of another kind.
     """
-    return _report(facts, "E646")
+    return _report(facts, "E642")
 
 
 @rule(
-    "E647",
+    "E643",
     "warning",
     'Read longer texts: length="max", or the longest that fits into memory.',
     explains=[*STUCK, *OVERFITTING, "E923", "E926", "E636"],
@@ -947,17 +947,17 @@ def cut_texts(facts: Facts) -> Hit | None:
     >>> words = ["good", "bad"] * 60
     >>> texts = [f"room {n % 5} had a {word} bed" for n, word in enumerate(words)]
     >>> data = LabeledTextDataset(texts, [0, 1] * 60, length=3)
-    >>> print(review(text, data).finding("E647"))
-    warning E647: 100% of the texts are longer than the 3 tokens that are read of them, ...
+    >>> print(review(text, data).finding("E643"))
+    warning E643: 100% of the texts are longer than the 3 tokens that are read of them, ...
       → Read longer texts: length="max", or the longest that fits into memory.
 
     Ignore it where texts will be as short in use.
     """
-    return _report(facts, "E647")
+    return _report(facts, "E643")
 
 
 @rule(
-    "E648",
+    "E644",
     "warning",
     "Learn sine and cosine of the angle as two targets, and take the angle of both predictions.",
     explains=[*STUCK, *OVERFITTING, "E109", "E925", "E926"],
@@ -982,10 +982,10 @@ def circular_target(facts: Facts) -> Hit | None:
     >>> angles = [draw.uniform(0, 2 * math.pi) for _ in range(300)]
     >>> rows = [[wave(a) + draw.gauss(0, 0.2) for wave in (math.sin, math.cos)] for a in angles]
     >>> data = Dataset(rows, [math.degrees(angle) for angle in angles])
-    >>> print(review(text, data).finding("E648"))
-    warning E648: the target goes from 0.5487 to 359.8 as degrees around a circle, and of 41 ...
+    >>> print(review(text, data).finding("E644"))
+    warning E644: the target goes from 0.5487 to 359.8 as degrees around a circle, and of 41 ...
       → Learn sine and cosine of it, 2π · target / 360, as two targets, and take the angle of ...
 
     Ignore it where the ends differ, as the beginning and the end of a shift do.
     """
-    return _report(facts, "E648")
+    return _report(facts, "E644")
