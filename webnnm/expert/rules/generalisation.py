@@ -47,6 +47,11 @@ COMPARE_SMALLER = (
     "larger weight_decay by their validation loss."
 )
 """What to do about a model that predicts its training rows badly, or them alone well."""
+CHANCE_REMEDY = (
+    "Check first that testing rows are prepared as training rows are: order of channels and "
+    "columns, scale, codes. Then gather more rows, use a smaller model, or regularise."
+)
+"""What to do if other rows are predicted no better than by chance."""
 MIN_RISE = 0.1
 """A share of the loss of a constant prediction, so that losses close to 0 may rise."""
 
@@ -79,7 +84,7 @@ def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> history = model.train(epochs=100)
     >>> print(*[found for found in history.findings if found.id == "E903"])
     warning E903: m: 64 of 84 right on training rows, 15 of 36 right on testing rows: training ...
-      → Gather more rows, use a smaller model, regularise, or look for more informative features.
+      → Check first that testing rows are prepared as training rows are: order of channels ...
 
     Ignore it where no model reaches a higher score on other rows.
     """
@@ -96,8 +101,8 @@ def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     details: Any = (
         {"severity": "info"} if is_regularised and lowest_skill >= MIN_USEFUL_SKILL else {}
     )
-    if is_chance and (hint := tokens_hint(facts)):
-        details = {"remedy": hint}
+    if is_chance:
+        details = {"remedy": tokens_hint(facts) or CHANCE_REMEDY}
     return merge_hits(messages, tail=": training rows are memorised", **details)
 
 

@@ -43,6 +43,8 @@ from webnnm.training.optimizers import OPTIMIZERS
 
 MAX_STATIC_MOVE, MAX_STATIC_FALL = 0.05, 0.1
 """Weights moved by less than the first share of their norm, losses fell by less than the second."""
+MAX_INFORMED_LOSS, LARGE_SHARE = 0.9, 0.8
+"""Of a loss, relative to that of constant probabilities, and of the labels of one class."""
 MAX_EARLY_FALL = 0.005
 """A loss that changed by at most this much, in a third of the epochs, does not move."""
 MIN_FALL, MIN_FAST_FALL = 0.05, 0.45
@@ -116,7 +118,8 @@ def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
     """An output is no better than a constant prediction: its skill could be chance (95 %) on rows
     that were not trained on, if there are any, and is below 0.3 on training rows. It may be above
     0.3 if so many rows were held back that chance is below half of it; not what E903, E923 or E924
-    reports.
+    reports, nor where eight of ten labels are one class and the loss is 10 % or more below that of
+    their frequencies: probabilities then tell rows apart, though the likeliest class is the same.
 
     The constant prediction is the mean, or the most frequent class. A model may be no better in a
     test only by chance; hence the 95 % bound and the check of the training rows.
@@ -139,12 +142,19 @@ def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
     messages = {
         name: f"{name}: {scores_of(history, name)}"
         for name in history.predictions
-        if has_learnt_nothing(history, name)
+        if has_learnt_nothing(history, name) and not _knows_rare_class(facts, history, name)
     }
     linear = facts.profile.heavy_ops == 1
     more = {"remedy": "Add a hidden layer with an activation, or features."} if linear else {}
     more = {"remedy": words} if (words := tokens_hint(facts)) else more
     return merge_hits(messages, tail=": no better than a constant prediction", **more)
+
+
+def _knows_rare_class(facts: Facts, history: HistoryFacts, name: str) -> bool:
+    """Return whether the probabilities of a rare class tell rows apart."""
+    losses = relative_losses(history)
+    shares = [o.labels.share for o in facts.outputs if o.name == name and o.labels is not None]
+    return bool(losses and shares) and losses[-1] < MAX_INFORMED_LOSS and shares[0] > LARGE_SHARE
 
 
 @after(
@@ -293,6 +303,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     "Leave weight_decay out: by default it follows from the rows.",
     confidence=0.7,
     lowers=["regularisation"],
+    refuted=True,
     explains=["E902", "E922", "E925", "E926"],
 )
 def decay_holds_back(facts: Facts, history: HistoryFacts) -> Hit | None:

@@ -472,7 +472,13 @@ def short_schedule(facts: Facts) -> Hit | None:
     return Hit(message=message, fix={"schedule_epochs": epochs})
 
 
-@rule("E708", "warning", "Raise patience to 10 or more.", raises=["patience"], explains=["E916"])
+@rule(
+    "E708",
+    "warning",
+    "Raise patience to 10 or more.",
+    raises=["patience"],
+    explains=[*STUCK, "E903", "E915", "E916"],
+)
 def small_patience(facts: Facts) -> Hit | None:
     """Patience is below 3 epochs, in a training of 10 or more.
 

@@ -311,6 +311,7 @@ def linear_pair(facts: Facts) -> Hit | None:
     "E310",
     "warning",
     "Initialise the layer with biases of 0 and the default init, or use leakyRelu.",
+    refuted=True,
     explains=["E901", "E902", "E904", "E908", "E910", "E911", "E922"],
 )
 def dead_units_at_start(facts: Facts) -> Hit | None:

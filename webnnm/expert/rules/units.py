@@ -217,7 +217,8 @@ def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E912", "warning", "Lower lr, and lrm of this layer.", lowers=["lr", "lrm"], explains=BEATEN)
 def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A weight moved by more than ten times its norm; not that of a linear model.
+    """A weight moved by more than ten times its norm; not that of a linear model, nor one whose
+    initial values the text sets.
 
     A weight that moved by ten times its norm has nothing left of its initial value: one step was
     too long, and the layers after it get values that they never saw. A linear model has no layers
@@ -237,7 +238,10 @@ def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     """
     if facts.profile.is_linear:
         return None
-    moves = {name: way for name, way in history.moved.items() if way > MAX_MOVE}
+    written = {parameter.name for parameter in facts.network.parameters if parameter.init}
+    moves = {
+        name: way for name, way in history.moved.items() if way > MAX_MOVE and name not in written
+    }
     return _by_rate(
         history,
         {name: f"{name} moved by {way:.0f} times its norm" for name, way in moves.items()},
