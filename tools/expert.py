@@ -119,7 +119,7 @@ chance. A set-up counts as sound if it learns {share} % of what lies between tha
 of a constant prediction, two standard errors allowed for: {left_out} of {total} learn less, and are
 left out. `make teach ARGS=--corpus` runs them.
 
-Rules were changed by looking at one half of them. The other half was run once, at the end:
+Rules were changed by looking at one half of them. What the present rules report on each half:
 
 {halves}
 

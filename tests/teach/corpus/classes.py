@@ -71,20 +71,6 @@ def logistic_of_quantities(draw: Draw) -> Generated:
 
 
 @kind
-def labels_flipped_at_random(draw: Draw) -> Generated:
-    classes, rows = int(draw.integers(2, 5)), int(between(draw, 300, 1500))
-    features = int(draw.integers(3, 8))
-    x, y, best = draw_clusters(draw, rows, classes, features, between(draw, 0.6, 1.2))
-    share = float(draw.uniform(0.05, 0.25))
-    other = (y + draw.integers(1, classes, rows)) % classes
-    labels = np.where(draw.random(rows) < share, other, y).astype("int32")
-    text = _classifier(draw, features, classes, width=(6, 16), depth=1)
-    train = training(draw, int(TRAINED * rows))
-    data = of(x, labels, standardize=True)
-    return classified(data, text, train, rows, best * (1 - share), 1 / classes)
-
-
-@kind
 def one_class_is_rare(draw: Draw) -> Generated:
     rows, share = int(between(draw, 600, 2500)), float(draw.uniform(0.06, 0.25))
     features, distance = int(draw.integers(3, 8)), float(draw.uniform(2.5, 4))

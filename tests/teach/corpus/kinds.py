@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.teach.setup import Setup
 
-SET_UPS = 468
+SET_UPS = 462
 """The number of set-ups that are generated; some of them learn less than their data allow."""
 LEAST_SHARE = 0.75
 """A sound set-up learns at least this share of what the rows can teach, chance allowed for."""
