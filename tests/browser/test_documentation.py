@@ -51,7 +51,7 @@ async def test_examples_run_in_their_order_and_can_be_changed(
     log = await run(page, 4)
     assert "on WebNN" in log
     assert "training ended: 100 epochs" in log
-    assert await run(page, 5) == "1.31 → 0.07\n"
+    assert await run(page, 5) == "1.31 → 0.05\n"
 
     await example(page, 2).get_by_role("button", name="Edit").click()
     editor = page.get_by_label("Program of example 2; Ctrl and Enter run it")

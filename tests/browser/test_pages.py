@@ -196,7 +196,7 @@ async def test_findings_settings_and_validation_are_shown(
     await page.locator("#standardize").uncheck()
     await train_on(page, epochs=100, lr="0.6")
     summary = await page.locator("#review-summary").text_content()
-    assert summary == "2 warnings, 4 notes."
+    assert summary == "2 warnings, 3 notes."
     findings = page.locator("#findings .finding")
     told = {(await f.locator("small").text_content()): f for f in await findings.all()}
     assert {"E111", "E305", "E603", "E606"} <= set(told)
