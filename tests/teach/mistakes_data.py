@@ -209,19 +209,6 @@ def float_class_numbers() -> Setup:
 
 
 @mistake(
-    "Labels are words, in a plain Dataset.",
-    remedy="Number them and give the words as labels=, or take a TableDataset.",
-    mended=lambda setup: setup.but(
-        data=of(*blobs(), labels=["ash", "beech", "oak"], standardize=True)
-    ),
-    named_by=("NNM702",),
-)
-def labels_as_words() -> Setup:
-    x, y = blobs()
-    return Setup(classifier(4, (16,), 3), of(x, [["ash", "beech", "oak"][n] for n in y]))
-
-
-@mistake(
     "Labels are −1 and 1 under a sigmoid.",
     remedy="Make them 0 and 1.",
     mended=lambda setup: setup.but(data=of(*blobs(300, 2, spread=2.0), standardize=True)),
