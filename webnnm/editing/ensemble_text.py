@@ -133,8 +133,9 @@ def read_ensemble(network: Network) -> EnsembleText | None:
     """Return the text of a network as that of an ensemble, None if it is not one."""
     for block in network.outline.roots:
         layers = block.layers.layers if block.layers else ()
-        members = sum(layer.operator == MEMBER for layer in layers)
-        if members:
+        operators = [layer.operator for layer in layers]
+        members = operators.count(MEMBER)
+        if members and operators[: members + 2] == [*[MEMBER] * members, "add", "mul"]:
             return EnsembleText(network.outline.document, block.name, members)
     return None
 

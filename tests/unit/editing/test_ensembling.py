@@ -113,6 +113,10 @@ async def test_members_start_at_random() -> None:
             await train_ensemble(model, 2, epochs=1)
         with pytest.raises(DataError, match="not an ensemble"):
             await predict_members(model, ROWS)
+    text = write("member(shape=[3])") + "member:layers matmul(w), add(b);"
+    async with await create(text, quantities()) as other:
+        with pytest.raises(DataError, match="not an ensemble"):
+            await predict_members(other, ROWS)
 
 
 def test_only_arrays_have_a_spread() -> None:
