@@ -105,17 +105,15 @@ def write_ensemble(network: Network, members: int) -> EnsembleText:
     body, head = _divide(network, block.layers.layers)
     shape = _features_of_members(network, bool(head))
     start = "input" if block.input is not None else network.inputs[0].block
-    names = [f"{MEMBER}{number}" for number in range(1, members + 1)]
     options = Option("shape", shape_value(shape))
-    calls = [Layer(MEMBER, (), (_named("node", start), _named("name", n), options)) for n in names]
-    mean = (
-        Layer("add", (Items(tuple(Reference((name,)) for name in names)),)),
-        Layer("mul", (Number(1 / members),)),
-    )
+    calls = [
+        Layer(MEMBER, (), (_named("node", start), _named("name", n), options))
+        for n in _name_members(members)
+    ]
 
     def rewrite(statement: AnyStatement) -> Iterator[AnyStatement]:
         if isinstance(statement, Layers) and statement.block == block.name:
-            yield replace(statement, layers=(*calls, *mean, *head))
+            yield replace(statement, layers=(*calls, *_average(members), *head))
             yield Layers(block=MEMBER, layers=body)
         elif isinstance(statement, Parameters):
             yield replace(statement, parameters=tuple(map(_own, statement.parameters)))
@@ -133,11 +131,20 @@ def read_ensemble(network: Network) -> EnsembleText | None:
     """Return the text of a network as that of an ensemble, None if it is not one."""
     for block in network.outline.roots:
         layers = block.layers.layers if block.layers else ()
-        operators = [layer.operator for layer in layers]
-        members = operators.count(MEMBER)
-        if members and operators[: members + 2] == [*[MEMBER] * members, "add", "mul"]:
+        members = sum(layer.operator == MEMBER for layer in layers)
+        if members and layers[members : members + 2] == _average(members):
             return EnsembleText(network.outline.document, block.name, members)
     return None
+
+
+def _name_members(members: int) -> list[str]:
+    return [f"{MEMBER}{number}" for number in range(1, members + 1)]
+
+
+def _average(members: int) -> tuple[Layer, Layer]:
+    """Return the layers that average the results of members."""
+    results = Items(tuple(Reference((name,)) for name in _name_members(members)))
+    return Layer("add", (results,)), Layer("mul", (Number(1 / members),))
 
 
 def _find_block(network: Network) -> Block:
