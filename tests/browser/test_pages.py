@@ -205,7 +205,7 @@ async def test_findings_settings_and_validation_are_shown(
     assert "To do: Standardise the inputs" in far
     assert await told["E603"].get_attribute("class") == "finding warning"
     others = page.locator("#findings details.others")
-    assert "Also: 4 notes." in await others.text_content()
+    assert "Also: 3 notes." in await others.text_content()
     assert "E603" not in await others.text_content(), "it is one of the three that matter"
     area = page.locator("#findings .area", has_text="Loss").first
     assert "E111" in await area.text_content() and "E606" not in await area.text_content()
