@@ -10,6 +10,7 @@ from webnnm.charts.chart import Chart
 from webnnm.charts.theme import STRAIGHT
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.core.thinning import thin
 
 BINS = 40
 MAX_NUMBERS = 2**16
@@ -87,7 +88,7 @@ def histograms(weights: Tensors | Mapping[int, Tensors], *, bins: int = BINS) ->
 
 def _finite(values: Any) -> Sequence[float]:
     numbers = HostArray.of(values).values()
-    thinned = numbers[:: -(-len(numbers) // MAX_NUMBERS) or 1]
+    thinned = thin(numbers, MAX_NUMBERS)
     return [number for number in map(float, thinned) if math.isfinite(number)]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from webnnm.charts.chart import Chart
 from webnnm.charts.results import report_of
 from webnnm.core.errors import DataError
+from webnnm.core.thinning import thin
 
 MAX_ROWS = 2000
 """The maximum number of rows drawn, evenly chosen."""
@@ -44,7 +45,7 @@ def prediction_error(
         raise DataError("NNM705", "no rows to show", hint="give finite values")
     worst = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
     off = math.fsum(abs(x - y) for x, y in pairs) / len(pairs)
-    drawn = pairs[:: -(-len(pairs) // MAX_ROWS)]
+    drawn = thin(pairs, MAX_ROWS)
     low, high = min(min(pair) for pair in pairs), max(max(pair) for pair in pairs)
     scale = {"domain": [low, high], "zero": False}
     title = f" {name}" if name else ""

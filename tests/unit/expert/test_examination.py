@@ -23,6 +23,7 @@ from webnnm import (
 )
 from webnnm.core.arrays import HostArray
 from webnnm.expert.examination.examination import CHECKS, MEASURES, examine
+from webnnm.expert.examination.statistics import binomial_tail
 
 Table = list[list[float]]
 ROWS = 300
@@ -1682,3 +1683,8 @@ def test_levels_that_tell_the_target_are_told_from_those_that_do_not() -> None:
     others = [[draw.randrange(2) for _ in loud] for _ in range(9)]
     assert not any("E336" in examine(Dataset(waves, labels)) for labels in others)
     assert "E336" not in examine(Dataset([row[:3] for row in bright], loud))
+
+
+def test_tails_of_many_rows_are_finite() -> None:
+    assert binomial_tail(1200, 2100, 0.5) == pytest.approx(3.168638657887718e-11)
+    assert binomial_tail(0, 2100, 0.5) == pytest.approx(1)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.neighbours import MAX_VALUES
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
@@ -79,7 +80,7 @@ def _augment(rows: Rows) -> _Augmented | None:
     if not is_float(values.dtype) or len(rows.training) < MIN_ROWS or not size:
         return None
     limit = max(1, min(COMPARED_ROWS, MAX_VALUES // (2 * AUGMENTED_ROWS * size)))
-    compared = rows.training[:: -(-len(rows.training) // limit)]
+    compared = thin(rows.training, limit)
     if len(compared) < MIN_ROWS:
         return None
     examined = range(0, len(compared), -(-len(compared) // AUGMENTED_ROWS))

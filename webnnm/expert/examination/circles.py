@@ -6,8 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.neighbours import find_three_nearest, make_points
 from webnnm.expert.examination.rows import Rows
+from webnnm.expert.examination.statistics import binomial_tail
 from webnnm.expert.facts.facts import Suspicion
 
 CIRCLES = (
@@ -52,7 +54,7 @@ def find_circle(rows: Rows) -> Suspicion | None:
     are next to each other around the circle.
     """
     quantity = rows.quantity
-    sample = rows.training[:: -(-len(rows.training) // MAX_ROWS) or 1]
+    sample = thin(rows.training, MAX_ROWS)
     if quantity is None or len(sample) < MIN_ROWS:
         return None
     targets = quantity.take_raw(sample)
@@ -80,7 +82,7 @@ def find_circle(rows: Rows) -> Suspicion | None:
     close = sum(distance > (1 - NEAR) * period for distance in across)
     chance = _share_by_chance(targets, period)
     enough = max(MIN_PAIRS, max(MIN_CLOSE, MIN_RATIO * chance) * len(across))
-    if close < enough or _tail(close, len(across), chance) >= MAX_P:
+    if close < enough or binomial_tail(close, len(across), chance) >= MAX_P:
         return None
     return Suspicion(
         f"the target goes from {lowest:.4g} to {highest:.4g} as {unit} around a circle, and of "
@@ -116,11 +118,3 @@ def _share_by_chance(targets: Sequence[float], period: float) -> float:
         far += half
         near += close
     return near / far if far else 1.0
-
-
-def _tail(hits: int, total: int, chance: float) -> float:
-    """Return the probability of as many hits, or more."""
-    return math.fsum(
-        math.comb(total, n) * chance**n * (1 - chance) ** (total - n)
-        for n in range(hits, total + 1)
-    )

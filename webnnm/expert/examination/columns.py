@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from webnnm.core.readable import show_number
+from webnnm.core.thinning import thin
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.data.tables.columns import as_number
 from webnnm.expert.examination.placeholders import find_placeholders
@@ -246,7 +247,7 @@ def find_redundant_columns(rows: Rows) -> Suspicion | None:
     What one input has of another one is meant for another purpose, such as a formula that is only
     added to the result.
     """
-    sample = rows.training[:: -(-len(rows.training) // MAX_COMPARED_ROWS) or 1]
+    sample = thin(rows.training, MAX_COMPARED_ROWS)
     if rows.target is None:  # a model that learns the inputs themselves relies on their dependence
         return None
     if (
@@ -364,7 +365,7 @@ def find_vocabulary(rows: Rows) -> Suspicion | None:
     size = _vocabulary_size(rows.columns)
     if not size:
         return None
-    selected = rows.columns[:: -(-len(rows.columns) // MAX_COLUMNS) or 1]
+    selected = thin(rows.columns, MAX_COLUMNS)
     columns = [[column.raw(value) for value in column.take(rows.sample)] for column in selected]
     figures = list(map(compute_moments, columns))
     middle = math.fsum(mean for mean, _ in figures) / len(figures)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from operator import mul
 from typing import NamedTuple
 
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import normalise
 from webnnm.expert.facts.facts import Suspicion
@@ -47,7 +48,7 @@ def find_displaced_labels(rows: Rows) -> Suspicion | None:
     for centres, where in ((numbers, ""), (half, f" from row {half[0]} on" if half else "")):
         if len(centres) < MIN_ROWS:
             continue
-        part = _take_columns(rows, centres[:: -(-len(centres) // MAX_ROWS)])
+        part = _take_columns(rows, thin(centres, MAX_ROWS))
         own = _relate(rows, part, 0)
         if _chance(own, part) < UNRELATED:
             continue

@@ -8,6 +8,7 @@ from itertools import combinations
 from operator import add, mul, sub
 from typing import NamedTuple
 
+from webnnm.core.thinning import thin
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.columns import MIN_ROWS, find_identifiers
 from webnnm.expert.examination.neighbours import shift_of_windows
@@ -86,7 +87,7 @@ FORMS = (
 def find_formula(rows: Rows) -> Suspicion | None:
     """Find two named columns, or parts of a total, that together give a quantity."""
     target, named = rows.quantity, [*_quantities_with_names(rows)]
-    examined = rows.sample[:: -(-len(rows.sample) // MAX_ROWS) or 1]
+    examined = thin(rows.sample, MAX_ROWS)
     if target is None or not 1 < len(named) <= MAX_COLUMNS or len(examined) < MIN_ROWS:
         return None
     if shift_of_windows(rows) is not None:  # the next value of a smooth series follows from two

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
 
@@ -39,10 +40,10 @@ def find_interpolated_rows(rows: Rows) -> Suspicion | None:
     shares: dict[float, float] = {}
     for label, numbers in members.items():
         tried = [row for row in numbers if row in tested]
-        tried = tried[:: -(-len(tried) // MAX_TRIED) or 1]
+        tried = thin(tried, MAX_TRIED)
         if len(tried) < MIN_TRIED:
             continue
-        others = numbers[:: -(-len(numbers) // MAX_OTHERS)]
+        others = thin(numbers, MAX_OTHERS)
         points = {row: [column.values[row] for column in columns] for row in {*others, *tried}}
         between = [
             _is_between(points[row], [points[o] for o in others if o != row]) for row in tried

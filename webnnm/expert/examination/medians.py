@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.neighbours import find_three_nearest, make_points
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
@@ -21,7 +22,7 @@ when there is one."""
 def find_common_target(rows: Rows) -> Suspicion | None:
     """Find a target that most rows have, and most rows like those that have another one."""
     quantity = rows.quantity
-    sample = rows.training[:: -(-len(rows.training) // MAX_ROWS) or 1]
+    sample = thin(rows.training, MAX_ROWS)
     if quantity is None or len(sample) < MIN_ROWS:
         return None
     targets = quantity.take(sample)
@@ -29,7 +30,7 @@ def find_common_target(rows: Rows) -> Suspicion | None:
     others = [n for n, target in enumerate(targets) if target != common]
     if often < MIN_COMMON * len(sample) or len({targets[n] for n in others}) < 3:
         return None
-    examined = others[:: -(-len(others) // MAX_EXAMINED) or 1]
+    examined = thin(others, MAX_EXAMINED)
     points = make_points(rows, sample, len(examined))
     if points is None or len(examined) < MIN_OTHERS:
         return None

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.data.preparation.draws import draw_numbers
 from webnnm.data.preparation.quality import FEW, NARROW
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import MAX_COLUMNS, MAX_SAMPLE, Rows
+from webnnm.expert.examination.statistics import binomial_tail
 from webnnm.expert.facts.facts import Suspicion
 
 MAX_VALUES = 10**7
@@ -82,7 +84,7 @@ def _find_copies_of(rows: Rows, subset: str) -> Suspicion | None:
     tested = rows.subsets[subset]
     width = sum(min(count(values.shape[1:]), MAX_COLUMNS) for values in rows.inputs.values())
     limit = min(MAX_TESTED, MAX_VALUES // max(1, width * len(rows.training)))
-    tested = tested[:: -(-len(tested) // max(1, limit)) or 1]
+    tested = thin(tested, max(1, limit))
     if len(tested) < MIN_ROWS or len(rows.training) < 2 * NEIGHBOURS:
         return None
     points = make_points(rows, rows.training, len(tested))
@@ -107,7 +109,7 @@ def _find_copies_of(rows: Rows, subset: str) -> Suspicion | None:
         return None
     # A row that is alone with another one in a rare category, or along a curve, is nearly equal to
     # it by nature, and so are training rows; where a random split divided copies, they are too.
-    trained = _find_origins(points[:: -(-len(points) // MAX_TESTED)], points)
+    trained = _find_origins(thin(points, MAX_TESTED), points)
     usual_share = sum(map(bool, trained.sizes)) / len(trained.sizes)
     compared = rows.method not in RANDOM_METHODS or _has_categories(rows)
     if compared and not _exceeds_chance(len(sizes), len(tested), usual_share):
@@ -159,11 +161,7 @@ def _exceeds_chance(hits: int, tested: int, chance: float) -> bool:
 
     By chance the next neighbour is u times as far as the nearest one in a share of u⁻ᵈ of the rows.
     """
-    tail = sum(
-        math.comb(tested, number) * chance**number * (1 - chance) ** (tested - number)
-        for number in range(hits, tested + 1)
-    )
-    return tail < MAX_CHANCE_OF_COPIES
+    return binomial_tail(hits, tested, chance) < MAX_CHANCE_OF_COPIES
 
 
 def _find_copied_class(

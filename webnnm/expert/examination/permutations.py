@@ -9,6 +9,7 @@ from operator import itemgetter, mul, sub
 from random import Random
 
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import normalise
 
@@ -26,7 +27,7 @@ Vector = Sequence[float]
 def sample_rows(rows: Rows, size: int) -> Sequence[int]:
     """Return evenly spaced training rows of a number of values each, few enough to compare."""
     limit = max(MIN_ROWS, min(MAX_ROWS, MAX_NUMBERS // max(1, size)))
-    return rows.training[:: -(-len(rows.training) // limit) or 1]
+    return thin(rows.training, limit)
 
 
 def explain_by_targets(rows: Rows, sample: Sequence[int], descriptions: Sequence[Vector]) -> float:

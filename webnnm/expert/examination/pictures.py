@@ -8,6 +8,7 @@ from operator import sub
 from typing import NamedTuple
 
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.data.preparation.standardize import compute_moments, find_channel_axis
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
@@ -56,7 +57,7 @@ def find_wrong_channels(rows: Rows) -> Suspicion | None:
             continue
         size, flat = count(field.shape), values.values()
         limit = max(MIN_PICTURES, min(MAX_PICTURES, MAX_NUMBERS // size))
-        examined = rows.sample[:: -(-len(rows.sample) // limit)]
+        examined = thin(rows.sample, limit)
         pictures = [flat[row * size : (row + 1) * size] for row in examined]
         first = roughness(pictures, *sides, first=True)
         last = roughness(pictures, *sides, first=False)

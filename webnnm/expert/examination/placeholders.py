@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webnnm.core.readable import show_number
+from webnnm.core.thinning import thin
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import Column, Rows
 from webnnm.expert.examination.statistics import correlation, ranks
@@ -137,7 +138,7 @@ def _list_responses(
                 yield 0, [float(label == kind) for label in target]
         else:
             yield 0, [*ranks(target)]
-    for column in rows.columns[:: -(-len(rows.columns) // MAX_RESPONSES) or 1]:
+    for column in thin(rows.columns, MAX_RESPONSES):
         values = column.take(rows.sample)
         own = frequent.get(id(column))
         ranked = [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.neighbours import find_hits, find_three_nearest, make_points
 from webnnm.expert.examination.rows import Rows
+from webnnm.expert.examination.statistics import binomial_tail
 from webnnm.expert.facts.facts import Suspicion
 
 MIN_RATIO = 5
@@ -34,7 +35,7 @@ def find_overlooked_classes(rows: Rows) -> Suspicion | None:
     """
     if rows.target is None or not rows.classes:
         return None
-    sample = [*rows.sample][:: -(-len(rows.sample) // MAX_POINTS) or 1]
+    sample = thin([*rows.sample], MAX_POINTS)
     labels = [rows.target[row] for row in sample]
     counts = Counter(labels)
     largest = max(counts.values(), default=0)
@@ -47,7 +48,7 @@ def find_overlooked_classes(rows: Rows) -> Suspicion | None:
         examined = [index for index, other in enumerate(labels) if other == label][:MAX_EXAMINED]
         near, _ = find_three_nearest(points, examined)
         hits, number = sum(find_hits(examined, near, labels)), len(examined)
-        chance = sum(math.comb(number, k) for k in range(hits + 1)) / 2**number
-        if chance < ERROR / len(rare[:MAX_CLASSES]):
+        misses = number - hits
+        if binomial_tail(misses, number, 0.5) < ERROR / len(rare[:MAX_CLASSES]):
             overlooked.append(label)
     return Suspicion("which rare classes the nearest rows predict", {"overlooked": overlooked})

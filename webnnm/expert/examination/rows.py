@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.data.classes import get_row_classes
 from webnnm.data.dataset import Dataset
 from webnnm.data.field import Field
@@ -122,7 +123,7 @@ class Rows:
         """Evenly spaced training rows, few enough to compare with each other."""
         limit = MAX_SAMPLE_CELLS // max(1, len(self.columns))
         limit = max(MIN_SAMPLE, min(MAX_SAMPLE, limit))
-        return self.training[:: -(-len(self.training) // limit) or 1]
+        return thin(self.training, limit)
 
     @cached_property
     def columns(self) -> list[Column]:

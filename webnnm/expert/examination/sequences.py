@@ -8,6 +8,7 @@ from itertools import islice
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import correlation
 from webnnm.expert.facts.facts import Suspicion
@@ -110,7 +111,7 @@ def find_bag_of_words(rows: Rows) -> Suspicion | None:
     tokens = not others and not is_float(values.dtype) and 1 < length <= MAX_WORDS
     if not tokens or labels is None or not rows.classes:
         return None
-    selected = rows.training[:: -(-len(rows.training) // MAX_BAGS)]
+    selected = thin(rows.training, MAX_BAGS)
     training, held_out = [row for n, row in enumerate(selected) if n % 4], selected[::4]
     if len(held_out) < MIN_ROWS:
         return None

@@ -115,6 +115,24 @@ def residuals(
     return remove_axes(target)[0]
 
 
+def binomial_tail(hits: int, total: int, chance: float) -> float:
+    """Return the probability of as many hits, or more, if each of `total` has a chance of one.
+
+    >>> round(binomial_tail(9, 10, 0.5), 4), binomial_tail(0, 10, 0.0), binomial_tail(1, 10, 0.0)
+    (0.0107, 1.0, 0.0)
+    """
+    if not 0 < chance < 1:
+        return float(hits <= total * chance)
+    hit, miss = math.log(chance), math.log1p(-chance)
+    orders = math.lgamma(total + 1)  # the numbers of orders are too large for a float
+    return math.fsum(
+        math.exp(
+            orders - math.lgamma(n + 1) - math.lgamma(total - n + 1) + n * hit + (total - n) * miss
+        )
+        for n in range(hits, total + 1)
+    )
+
+
 def effective_size(values: Sequence[float]) -> float:
     """Return the effective number of independent values in a series.
 

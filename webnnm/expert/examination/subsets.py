@@ -8,6 +8,7 @@ from operator import mul
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.data.field import Field
 from webnnm.data.preparation.standardize import compute_moments, find_channel_axis
 from webnnm.expert.examination.columns import (
@@ -107,9 +108,7 @@ def limit_rows(rows: Rows) -> Rows:
     """Return the rows, limited to as many in training and testing as levels are computed of."""
     size = sum(count(values.shape[1:]) for values in rows.inputs.values())
     limit = max(MIN_ROWS, MAX_NUMBERS // max(1, size))
-    limited = {
-        name: numbers[:: -(-len(numbers) // limit) or 1] for name, numbers in rows.subsets.items()
-    }
+    limited = {name: thin(numbers, limit) for name, numbers in rows.subsets.items()}
     return replace(rows, subsets=limited)
 
 

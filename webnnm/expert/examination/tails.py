@@ -9,6 +9,7 @@ from statistics import median
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.neighbours import find_three_nearest, make_points
 from webnnm.expert.examination.rows import Rows
@@ -40,7 +41,7 @@ def find_explained_tails(rows: Rows) -> Suspicion | None:
     if rows.weights is not None and len({*rows.weights}) > 1:
         return Suspicion("row weights differ")
     max_rows = MAX_WORDS if all(not is_float(v.dtype) for v in rows.inputs.values()) else MAX_ROWS
-    sample = rows.training[:: -(-len(rows.training) // max_rows) or 1]
+    sample = thin(rows.training, max_rows)
     targets = [rows.target[row] for row in sample]
     middle = median(targets)
     deviations = [abs(value - middle) for value in targets]

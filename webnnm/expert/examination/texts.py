@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.evaluation.paired_tests import compare_hits
 from webnnm.expert.examination.bags import cross_predict_by_words
@@ -166,7 +167,7 @@ def find_cut_texts(rows: Rows) -> Suspicion | None:
         return None
     read, ids_by_row = rows.reader.length, dict[int, Sequence[int]]()
     left = MAX_TOKENS
-    for row in rows.training[:: -(-len(rows.training) // MAX_TEXTS) or 1]:
+    for row in thin(rows.training, MAX_TEXTS):
         ids_by_row[row] = rows.reader.tokenizer.encode(rows.texts[row])
         left -= len(ids_by_row[row])
         if left < 0:
@@ -212,5 +213,5 @@ def _read_tokens(rows: Rows, selected: Sequence[int]) -> dict[int, Sequence[int]
             int(id)
             for id in flat[row * length : row * length + (lengths[row] if lengths else length)]
         ]
-        for row in selected[:: -(-len(selected) // limit) or 1]
+        for row in thin(selected, limit)
     }

@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.permutations import explain_by_targets
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.facts.facts import Suspicion
@@ -39,7 +40,7 @@ def measure_token_order(rows: Rows) -> Suspicion | None:
     length = count(values.shape[1:])
     if is_float(values.dtype) or not 1 < length <= MAX_LENGTH or len(values.shape) > 2:
         return None
-    sample = rows.training[:: -(-len(rows.training) // MAX_ROWS) or 1]
+    sample = thin(rows.training, MAX_ROWS)
     flat = values.values()
     texts = [_strip(flat[row * length : (row + 1) * length]) for row in sample]
     counted = Counter(token for text in texts for token in text)
