@@ -137,7 +137,7 @@ def errors() -> str:
     results = false_alarms.read_record()
     halves = {name: false_alarms.half(results, name) for name in false_alarms.HALVES}
     rates = {name: false_alarms.rates(own) for name, own in halves.items()}
-    sound = {name: false_alarms.alarmed(own) for name, own in halves.items()}
+    sound = {name: false_alarms.count_alarmed(own) for name, own in halves.items()}
     ids = sorted({id for own in rates.values() for id in own})
     rows = [
         [f"[{id}](rules.md#{id.lower()})"]
@@ -163,7 +163,9 @@ def errs(rule: Rule) -> str:
     if rule.severity == "info":
         return ""
     results = false_alarms.half(false_alarms.read_record(), "testing")
-    rate = false_alarms.rates(results).get(rule.id, Rate(0, false_alarms.alarmed(results).set_ups))
+    rate = false_alarms.rates(results).get(
+        rule.id, Rate(0, false_alarms.count_alarmed(results).set_ups)
+    )
     return f"*Errs:* reported on {rate.reports} of {rate.set_ups} generated sound set-ups."
 
 

@@ -115,7 +115,7 @@ def half(results: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, A
     return [result for result in results if result["seed"] % 2 == HALVES.index(name)]
 
 
-def alarmed(results: Sequence[Mapping[str, Any]]) -> Rate:
+def count_alarmed(results: Sequence[Mapping[str, Any]]) -> Rate:
     """Return how many sound set-ups have any finding above information."""
     sound = [result for result in results if result["sound"]]
     return Rate(sum(bool(result["alarms"]) for result in sound), len(sound))
@@ -128,7 +128,7 @@ def summary(results: Sequence[Mapping[str, Any]]) -> list[str]:
         own = half(results, name)
         if not any(result["sound"] for result in own):
             continue
-        lines += ["", f"{name}: {len(own)} set-ups; with a finding: {alarmed(own)}"]
+        lines += ["", f"{name}: {len(own)} set-ups; with a finding: {count_alarmed(own)}"]
         lines += [f"  {id} {rate}" for id, rate in rates(own).items()]
     poor = Counter(result["kind"] for result in results if not result["sound"])
     names = ", ".join(f"{name} {count}" for name, count in poor.most_common())

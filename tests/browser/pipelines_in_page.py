@@ -11,17 +11,17 @@ from webnnm import pipeline
 async def run_tasks(backend: str) -> dict[str, Any]:
     """Return what pipelines find in a few texts."""
     settings: dict[str, Any] = {"backend": backend, "log": lambda line: None}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     files = folder("BertForTokenClassification", "O", "B-X", "I-X")
     async with await pipeline("ner", files, **settings) as recognize:
-        found["tokens"] = await recognize("What  a badly day.", ignore_labels=[])
-        found["words"] = await recognize("badly Xylo", aggregation_strategy="first")
+        results["tokens"] = await recognize("What  a badly day.", ignore_labels=[])
+        results["words"] = await recognize("badly Xylo", aggregation_strategy="first")
     async with await pipeline("text-classification", folder(CLASSES), **settings) as classify:
         pair = {"text": "so good", "text_pair": "bad"}
-        found["classes"] = await classify([pair, {"text": "day"}], top_k=None, batch_size=2)
+        results["classes"] = await classify([pair, {"text": "day"}], top_k=None, batch_size=2)
     files = folder("BertForQuestionAnswering")
     async with await pipeline("question-answering", files, **settings) as answer:
-        found["answer"] = await answer(question="what", context="so good, a day.")
+        results["answer"] = await answer(question="what", context="so good, a day.")
     async with await pipeline("fill-mask", folder("BertForMaskedLM"), **settings) as fill:
-        found["gaps"] = await fill("so [MASK] [MASK]", top_k=2)
-    return found
+        results["gaps"] = await fill("so [MASK] [MASK]", top_k=2)
+    return results

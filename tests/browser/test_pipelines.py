@@ -18,8 +18,8 @@ MODULES = (
 
 async def test_results_are_those_of_desktops(pyodide_page: PyodidePage) -> None:
     pytest.importorskip("tokenizers")
-    found = await pyodide_page.call(pipelines_in_page.run_tasks, "webnn", modules=MODULES)
-    check(found, await pipelines_in_page.run_tasks("numpy"))
+    results = await pyodide_page.call(pipelines_in_page.run_tasks, "webnn", modules=MODULES)
+    check(results, await pipelines_in_page.run_tasks("numpy"))
 
 
 def check(found: Any, expected: Any) -> None:

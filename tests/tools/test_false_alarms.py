@@ -86,7 +86,7 @@ def test_only_findings_above_information_on_sound_set_ups_count() -> None:
         false_alarms.shorten(result(2, False, "warning")),
     ]
     assert false_alarms.rates(results) == {"E901": Rate(1, 2)}
-    assert false_alarms.alarmed(false_alarms.half(results, "testing")) == Rate(0, 1)
+    assert false_alarms.count_alarmed(false_alarms.half(results, "testing")) == Rate(0, 1)
 
 
 def test_the_record_is_of_the_set_ups_there_are() -> None:

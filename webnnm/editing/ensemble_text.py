@@ -44,7 +44,7 @@ class EnsembleText:
 
         Its parameters have the same names: all members are still there.
         """
-        only = Layer("identity", options=(_named("node", f"{MEMBER}{number}"),))
+        only = Layer("identity", options=(_make_option("node", f"{MEMBER}{number}"),))
 
         def select(statement: AnyStatement) -> AnyStatement:
             if not isinstance(statement, Layers) or statement.block != self.block:
@@ -107,7 +107,7 @@ def write_ensemble(network: Network, members: int) -> EnsembleText:
     start = "input" if block.input is not None else network.inputs[0].block
     options = Option("shape", shape_value(shape))
     calls = [
-        Layer(MEMBER, (), (_named("node", start), _named("name", n), options))
+        Layer(MEMBER, (), (_make_option("node", start), _make_option("name", n), options))
         for n in _name_members(members)
     ]
 
@@ -219,8 +219,8 @@ def _own(parameter: Declaration) -> Declaration:
     trainable = options.get("trainable")
     if "shared" in options or (trainable is not None and str(trainable.value) == "false"):
         return parameter
-    return replace(parameter, options=(*parameter.options, _named("shared", "false")))
+    return replace(parameter, options=(*parameter.options, _make_option("shared", "false")))
 
 
-def _named(name: str, value: str) -> Option:
+def _make_option(name: str, value: str) -> Option:
     return Option(name, Reference((value,)))

@@ -19,7 +19,7 @@ from webnnm.editing.ensemble_text import read_ensemble, write_ensemble
 from webnnm.editing.parts import create_like
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.model.cross_validating import fold_settings
+from webnnm.model.cross_validating import read_copy_settings
 from webnnm.model.keywords import read_hyperparameters
 from webnnm.runtime.inference.context import InferenceContext
 from webnnm.runtime.inference.prediction import Predictor
@@ -122,7 +122,7 @@ async def train_ensemble(
     with state.occupancy.by("the training of an ensemble"):
         for number in range(1, members + 1):
             seed = state.seed + number - 1
-            config = {**fold_settings(state), "seed": seed, "dataset": dataset}
+            config = {**read_copy_settings(state), "seed": seed, "dataset": dataset}
             async with await type(model).create(config) as member:
                 if number == 1:  # findings are nearly the same for all
                     member.state.log = state.log

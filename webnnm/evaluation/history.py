@@ -196,7 +196,7 @@ class History:
         parts += [self.findings.to_html()] if self.findings else []
         losses = {f"{name}:loss": loss["loss"] for name, loss in self.loss_settings.items()}
         values = plain(self.settings) | losses
-        parts.append(fold_settings(values, self.chosen))
+        parts.append(read_copy_settings(values, self.chosen))
         return join(parts)
 
     _repr_html_ = to_html
@@ -220,7 +220,7 @@ class History:
         )
 
 
-def fold_settings(values: Mapping[str, Any], origins: Mapping[str, str]) -> Markup:
+def read_copy_settings(values: Mapping[str, Any], origins: Mapping[str, str]) -> Markup:
     """Return a folded table of settings with their origins, nothing if there are none."""
     from webnnm.core.markup import html_table, join, tag
 

@@ -64,7 +64,7 @@ class Scores:
         if self.scale == "probability":
             return self._normalize_rows()
         if self.scale == "logit" and self.columns == 1:
-            return list(map(_sigmoid, self.values))
+            return list(map(sigmoid, self.values))
         return [
             math.exp(min(value - total, 0.0))
             for row, total in zip(self.rows(self.values), self._totals, strict=True)
@@ -141,7 +141,8 @@ class Scores:
         return clipped
 
 
-def _sigmoid(value: float) -> float:
+def sigmoid(value: float) -> float:
+    """1/(1 + e^−value) without overflow."""
     if value >= 0:
         return 1 / (1 + math.exp(-value))
     power = math.exp(value)

@@ -55,7 +55,7 @@ async def cross_validate(
     results: list[TestResult] = []
     with state.occupancy.by("a cross-validation"):
         for number, fold in enumerate(dataset.folds(k, subset=subset, seed=state.seed), 1):
-            config = {**fold_settings(state), "dataset": fold}
+            config = {**read_copy_settings(state), "dataset": fold}
             async with await type(model).create(config) as copy:
                 await copy.train({"progress": "off", **settings.explicit_values()})
                 results.append(await copy.test(baselines=False))
@@ -63,8 +63,8 @@ async def cross_validate(
     return CrossValidation(tuple(results))
 
 
-def fold_settings(state: ModelState) -> Mapping[str, Any]:
-    """Return the settings of `NNModel.create` for the model of a fold, except its dataset."""
+def read_copy_settings(state: ModelState) -> Mapping[str, Any]:
+    """Return the settings of `NNModel.create` for another model like this one, but no dataset."""
     return {
         "source": state.network.outline.document.source,
         "files": state.network.outline.document.files,

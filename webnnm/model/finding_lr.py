@@ -10,7 +10,7 @@ from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError
 from webnnm.evaluation.epoch import BatchRecord
 from webnnm.evaluation.rate_range import RateRange, smooth
-from webnnm.model.cross_validating import fold_settings
+from webnnm.model.cross_validating import read_copy_settings
 from webnnm.model.keywords import read_hyperparameters
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ async def find_lr(
 
     batch = settings.batch_size or state.batch_size or dataset.batch_size
     epochs = -(-steps // -(-dataset.size("training") // batch))
-    config = {**fold_settings(state), "dataset": dataset}
+    config = {**read_copy_settings(state), "dataset": dataset}
     explicit = settings.explicit_values()
     course = {"lr": low, "min_lr": high, "schedule": "exponential", "epochs": epochs + 1}
     kept = {"seeds": 0, "restore_best": False, "validation_split": 0.0, "progress": "off"}

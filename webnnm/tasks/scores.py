@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from webnnm.evaluation import probabilities
+
 
 def softmax(logits: Sequence[float]) -> list[float]:
     """Return the probabilities of exclusive classes.
@@ -25,10 +27,7 @@ def sigmoid(logits: Sequence[float]) -> list[float]:
     >>> sigmoid([0.0, -1000.0])
     [0.5, 0.0]
     """
-    return [
-        1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
-        for logit in logits
-    ]
+    return list(map(probabilities.sigmoid, logits))
 
 
 def read_labels(config: Mapping[str, Any], count: int) -> list[str]:

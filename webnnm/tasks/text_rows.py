@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.data.series.sequences import resolve_length
 from webnnm.transformers.json_tokenizer import JsonTokenizer
 from webnnm.transformers.pretrained_model import PretrainedModel
 
 T = TypeVar("T")
-LENGTHS = (16, 32, 64, 128, 256, 512)
-"""Rows are padded to the next of these: a graph is compiled for each length, and some are kept."""
+SHORTEST = 16
+"""Rows are padded to the next power of two from this on: each length has a graph of its own."""
 
 
 class Row(NamedTuple):
@@ -140,7 +141,7 @@ async def run_rows(
 async def _run(model: PretrainedModel, rows: Sequence[Row], batch_size: int) -> list[Result]:
     """Return the results of at most `batch_size` rows; the last one is repeated for the others."""
     longest = max(len(row.ids) for row in rows)
-    length = next((size for size in LENGTHS if size >= longest), longest)
+    length = max(SHORTEST, resolve_length("texts", "bucket", [longest]))
     length = max(longest, min(length, model.max_length or length))
     padding = model.config.get("pad_token_id") or 0
     filled = [*rows, *[rows[-1]] * (batch_size - len(rows))]

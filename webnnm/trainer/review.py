@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.finding import AREAS, SEVERITIES, Finding, Findings, count_notes
-from webnnm.evaluation.history import fold_settings
+from webnnm.evaluation.history import read_copy_settings
 from webnnm.training.automatic import default_strengths, turn_off_auto
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.settings import HYPERPARAMETERS, Settings
@@ -108,7 +108,7 @@ class Review:
         from webnnm.core.markup import join
 
         findings = Findings(self.findings).to_html()
-        return join([findings, fold_settings(self._visible_values(), self.origins)])
+        return join([findings, read_copy_settings(self._visible_values(), self.origins)])
 
     _repr_html_ = to_html
 

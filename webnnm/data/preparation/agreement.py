@@ -79,7 +79,7 @@ def measure_agreement(dataset: Dataset) -> Agreement | None:
         votes = (Counter(targets[k] for k in near).most_common(1)[0][0] for near in nearest)
         wrong = sum(vote != targets[row] for vote, row in zip(votes, asked, strict=True))
         return Agreement(features, wrong / len(asked), classes=True)
-    return Agreement(features, _unexplained(targets, asked, nearest), classes=False)
+    return Agreement(features, _measure_unexplained(targets, asked, nearest), classes=False)
 
 
 def _is_measured(field: Field) -> bool:
@@ -126,7 +126,7 @@ def _find_nearest(points: Sequence[Point], row: int) -> list[int]:
     return nsmallest(NEIGHBOURS, range(len(points)), key=distances.__getitem__)
 
 
-def _unexplained(
+def _measure_unexplained(
     targets: Sequence[Point], asked: Sequence[int], nearest: Sequence[Sequence[int]]
 ) -> float:
     """Return the share of the variance that the mean of the nearest rows does not explain."""

@@ -259,11 +259,11 @@ def _pools_all_positions(layer: LayerVertex) -> bool:
     if before.features[0].sequence:
         return not layer.features[0].sequence
     if layer.has("reduction") and layer.options["axes"] is not None:
-        return _reduced_axes(layer) == {*range(len(sizes))} - {_channel(before)}
+        return _find_reduced_axes(layer) == {*range(len(sizes))} - {_channel(before)}
     return layer.features[0].sizes() != sizes and numbers(layer) == sizes[_channel(before)]
 
 
-def _reduced_axes(layer: LayerVertex) -> set[int]:
+def _find_reduced_axes(layer: LayerVertex) -> set[int]:
     """Return the dimensions of a row that a reduction combines; none if it combines other ones."""
     before = layer.operands[0].vertex
     names, rank = before.features[0].names, _rank(before)
@@ -277,7 +277,7 @@ def _pools_one_dimension(layer: LayerVertex) -> bool:
     before = layer.operands[0].vertex
     if not layer.has("reduction") or before.features[0].sequence or layer.options["axes"] is None:
         return False
-    axes = _reduced_axes(layer)
+    axes = _find_reduced_axes(layer)
     return bool(axes) and _channel(before) not in axes
 
 
