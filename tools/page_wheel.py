@@ -101,6 +101,7 @@ LATE = (
             "initial_values",
             "layers",
             "loss_numbers",
+            "operands",
             "outputs",
             "precision",
             "rows",
@@ -108,7 +109,9 @@ LATE = (
             "sequences",
             "settings",
             "stability",
+            "subsets",
             "targets",
+            "windows",
         )
     ),
     *(

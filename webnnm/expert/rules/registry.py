@@ -62,6 +62,10 @@ def _unusual_outputs(facts: Facts) -> bool:
     return any(o.written or o.activation not in loss.SOFTMAX for o in facts.outputs)
 
 
+def _suspicious_data(facts: Facts) -> bool:
+    return bool(facts.data.suspicions)
+
+
 def _unusual_target(facts: Facts) -> bool:
     settings, limit = facts.settings, facts.device.max_bytes
     wide = facts.profile.input_features > MAX_FEATURES or "L1" in settings.regularization
@@ -74,7 +78,8 @@ APPLIED_WHEN: Mapping[str, Callable[[Facts], bool]] = {
     "stability": _unusual_gradients,
     "precision": _unusual_types,
     "outputs": lambda facts: len(facts.network.outputs) > 1,
-    "rows": lambda facts: bool(facts.data.suspicions),
+    "rows": _suspicious_data,
+    "subsets": _suspicious_data,
     "loss_numbers": _unusual_losses,
     "device": _unusual_target,
     "targets": _unusual_outputs,
@@ -82,6 +87,8 @@ APPLIED_WHEN: Mapping[str, Callable[[Facts], bool]] = {
     "settings": _unusual_settings,
     "initial_values": _unusual_starts,
     "layers": _unusual_layers,
+    "operands": _unusual_layers,
+    "windows": _unusual_layers,
     "scores": _unusual_layers,
 }
 """Modules that are imported when a model or a training has something that the rules of one of them

@@ -158,3 +158,16 @@ def evidence_by_input(facts: Facts, id: str) -> Mapping[str, Any]:
     if len(evidence) == 1 and len(facts.network.inputs) == 1:
         return {facts.network.inputs[0].block: next(iter(evidence.values()))}
     return evidence
+
+
+def report_suspicion(facts: Facts, id: str) -> Hit | None:
+    """Return what the examination found for a rule."""
+    suspicion = facts.data.suspicions.get(id)
+    if suspicion is None:
+        return None
+    return Hit(
+        message=suspicion.message,
+        evidence=suspicion.evidence,
+        remedy=suspicion.remedy,
+        confidence=suspicion.confidence,
+    )
