@@ -95,10 +95,8 @@ async def run_training(
             seed=seed if type(seed) is int else 0,
         )
         await opened.enter_async_context(model)
-        if (
-            isinstance(screen, Screen) and arguments.members is None
-        ):  # which shows what the log would report
-            model.state.log = silent
+        if isinstance(screen, Screen) and arguments.members is None:
+            model.state.log = silent  # the screen shows what the log would report
         settings["silence"] = parse_silenced_rules(arguments)
         model.state.review = REVIEW_TIMES[arguments.review]
         if arguments.members is not None:
