@@ -60,7 +60,7 @@ def test_every_architecture_is_compared_with_the_library_it_comes_from() -> None
     kinds = [fixture.config for fixture in fixtures.read().values()]
     compared = {config.get("model_type") or config["_class_name"] for config in kinds}
     names = {*ARCHITECTURES, *DIFFUSERS} - compared - {*OTHER_NAMES}
-    todo = "add a case to tests/parity/pretrained/cases.py, and run `make parity-fixtures`"
+    todo = "add a case to tests/parity/pretrained/families, and run `make parity-fixtures`"
     assert missing(sorted(names), todo) == ""
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from tests.parity import fixtures
 from tests.parity.cases import CASES
+from tests.parity.pretrained.families import FAMILIES
 from tests.parity.pretrained.live import record as record_pretrained
+from tests.parity.pretrained.live import record_texts
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import record as record_training
 from tests.parity.tuning.live import record as record_tuning
@@ -22,7 +25,8 @@ def record_operators() -> None:
 GROUPS = {
     "operators": record_operators,
     "training": record_training,
-    "pretrained": record_pretrained,
+    **{family: partial(record_pretrained, family) for family in FAMILIES},
+    "texts": record_texts,
     "tuning": record_tuning,
 }
 

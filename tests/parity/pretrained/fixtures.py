@@ -1,4 +1,4 @@
-"""The committed file: configs, shapes of weights, inputs, and what `transformers` made of them.
+"""The committed files: configs, shapes of weights, inputs, and the outputs of `transformers`.
 
 The weights themselves are drawn from a seed by their names and shapes.
 """
@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.parity.pretrained.cases import Case
+from tests.parity.pretrained.case import Case
+from tests.parity.pretrained.families import FAMILIES
 
-FILE = Path(__file__).with_name("fixtures.npz")
+FOLDER = Path(__file__).with_name("families")
 SEED = 0
 
 Arrays = dict[str, Any]
@@ -109,22 +110,28 @@ def _mask(case: Case, length: int) -> Any:
     return mask
 
 
-def write(fixtures: Mapping[str, Fixture]) -> None:
-    """Write the file anew."""
+def write(family: str, fixtures: Mapping[str, Fixture]) -> int:
+    """Write the file of a family anew, and return its size in bytes."""
     named: Arrays = {}
     for name, fixture in fixtures.items():
         text = json.dumps({"config": fixture.config, "shapes": fixture.shapes})
         named[f"{name}/text"] = np.frombuffer(text.encode(), np.uint8)
         named |= {f"{name}/in/{each}": array for each, array in fixture.inputs.items()}
         named |= {f"{name}/out/{each}": array for each, array in fixture.outputs.items()}
-    np.savez_compressed(FILE, **named)
+    file = FOLDER / f"{family}.npz"
+    np.savez_compressed(file, **named)
+    return file.stat().st_size
 
 
 def read() -> dict[str, Fixture]:
-    """Return the fixtures by the names of their cases."""
+    """Return the fixtures of all families by the names of their cases."""
+    return {name: fixture for family in FAMILIES for name, fixture in _read(family).items()}
+
+
+def _read(family: str) -> dict[str, Fixture]:
     texts: dict[str, Any] = {}
     arrays: dict[str, dict[str, Arrays]] = {}
-    with np.load(FILE) as file:
+    with np.load(FOLDER / f"{family}.npz") as file:
         for name in file.files:
             case, kind, *each = name.split("/")
             if kind == "text":

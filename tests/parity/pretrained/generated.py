@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 import webnnm
-from tests.parity.pretrained.cases import BART, LLAMA, OPT, T5, Case
+from tests.parity.pretrained.case import Case
+from tests.parity.pretrained.families.decoders import LLAMA, OPT
+from tests.parity.pretrained.families.sequence_to_sequence import BART, T5
 from tests.parity.pretrained.fixtures import Fixture
 from tests.parity.pretrained.outcome import files
 from webnnm import PretrainedModel

@@ -15,7 +15,7 @@ import torch
 import transformers
 from safetensors.numpy import load_file, save_file
 
-from tests.parity.pretrained.cases import Case
+from tests.parity.pretrained.case import Case
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_weights
 from tests.parity.pretrained.generated import Texts, draw_rows, select_settings
 

@@ -7,7 +7,7 @@ import asyncio
 import transformers
 
 from tests.parity.pretrained import fixtures, generated
-from tests.parity.pretrained.cases import CASES
+from tests.parity.pretrained.families import CASES, FAMILIES
 from tests.parity.pretrained.in_transformers import compute, generate_texts
 from tests.parity.pretrained.outcome import LIMIT, difference, outputs
 
@@ -43,13 +43,13 @@ def _texts_agree(seed: int) -> bool:
     return not wrong
 
 
-def record() -> None:
-    """Write the fixtures anew."""
-    fixtures.write({str(case): compute(case, fixtures.SEED) for case in CASES})
+def record(family: str) -> None:
+    """Write the fixtures of a family anew."""
+    cases = FAMILIES[family]
+    size = fixtures.write(family, {str(case): compute(case, fixtures.SEED) for case in cases})
+    print(f"pretrained/families/{family}.npz: {len(cases)} models, {size / 1000:.0f} kB")
+
+
+def record_texts() -> None:
+    """Write anew which texts models generate."""
     generated.write({case.name: generate_texts(case, fixtures.SEED) for case in generated.CASES})
-    size = fixtures.FILE.stat().st_size / 1000
-    print(f"pretrained/{fixtures.FILE.name}: {len(CASES)} models, {size:.0f} kB")
-
-
-if __name__ == "__main__":
-    record()

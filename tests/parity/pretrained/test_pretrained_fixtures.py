@@ -14,7 +14,8 @@ import pytest
 
 import webnnm
 from tests.parity.pretrained import fixtures
-from tests.parity.pretrained.cases import CASES, Case
+from tests.parity.pretrained.case import Case
+from tests.parity.pretrained.families import CASES
 from tests.parity.pretrained.fixtures import Arrays
 from tests.parity.pretrained.outcome import LIMIT, difference, files, outputs
 from tools.common import ROOT

@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from tests.parity.pretrained import generated
-from tests.parity.pretrained.cases import CASES
+from tests.parity.pretrained.families import CASES
 from tests.parity.pretrained.fixtures import SEED, Fixture
 from tests.parity.tuning import cases
 from tests.parity.tuning.cases import ADAPTED, CAUSAL, LIMIT, PAIRED, PAIRS, ROWS, Learnt

@@ -1,0 +1,30 @@
+"""A case: a small configuration of a model of Hugging Face, of odd sizes, and its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """A class of `transformers`, or of `diffusers`, and the keys of its config.
+
+    Attributes: `batch` and `length` of its inputs; `inputs`, which ones beside `input_ids`; `rows`,
+    what pads them: "right", "left", or "" for none; `target`, the length of the target sequence;
+    `pictures`, how many there are where texts are compared with them.
+    """
+
+    name: str
+    architecture: str
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    inputs: tuple[str, ...] = ("attention_mask",)
+    batch: int = 3
+    length: int = 7
+    rows: str = "right"
+    target: int = 4
+    pictures: int = 2
+
+    def __str__(self) -> str:
+        return self.name

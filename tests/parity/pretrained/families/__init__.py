@@ -1,0 +1,22 @@
+"""Cases by family of models; each family has a file of fixtures of the same name beside it."""
+
+from __future__ import annotations
+
+from tests.parity.pretrained.families import (
+    decoders,
+    diffusion,
+    encoders,
+    pictures,
+    sequence_to_sequence,
+    sounds,
+)
+
+FAMILIES = {
+    "decoders": decoders.CASES,
+    "encoders": encoders.CASES,
+    "pictures": pictures.CASES,
+    "diffusion": diffusion.CASES,
+    "sequence_to_sequence": sequence_to_sequence.CASES,
+    "sounds": sounds.CASES,
+}
+CASES = [case for cases in FAMILIES.values() for case in cases]
