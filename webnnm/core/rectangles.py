@@ -55,9 +55,18 @@ def suppress_overlaps(
     `rectangles` are in order, the best one first; at most `limit` are taken.
     """
     kept: list[int] = []
+    corners: list[Rectangle] = []
     for index, one in enumerate(rectangles):
         if limit is not None and len(kept) >= limit:
             break
-        if not any(one.overlaps(rectangles[better], threshold) for better in kept):
+        left, top, right, bottom = one
+        # Most pairs are apart, which this sees without computing areas.
+        near = (
+            better
+            for better in corners
+            if better[0] < right and left < better[2] and better[1] < bottom and top < better[3]
+        )
+        if not any(one.overlaps(better, threshold) for better in near):
             kept.append(index)
+            corners.append(one)
     return kept
