@@ -40,6 +40,14 @@ def positions(*values: int, dtype: str = "int64") -> Any:
     return np.asarray(values, dtype)
 
 
+def cache(length: int, *filled: int) -> Any:
+    """Return keys or values in a cache of a length, of which each row has filled a part."""
+    rows = floats(len(filled), 2, length, 16, seed=length)
+    for row, size in zip(rows, filled, strict=True):
+        row[:, size:] = 0
+    return rows
+
+
 X, S, W = floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(8)
 CASES: Mapping[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "FastGelu": ("y = com.microsoft.FastGelu(x, b)", {"x": X, "b": W}, {}, {}),
@@ -97,6 +105,43 @@ CASES: Mapping[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] 
             "c": floats(1, 2, 3, 8, seed=4),
         },
         {"n": positions(4, dtype="int32"), "t": np.asarray(5, "int32")},
+        {"num_heads": 4, "kv_num_heads": 2},
+    ),
+    "GroupQueryAttention, a prompt": (
+        "y, pk, pv = com.microsoft.GroupQueryAttention(q, , , , , n, t, c, s)",
+        {"q": floats(2, 3, 128)},
+        {
+            "n": positions(2, 1, dtype="int32"),
+            "t": np.asarray(3, "int32"),
+            "c": floats(8, 8),
+            "s": floats(8, 8, seed=2),
+        },
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "softcap": 2.0},
+    ),
+    "GroupQueryAttention, rows of different lengths": (
+        "y, pk, pv = com.microsoft.GroupQueryAttention(q, k, v, a, b, n, t, c, s)",
+        {
+            "q": floats(2, 1, 64),
+            "k": floats(2, 1, 32),
+            "v": floats(2, 1, 32, seed=3),
+            "a": cache(5, 3, 5),
+            "b": cache(5, 3, 5),
+            "n": positions(3, 5, dtype="int32"),
+        },
+        {"t": np.asarray(6, "int32"), "c": floats(8, 8), "s": floats(8, 8, seed=2)},
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "local_window_size": 3},
+    ),
+    "GroupQueryAttention, a cache that is written into": (
+        "y, pk, pv = com.microsoft.GroupQueryAttention(q, k, v, a, b, n, t, , , , , h)",
+        {
+            "q": floats(1, 3, 64),
+            "k": floats(1, 3, 32),
+            "v": floats(1, 3, 32, seed=3),
+            "a": cache(9, 4),
+            "b": cache(9, 4),
+            "n": positions(6, dtype="int32"),
+        },
+        {"t": np.asarray(8, "int32"), "h": floats(4)},
         {"num_heads": 4, "kv_num_heads": 2},
     ),
     "RotaryEmbedding": (

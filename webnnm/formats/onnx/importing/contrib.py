@@ -165,7 +165,7 @@ def _zero_points(c: Call, zeros: Operand | None, bits: int, rows: int, blocks: i
 # Attention.
 
 
-def _scores(c: Call, q: Operand, k: Operand) -> Operand:
+def scale_scores(c: Call, q: Operand, k: Operand) -> Operand:
     """Return the scaled products of queries and keys, both [batch, heads, tokens, size]."""
     scale = c.number("scale", 0.0) or 1 / math.sqrt(q.shape[3])
     keys = c.b.transpose(repeat_kv(c, k, q.shape[1]), permutation=(0, 1, 3, 2))
@@ -204,66 +204,11 @@ def multi_head_attention(
         v = v + part(c, bias, 0, width + k.shape[2], v.shape[2])
     q, k, v = (split_heads(c, x, heads) for x in (q, k, v))
     k, v = _with_past(c, k, past_key), _with_past(c, v, past_value)
-    scores = _scores(c, q, k)
+    scores = scale_scores(c, q, k)
     causal = c.flag("unidirectional")
     allowed = make_attention_mask(c, scores, _past_size(past_key), None, causal=causal)
     weights = row_softmax(c, apply_mask(c, scores, mask, allowed))
     return merge_heads(c, c.b.matmul(weights, v)), k, v
-
-
-@imports("GroupQueryAttention", domain=MICROSOFT)
-def group_query_attention(
-    c: Call,
-    q: Operand,
-    k: Operand | None,
-    v: Operand | None,
-    past_key: Operand | None,
-    past_value: Operand | None,
-    lengths: Operand,
-    total: Operand,
-    cosine: Operand | None = None,
-    sine: Operand | None = None,
-) -> tuple[Operand, Operand, Operand]:
-    """Causal attention with heads that share keys and values; new tokens extend the cache."""
-    heads, kv_heads = c.integer("num_heads"), c.integer("kv_num_heads")
-    if c.flag("smooth_softmax"):
-        raise c.not_supported("a smooth softmax")
-    if k is None or v is None:
-        size = q.shape[2] // (heads + 2 * kv_heads)
-        k = part(c, q, 2, heads * size, kv_heads * size)
-        v = part(c, q, 2, (heads + kv_heads) * size, kv_heads * size)
-        q = part(c, q, 2, 0, heads * size)
-    tokens, past = q.shape[1], _past_size(past_key)
-    if int(c.require_scalar(total, "its total length")) != past + tokens:
-        raise c.not_supported("a cache of a fixed length that is written into")
-    query, key, value = (
-        split_heads(c, q, heads),
-        split_heads(c, k, kv_heads),
-        split_heads(c, v, kv_heads),
-    )
-    if c.flag("do_rotary"):
-        if cosine is None or sine is None:
-            raise c.invalid("it has no tables of cosines and sines")
-        row = reshape_to(c, arange(c, tokens), (1, tokens)) + past
-        positions = c.b.expand(row, new_shape=(q.shape[0], tokens))
-        interleaved = c.flag("rotary_interleaved")
-        width = 2 * cosine.shape[-1]
-        query, key = (
-            apply_rotary(c, x, cosine, sine, positions, width, interleaved=interleaved)
-            for x in (query, key)
-        )
-    key, value = _with_past(c, key, past_key), _with_past(c, value, past_value)
-    scores = _scores(c, query, key)
-    window = c.integer("local_window_size", -1)
-    left = window - 1 if window > 0 else -1
-    allowed = make_attention_mask(c, scores, past, None, causal=True, left=left)
-    valid = reshape_to(c, as_type(c, lengths, "int32"), (-1, 1, 1, 1))
-    keys = reshape_to(c, arange(c, past + tokens), (1, 1, 1, past + tokens))
-    in_cache = c.b.lesser_or_equal(keys, valid)
-    allowed = in_cache if allowed is None else c.b.logical_and(allowed, in_cache)
-    weights = row_softmax(c, apply_mask(c, scores, None, allowed))
-    output = c.b.matmul(weights, repeat_kv(c, value, heads))
-    return merge_heads(c, output), key, value
 
 
 @imports("RotaryEmbedding", domain=MICROSOFT)

@@ -30,6 +30,7 @@ FAMILIES = (
     "random_numbers",
     "control",
     "contrib",
+    "grouped_attention",
 )
 """The modules that declare entries, those that most models need first."""
 
