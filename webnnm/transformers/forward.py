@@ -14,6 +14,7 @@ from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.inference.context import InferenceContext
 from webnnm.runtime.state import ModelState
 from webnnm.transformers.architectures.model_text import InputRules
+from webnnm.transformers.choices import split_choices
 from webnnm.transformers.inputs import check_inputs, read_inputs
 from webnnm.transformers.prompts import prompts, takes_prompts
 from webnnm.transformers.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
@@ -47,6 +48,9 @@ class Forward:
         if takes_prompts(vertices):
             requested = prompts(inputs, vertices)
             results = requested.results(await self._compute(requested.inputs))
+        elif self._rules.has_choices:
+            choices = split_choices({n: value for n, value in inputs.items() if value is not None})
+            results = choices.results(await self._compute(choices.inputs))
         else:
             results = await self._compute(inputs)
         if WEIGHTS in results and PICTURES in results:

@@ -153,6 +153,9 @@ def _check_values(
     """Check that tokens are in the vocabulary, and other values in the tables of their inputs."""
     config = config.get("text_config") or config
     for name, array in arrays.items():
+        if rules.max_tokens and array.shape[1] > rules.max_tokens:
+            message = f"{array.shape[1]:,} tokens, but there are {rules.max_tokens:,} positions"
+            raise DataError("NNM711", message, hint="shorten the texts")
         key = _rows_key(config, name, rules)
         rows = config.get(key)
         if isinstance(rows, int):

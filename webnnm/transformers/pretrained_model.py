@@ -262,6 +262,8 @@ class PretrainedModel(NNModel):
         """The maximum number of tokens of a text, None if its config names none."""
         if limit := longest(self.config):
             return limit[1]
+        if self.input_rules.max_tokens:
+            return self.input_rules.max_tokens
         return self.config.get("max_position_embeddings", self.config.get("n_positions"))
 
     @cached_property

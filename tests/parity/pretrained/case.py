@@ -13,7 +13,8 @@ class Case:
 
     Attributes: `batch` and `length` of its inputs; `inputs`, which ones beside `input_ids`; `rows`,
     what pads them: "right", "left", or "" for none; `target`, the length of the target sequence;
-    `pictures`, how many there are where texts are compared with them.
+    `pictures`, how many there are where texts are compared with them; `choices`, the number of
+    texts in each row, of which one is to be chosen, 0 where rows are texts.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Case:
     rows: str = "right"
     target: int = 4
     pictures: int = 2
+    choices: int = 0
 
     def __str__(self) -> str:
         return self.name

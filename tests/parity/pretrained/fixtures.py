@@ -83,7 +83,16 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         found["input_features"] = (2 * random.random(sizes) - 1).astype(np.float32)
         return {name: found[name] for name in case.inputs}
     seen = ("pixel_values",) if seeing is not config and "pixel_values" in found else ()
-    return {name: found[name] for name in ("input_ids", *seen, *case.inputs)}
+    tokens = {name: found[name] for name in ("input_ids", *seen, *case.inputs)}
+    if case.choices:
+        tokens = {name: _repeat(array, case.choices) for name, array in tokens.items()}
+        tokens["input_ids"] = random.integers(0, whole, tokens["input_ids"].shape)
+    return tokens
+
+
+def _repeat(array: Any, choices: int) -> Any:
+    """Return rows of tokens `[batch, length]` as those of each text, `[batch, choices, length]`."""
+    return np.repeat(array[:, None], choices, axis=1)
 
 
 def _latents(case: Case, config: Mapping[str, Any], random: np.random.Generator) -> Arrays:

@@ -41,6 +41,7 @@ def test_outputs_are_those_of_transformers(case: Case) -> None:
         ("gpt2-plain", "n_positions"),
         ("opt-plain", "max_position_embeddings"),
         ("bert-base", "rows"),
+        ("roberta-base", "positions"),
     ],
 )
 def test_more_tokens_than_positions_are_refused(name: str, word: str) -> None:

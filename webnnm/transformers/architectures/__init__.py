@@ -11,27 +11,33 @@ from webnnm.transformers.architectures.model_text import ModelText
 from webnnm.transformers.config import Config
 
 ARCHITECTURES: Mapping[str, str] = {
+    "albert": "albert",
     "bart": "bart",
     "bert": "bert",
+    "camembert": "bert",
     "clip": "clip",
     "clip_text_model": "clip",
     "clip_vision_model": "clip",
-    "distilbert": "distilbert",
+    "distilbert": "bert",
+    "electra": "bert",
     "gemma": "llama",
     "gpt2": "gpt2",
     "llama": "llama",
     "m2m_100": "bart",
     "marian": "bart",
     "mistral": "llama",
+    "mpnet": "bert",
     "opt": "opt",
     "qwen2": "llama",
     "qwen3": "llama",
+    "roberta": "bert",
     "sam": "sam",
     "sam_vision_model": "sam",
     "smollm2": "llama",
     "t5": "t5",
     "vit": "vit",
     "whisper": "whisper",
+    "xlm-roberta": "bert",
 }
 """`model_type` → module here; its `write_model(config)` is a function of the config alone."""
 DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}

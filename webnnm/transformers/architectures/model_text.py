@@ -21,12 +21,16 @@ class InputRules(NamedTuple):
     Attributes: `shift_right`, whether `decoder_input_ids` that are left out are the `input_ids`,
     each row shifted by one; `padding_by`, the input by which padding is recognised, "input_ids" or
     "attention_mask", if it has no position of its own; `position_rows`, the key of the config with
-    the number of rows of the position table, if positions are an input that reads one.
+    the number of rows of the position table, if positions are an input that reads one;
+    `max_tokens`, how many tokens have a position, if the text counts them, 0 if its tables tell;
+    `has_choices`, whether each row has several texts, of which one is to be chosen.
     """
 
     shift_right: bool = False
     padding_by: Literal["", "input_ids", "attention_mask"] = ""
     position_rows: str = ""
+    max_tokens: int = 0
+    has_choices: bool = False
 
 
 class ModelText(NamedTuple):
@@ -131,10 +135,10 @@ def last_product(separate: bool) -> dict[str, str | Form | None]:
 def bias_name(parameter: str) -> str:
     """Return the name of the bias of a weight.
 
-    >>> bias_name("wq{n}"), bias_name("final_norm1")
-    ('wq_b{n}', 'final_norm_b1')
+    >>> bias_name("wq{n}"), bias_name("final_norm1"), bias_name("up")
+    ('wq_b{n}', 'final_norm_b1', 'up_b')
     """
-    return re.sub(r"(\{n\}|\d+)$", r"_b\1", parameter)
+    return re.sub(r"(\{n\}|\d*)$", r"_b\1", parameter, count=1)
 
 
 def layers(*rows: str) -> str:

@@ -20,6 +20,17 @@ DISTILBERT = {
     "hidden_dim": 33,
     "max_position_embeddings": 21,
 }
+SMALL = {
+    "vocab_size": 31,
+    "hidden_size": 12,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 11,
+    "max_position_embeddings": 14,
+}
+ONE_LAYER = {**SMALL, "num_hidden_layers": 1}
+ELECTRA = {**ONE_LAYER, "embedding_size": 7}
+ALBERT = {**SMALL, "embedding_size": 7, "num_hidden_layers": 3}
 
 CASES = [
     Case("bert-base", "BertModel", BERT, inputs=("attention_mask", "token_type_ids")),
@@ -49,5 +60,36 @@ CASES = [
         "distilbert-waves",
         "DistilBertForMaskedLM",
         {**DISTILBERT, "sinusoidal_pos_embds": True, "n_heads": 4},
+    ),
+    Case("bert-choices", "BertForMultipleChoice", ONE_LAYER, batch=2, choices=3),
+    Case(
+        "distilbert-choices",
+        "DistilBertForMultipleChoice",
+        {**DISTILBERT, "n_layers": 1},
+        batch=2,
+        choices=2,
+    ),
+    Case("roberta-base", "RobertaModel", SMALL, batch=2, rows="left"),
+    Case("roberta-classes", "RobertaForSequenceClassification", {**ONE_LAYER, "num_labels": 3}),
+    Case(
+        "roberta-masked",
+        "RobertaForMaskedLM",
+        {**ONE_LAYER, "pad_token_id": 4, "tie_word_embeddings": False},
+        batch=2,
+    ),
+    Case("xlm-roberta-tokens", "XLMRobertaForTokenClassification", {**ONE_LAYER, "num_labels": 4}),
+    Case("camembert-answers", "CamembertForQuestionAnswering", ONE_LAYER, batch=2),
+    Case("mpnet-base", "MPNetModel", {**SMALL, "max_position_embeddings": 41}, length=37, batch=2),
+    Case("mpnet-masked", "MPNetForMaskedLM", ONE_LAYER, batch=2),
+    Case("electra-classes", "ElectraForSequenceClassification", ELECTRA, batch=2),
+    Case("electra-masked", "ElectraForMaskedLM", ELECTRA, batch=2),
+    Case("electra-choices", "ElectraForMultipleChoice", ELECTRA, batch=2, choices=2),
+    Case("albert-base", "AlbertModel", ALBERT, inputs=("attention_mask", "token_type_ids")),
+    Case(
+        "albert-masked",
+        "AlbertForMaskedLM",
+        {**ALBERT, "num_hidden_groups": 2, "inner_group_num": 2},
+        rows="left",
+        batch=2,
     ),
 ]
