@@ -211,7 +211,7 @@ def write_model(config: Config) -> ModelText:
     config.require("add_cross_attention", False)
     config.require("position_embedding_type", "absolute")
     config.flag("sinusoidal_pos_embds")  # says how the table was initialised, which is in the file
-    defaults = SIZES | DEFAULTS.get(name, {})
+    defaults = {**SIZES, **DEFAULTS.get(name, {})}
 
     def size(key: str) -> int:
         return config.size(variant.keys.get(key, key), defaults[key])
