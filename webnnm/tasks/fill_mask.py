@@ -26,7 +26,7 @@ class FillMask(Pipeline):
 
     def fits(self) -> bool:
         """Return whether there are scores of all tokens at each position."""
-        features = self.model.state.network.outputs[0].source.features
+        features = self.model.describe_output("logits")
         return features.sequence is not None and "position_ids" not in self.model.inputs()
 
     @property

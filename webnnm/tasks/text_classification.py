@@ -29,7 +29,7 @@ class TextClassification(Pipeline):
 
     def fits(self) -> bool:
         """Return whether there is one row of scores for each text."""
-        return self.model.state.network.outputs[0].source.features.sequence is None
+        return self.model.describe_output("logits").sequence is None
 
     async def __call__(
         self,
@@ -76,7 +76,7 @@ class TextClassification(Pipeline):
             case "multi_label_classification":
                 return "sigmoid"
             case _:
-                outputs = self.model.state.network.outputs[0].source.features.sizes()[-1]
+                outputs = self.model.describe_output("logits").sizes()[-1]
                 return "sigmoid" if outputs == 1 else "softmax"
 
 

@@ -58,7 +58,7 @@ class TokenClassification(Pipeline):
 
     def fits(self) -> bool:
         """Return whether there is a row of scores, of the classes of the config, for each token."""
-        features = self.model.state.network.outputs[0].source.features
+        features = self.model.describe_output("logits")
         labels = self.model.config.get("id2label") or {}
         named = str((self.model.config.get("architectures") or [""])[0])
         return features.sequence is not None and (

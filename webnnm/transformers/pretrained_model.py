@@ -9,24 +9,20 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 
-from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import require_await, require_await_of_methods
 from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.downloads import Downloads, Progress
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots.name_map import Names, assign_tensors
 from webnnm.transformers.architectures import CLASS, write_model
-from webnnm.transformers.architectures.model_text import InputRules
-from webnnm.transformers.architectures.rotary_rates import longest
-from webnnm.transformers.beginning import begin_rows, choice_settings, last_token, pad_with_mask
-from webnnm.transformers.chat_template import ChatTemplate, Message, conversation, load_templates
+from webnnm.transformers.chat_template import ChatTemplate, load_templates
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.float16 import compute_in
-from webnnm.transformers.generator import Choose, Generator, Speed
+from webnnm.transformers.generator import Generator
 from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of as tokenizer_of_gguf
-from webnnm.transformers.hearing import Features, Stream
-from webnnm.transformers.inputs import read_inputs
+from webnnm.transformers.hearing import Features
+from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.pretrained import (
     OF_DIFFUSERS,
     WEIGHTS,
@@ -37,19 +33,11 @@ from webnnm.transformers.pretrained import (
     tokenizer_of,
     weights_of,
 )
-from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.tensor_names import publish_names
 from webnnm.transformers.texts import (
-    Prompt,
-    Writing,
-    align_rows,
-    continue_rows,
     end_tokens,
-    read_masked_rows,
-    read_rows,
 )
 from webnnm.transformers.tokenizer import Tokenizer
-from webnnm.transformers.transcription import TEMPERATURES, Transcribing, TranscriptionThresholds
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -57,6 +45,7 @@ if TYPE_CHECKING:
     from webnnm.evaluation.history import History
     from webnnm.model.keywords import CreateSettings, Hyperparameters
     from webnnm.notation.syntax import Document
+    from webnnm.ops.declare.features import Features as Shape
     from webnnm.runtime.packed import Memory
     from webnnm.transformers.adapting import Origin
     from webnnm.transformers.forward import Forward
@@ -179,16 +168,13 @@ async def from_pretrained(
 
 
 @require_await_of_methods("model")
-class PretrainedModel(NNModel):
+class PretrainedModel(NNModel, HubModel):
     """A model with the weights of a file; made by `from_pretrained`.
 
     It is an `NNModel`, which can be trained, saved, exported and reviewed. Attributes: `source`,
     its text; `config`, the contents of `config.json`; `generation_config`, the settings for
     generation, from there or from `generation_config.json`.
     """
-
-    config: Mapping[str, Any]
-    generation_config: Mapping[str, Any]
 
     @classmethod
     async def create(
@@ -243,251 +229,24 @@ class PretrainedModel(NNModel):
             raise
         return model
 
-    read_tokenizer: Callable[[], Tokenizer]
     origin: Callable[[], Origin]
-    input_rules: InputRules = InputRules()
     _plain: Document | None = None
 
-    @cached_property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer: `encode` turns text into tokens, `decode` turns tokens into text.
+    def describe_output(self, name: str) -> Shape:
+        """Return the sizes of an output, and whether it has a row for each token (`sequence`)."""
+        outputs = self.state.network.outputs
+        return next(output.source.features for output in outputs if output.name == name)
 
-        Raises `DataError` NNM718 if the files have no tokenizer that this package reads,
-        `BackendError` NNM709 if a package for it is missing.
-        """
-        return self.read_tokenizer()
-
-    @property
-    def max_length(self) -> int | None:
-        """The maximum number of tokens of a text, None if its config names none."""
-        if limit := longest(self.config):
-            return limit[1]
-        if self.input_rules.max_tokens:
-            return self.input_rules.max_tokens
-        return self.config.get("max_position_embeddings", self.config.get("n_positions"))
-
-    @cached_property
-    def _generator(self) -> Generator:
-        max_length = self.max_length
-        if self.config.get("is_encoder_decoder"):  # only its tables limit positions
-            max_length = None
+    def _make_generator(self, max_length: int | None) -> Generator:
         return Generator(self, max_length=max_length)
 
-    def generate(
-        self,
-        prompt: Prompt,
-        *,
-        max_new_tokens: int = 256,
-        min_new_tokens: int | None = None,
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        min_p: float | None = None,
-        repetition_penalty: float | None = None,
-        no_repeat_ngram_size: int | None = None,
-        suppress_tokens: Sequence[int] | None = None,
-        num_beams: int = 1,
-        length_penalty: float = 1.0,
-        early_stopping: bool | Literal["never"] = False,
-        forced_bos_token_id: int | None = None,
-        stop: str | Sequence[str] = (),
-        seed: int = 0,
-        choose: Choose | None = None,
-        tools: Sequence[Any] | None = None,
-        documents: Sequence[Any] | None = None,
-        chat_template: str | None = None,
-        template_variables: Mapping[str, Any] | None = None,
-    ) -> Writing:
-        """Generate the continuation of a text: iterate over the pieces, or await the whole.
-
-        >>> async def tell(model):
-        ...     async for piece in model.generate("Once upon", max_new_tokens=50, temperature=0.8):
-        ...         print(piece, end="")
-        ...     messages = [{"role": "user", "content": "What is the capital of France?"}]
-        ...     return await model.generate(messages)
-
-        A prompt is a text, the messages of a conversation, or several texts, whose pieces come as
-        lists. If a prompt begins with the last prompt and its answer, such as the next turn of a
-        conversation, only the new part is computed. Models with an encoder, such as T5 and BART,
-        encode the prompt and generate the answer.
-
-        - `max_new_tokens`: the text ends there, or where the model ends it, but not before
-          `min_new_tokens`.
-        - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are sampled,
-          see docs/generation.md; without a temperature the most likely token is chosen.
-        - `no_repeat_ngram_size`: no sequence of this many tokens occurs twice, prompt included.
-        - `suppress_tokens`: tokens that are never chosen, instead of those of the config.
-        - `num_beams`: the number of beams of a beam search, whose best text is returned in one
-          piece; `length_penalty` and `early_stopping` are those of `transformers`.
-        - `forced_bos_token_id`: the first token of a model with an encoder, such as a language.
-        - `stop`: strings before which the text ends.
-        - `seed`: the seed of the sampling; the same seed gives the same text.
-        - `choose`: a function that chooses the tokens instead, given the scores `[batch,
-          vocabulary]` and the tokens so far.
-        - `tools`, `documents`, `chat_template`, `template_variables`: for messages, see
-          `apply_chat_template`.
-
-        Raises `DataError` NNM717 if the model does not generate text, NNM718 if its chat template
-        or tokenizer cannot be used, NNM722 if the template refuses the messages, NNM711 for a
-        prompt that is too long, NNM704 for values out of range.
-        """
-        settings = choice_settings(
-            self.generation_config,
-            self._generator.language.vocabulary,
-            num_beams=num_beams,
-            length_penalty=length_penalty,
-            early_stopping=early_stopping,
-            seed=seed,
-            choose=choose,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            min_p=min_p,
-            repetition_penalty=repetition_penalty,
-            no_repeat_ngram_size=no_repeat_ngram_size,
-            min_new_tokens=min_new_tokens,
-            suppress_tokens=suppress_tokens,
+    def _make_features(self) -> Features:
+        (vertex,) = (
+            candidate
+            for candidate in self.state.network.inputs
+            if candidate.block == "input_features"
         )
-        prepare = partial(self._prepare_rows, forced_bos_token_id)
-        return Writing(
-            self._generator,
-            self.tokenizer,
-            prompt,
-            max_new_tokens,
-            stop=stop,
-            settings=settings,
-            prepare=prepare,
-            chat={
-                **(template_variables or {}),
-                "tools": tools,
-                "documents": documents,
-                "chat_template": chat_template,
-            },
-        )
-
-    def apply_chat_template(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[Any] | None = None,
-        documents: Sequence[Any] | None = None,
-        chat_template: str | None = None,
-        add_generation_prompt: bool = True,
-        **variables: Any,
-    ) -> str:
-        """Return the messages of a conversation as the text that the model continues.
-
-        >>> def rendered(model):
-        ...     messages = [{"role": "user", "content": "What is the capital of France?"}]
-        ...     return model.apply_chat_template(messages, enable_thinking=False)
-
-        The chat template of the model's files is rendered as by `transformers`, in a sandbox with
-        bounds on time and memory. `generate` does this for messages.
-
-        - `tools`, `documents`: lists of objects for the template.
-        - `chat_template`: the name of a template, if the model has several.
-        - `add_generation_prompt`: whether the text ends where an answer begins.
-        - `variables`: further variables of the template.
-
-        Raises `DataError` NNM718 for a template that is missing, wrong, or takes too long, NNM722
-        if it refuses the messages, NNM702 for what is not a message, `BackendError` NNM709 without
-        the package jinja2.
-        """
-        return conversation(
-            messages,
-            self.tokenizer.template,
-            tools=tools,
-            documents=documents,
-            chat_template=chat_template,
-            add_generation_prompt=add_generation_prompt,
-            **variables,
-        )
-
-    async def generate_ids(
-        self,
-        input_ids: Any = None,
-        *,
-        attention_mask: Any = None,
-        decoder_input_ids: Any = None,
-        forced_bos_token_id: int | None = None,
-        max_new_tokens: int = 20,
-        pad_token_id: int | None = None,
-        **more: Any,
-    ) -> list[Any]:
-        """Return tokens with their continuation, by default the most likely tokens.
-
-        >>> async def tokens(model):
-        ...     return await model.generate_ids([[5, 8, 2], [7]], max_new_tokens=20)
-
-        `input_ids` is a row of tokens, or rows of any lengths, in lists or arrays; in an array
-        `[batch, tokens]`, an `attention_mask` is 0 for padding. A row ends with an end-of-text
-        token of the config, so that rows differ in length; with `pad_token_id` they are filled up
-        with this token, texts that begin later in front and texts that end earlier behind, and fit
-        into one array.
-        The other arguments are those of `generate`.
-
-        Models with an encoder take `input_ids`, or other inputs by name. Their texts begin with
-        `decoder_input_ids`, by default those of the config, and are returned without the input.
-        """
-        if pad_token_id is not None and not hasattr(pad_token_id, "__index__"):
-            hint = "give a token, an integer, or None for rows of any lengths"
-            raise DataError("NNM704", f"pad_token_id is {pad_token_id!r}", hint=hint)
-        names = [vertex.block for vertex in self._generator.language.source]
-        inputs = {name: more.pop(name) for name in names if name in more}
-        vocabulary = self._generator.language.vocabulary
-        settings = choice_settings(self.generation_config, vocabulary, **more)
-        if names:
-            source, single = self._source(input_ids, attention_mask, inputs)
-            rows, limit, details = self._start(
-                source, max_new_tokens, forced_bos_token_id, decoder_input_ids
-            )
-            settings |= details
-        else:
-            rows, single = read_rows(input_ids, attention_mask)
-            limit = max_new_tokens
-        ends = end_tokens(self.generation_config)
-        texts = await continue_rows(self._generator, rows, limit, ends, settings)
-        if pad_token_id is not None:
-            texts = align_rows(texts, [len(row) for row in rows], pad_token_id)
-        return texts[0] if single else texts
-
-    def _source(
-        self, input_ids: Any, mask: Any, inputs: Mapping[str, Any]
-    ) -> tuple[dict[str, HostArray], bool]:
-        """Return the inputs of an encoder, and whether they were a single row of tokens."""
-        single, values = False, dict(inputs)
-        if input_ids is not None:
-            rows, masks, single = read_masked_rows(input_ids, mask)
-            ids, mask_rows = pad_with_mask(rows)
-            mask_rows = mask_rows if masks is None else pad_with_mask(masks)[0]
-            values |= {"input_ids": ids, "attention_mask": mask_rows}
-        vertices = self._generator.language.source
-        return read_inputs(self.config, values, vertices, self.input_rules), single
-
-    def _start(
-        self,
-        source: Mapping[str, HostArray],
-        max_new_tokens: int,
-        forced: int | None,
-        decoder_input_ids: Any = None,
-    ) -> tuple[list[list[int]], int, dict[str, Any]]:
-        """Return how the texts for a source begin, and the function that continues them."""
-        count = len(next(iter(source.values())))
-        start = begin_rows(self.generation_config, count, decoder_input_ids, forced)
-        if 1 <= max_new_tokens <= start.forced:
-            message = f"max_new_tokens is {max_new_tokens}, but the first token is forced"
-            raise DataError("NNM704", message, hint="give 2 or more")
-        last = last_token(self.generation_config)
-        more = {"source": source, "last": last, "forced": start.forced}
-        return start.rows, max_new_tokens - start.forced, more
-
-    def _prepare_rows(
-        self, forced: int | None, tokens: list[list[int]], max_new_tokens: int
-    ) -> tuple[list[list[int]], int, dict[str, Any]]:
-        """Return the arguments of the generator that continues prompts, or answers them."""
-        if not self._generator.language.source:
-            return tokens, max_new_tokens, {}
-        return self._start(self._source(tokens, None, {})[0], max_new_tokens, forced)
+        return Features(self.backend, *vertex.features[0].sizes())
 
     def memory(self) -> Memory:
         """Return what the model has allocated, by purpose, and how its parameters are stored.
@@ -708,85 +467,6 @@ class PretrainedModel(NNModel):
         for name in ("_forward", "_generator", "_features"):
             if used := vars(self).pop(name, None):
                 used.close()
-
-    def transcribe(
-        self,
-        audio: Any,
-        *,
-        rate: int | None = None,
-        language: str | None = None,
-        task: str = "transcribe",
-        temperature: float | Sequence[float] = TEMPERATURES,
-        thresholds: TranscriptionThresholds | None = None,
-        seed: int = 0,
-    ) -> Transcribing:
-        """Transcribe speech: iterate over the segments, or await the whole.
-
-        >>> async def tell(model):
-        ...     async for segment in model.transcribe("speech.wav"):
-        ...         print(segment.start, segment.end, segment.text)
-        ...     return (await model.transcribe("speech.wav")).text
-
-        For Whisper. Sound of any length is processed in windows of half a minute; each begins where
-        the last segment of the one before ended.
-
-        - `audio`: a path, a URL or the bytes of a file, see `load_sound`; a `Sound`; samples,
-          `rate` of them per second; or a `Microphone` or another asynchronous iterator over these,
-          whose windows are transcribed as they come.
-        - `language`: its code, such as "de", for multilingual models; by default they detect it
-          in the first window.
-        - `task`: "transcribe", or "translate" into English.
-        - `temperature`: the sampling temperature; with several, a window whose transcript is
-          repetitive or uncertain is transcribed again at the next one.
-        - `thresholds`: those for this, and for silence.
-        - `seed`: the seed of the sampling at temperatures above 0.
-
-        Raises `DataError` NNM717 for models of other kinds, NNM718 for tokenizers without the
-        tokens of Whisper, NNM704 for languages that the model does not know, and what `load_sound`
-        raises.
-        """
-        if self.config.get("model_type") != "whisper" or "input_features" not in self.inputs():
-            message = "the model cannot transcribe speech: it is not a Whisper"
-            raise DataError("NNM717", message, hint="use generate to generate text")
-        tokens = SpeechTokens.of(
-            self.tokenizer, self.generation_config, self._generator.language.vocabulary
-        )
-        numbers = isinstance(temperature, (int, float))
-        self._transcribing = Transcribing(
-            self._generator,
-            self.tokenizer,
-            tokens,
-            self._features,
-            Stream(audio, rate, self.backend),
-            language=language,
-            task=task,
-            temperatures=[temperature] if numbers else [*temperature],
-            thresholds=thresholds or TranscriptionThresholds(),
-            seed=seed,
-        )
-        return self._transcribing
-
-    _transcribing: Transcribing | None = None
-
-    @cached_property
-    def _features(self) -> Features:
-        (vertex,) = (
-            candidate
-            for candidate in self.state.network.inputs
-            if candidate.block == "input_features"
-        )
-        return Features(self.backend, *vertex.features[0].sizes())
-
-    def stop(self) -> None:
-        """Stop the running generation or transcription; trainings have their own `stop`."""
-        self._generator.stop()
-        if self._transcribing is not None:
-            self._transcribing.stop()
-
-    @property
-    def speed(self) -> Speed:
-        """The tokens and seconds of the last generation."""
-        return self._generator.speed
 
     @cached_property
     def _forward(self) -> Forward:
