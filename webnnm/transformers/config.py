@@ -29,6 +29,8 @@ HARMLESS = re.compile(
     | static_position_embeddings | is_llama_config | transformers\.js_config | output_past
     | save_step | directionality | tie_weights_ | n_positions | typical_p
     | num_(beam_groups|return_sequences)
+    | drop_(path|connect)_rate | layer_?scale_(init_)?value | .*_loss_.* | .*_cost
+    | (eos|giou_loss|bbox_loss)_coefficient
     | pooler_(type|fc_size|num_attention_heads|num_fc_layers|size_per_head)
     """,
     re.VERBOSE,
@@ -159,7 +161,7 @@ class Config(Fields):
                 getattr(self, kind)(key)
         self._read = read  # whoever uses a key reads it again
 
-    def pair(self, key: str, default: int) -> tuple[int, int]:
+    def pair(self, key: str, default: int | list[int]) -> tuple[int, int]:
         """Return height and width; a config may give one number for both."""
         value: Any = self.get(key, default)
         pair = cast("list[Any]", value) if isinstance(value, list) else [value, value]

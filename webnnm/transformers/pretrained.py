@@ -42,13 +42,13 @@ async def config_of(folder: Folder) -> dict[str, Any]:
 
     Raises `DataError` NNM715 if there is none, NNM818 for an invalid config.
     """
-    return read_config(await _text_of(folder, CONFIG))
+    return read_config(await text_of_folder(folder, CONFIG))
 
 
 async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the generation settings of a folder: its own file, or the config if there is none."""
     try:
-        text = await _text_of(folder, GENERATION)
+        text = await text_of_folder(folder, GENERATION)
     except DataError as error:
         if error.code != "NNM715":
             raise
@@ -149,7 +149,7 @@ async def tokenizer_of(folder: Folder) -> tuple[str, ChatTemplate]:
     texts: dict[str, str] = {}
     for name in (TOKENIZER, TEMPLATE, TOKENIZER_CONFIG, SPECIAL_TOKENS):
         try:
-            texts[name] = await _text_of(folder, name)
+            texts[name] = await text_of_folder(folder, name)
         except DataError as error:
             if error.code != "NNM715":
                 raise
@@ -215,7 +215,7 @@ async def _index(folder: Folder, file: str, missing: DataError) -> Mapping[str, 
     """Return tensor → file, for weights in several files."""
     index = INDEX.format(file)
     try:
-        text = await _text_of(folder, index)
+        text = await text_of_folder(folder, index)
     except DataError as error:
         if error.code != "NNM715":
             raise
@@ -247,7 +247,8 @@ async def _shards(
     return shards
 
 
-async def _text_of(folder: Folder, name: str) -> str:
+async def text_of_folder(folder: Folder, name: str) -> str:
+    """Return the text of a file of a folder. Raises `DataError` NNM715 if it cannot be read."""
     if isinstance(folder, Mapping):
         data = _get_file(folder, name)
         return await text_at(data) if isinstance(data, str | Path) else _decode(data, name)

@@ -23,6 +23,7 @@ from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of as tokenizer_of_gguf
 from webnnm.transformers.hearing import Features
 from webnnm.transformers.hub_model import HubModel
+from webnnm.transformers.picture_size import with_picture_size
 from webnnm.transformers.pretrained import (
     OF_DIFFUSERS,
     WEIGHTS,
@@ -71,6 +72,7 @@ async def from_pretrained(
     device: str | None = None,
     architecture: str | None = None,
     pooling: str | None = None,
+    image_size: int | Sequence[int] | None = None,
     ignore: Collection[str] = (),
     progress: Progress | None = None,
     keep: bool = False,
@@ -101,6 +103,8 @@ async def from_pretrained(
     - `architecture`: the class of the model, such as "BertModel", instead of the config's.
     - `pooling`: "mean" or "cls", for text encoders: adds an output `sentence_embedding`, the mean
       of all tokens or the first token, normalised to length 1.
+    - `image_size`: height and width of pictures, or one number for both, for networks that read any
+      size, instead of the one that the folder's `preprocessor_config.json` makes.
     - `ignore`: keys of the config whose values are not checked.
     - `progress`: a function called while weights are loaded, with the name of the file, the bytes
       loaded so far, and the total (0 if unknown).
@@ -129,6 +133,7 @@ async def from_pretrained(
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     full_config = {**config, **{key: value for key, value in more.items() if value is not None}}
+    full_config = await with_picture_size(full_config, source, image_size)
     text = write_model(full_config, ignore=ignore)  # fails before anything is fetched
     compute_in(dtype, text.source, text.float16_problem)
     tensors: Mapping[str, Any]

@@ -14,7 +14,8 @@ class Case:
     Attributes: `batch` and `length` of its inputs; `inputs`, which ones beside `input_ids`; `rows`,
     what pads them: "right", "left", or "" for none; `target`, the length of the target sequence;
     `pictures`, how many there are where texts are compared with them; `choices`, the number of
-    texts in each row, of which one is to be chosen, 0 where rows are texts.
+    texts in each row, of which one is to be chosen, 0 where rows are texts;
+    `image`, the height and width of pictures where the config has none, or others.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Case:
     target: int = 4
     pictures: int = 2
     choices: int = 0
+    image: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return self.name

@@ -6,6 +6,7 @@ The weights themselves are drawn from a seed by their names and shapes.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +44,8 @@ def _draw(name: str, shape: tuple[int, ...], seed: int) -> Any:
     values = 2 * random - 1
     if len(shape) > 1:
         return (values * 0.3).astype(np.float32)
-    scale = "weight" in name and any(word in name.lower() for word in ("norm", "ln_"))
+    norm = re.search(r"norm|ln_|\bbn\d*\.", name.lower())
+    scale = ("weight" in name and norm is not None) or name.endswith("running_var")
     return np.asarray(scale + values * 0.3, np.float32)
 
 
@@ -54,12 +56,13 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         return _latents(case, config, random)
     found: Arrays = {}
     seeing = config.get("vision_config", config)
-    if "image_size" in seeing:
-        image = seeing["image_size"]
-        sizes = image if isinstance(image, list) else [image, image]
+    image = case.image or seeing.get("image_size")
+    if image is not None:
+        sizes = image if isinstance(image, list | tuple) else [image, image]
         count = case.pictures if "vision_config" in config else case.batch
         pixels = random.random((count, seeing["num_channels"], *sizes))
-        found["pixel_values"] = (2 * pixels - 1).astype(np.float32)
+        # Few levels, as pictures have them, make small files.
+        found["pixel_values"] = (np.round(6 * (2 * pixels - 1)) / 6).astype(np.float32)
         if "prompt_encoder_config" in config:
             points = image * random.random((case.pictures, 2, 3, 2))
             labels = random.choice([-10, -1, 0, 1], (case.pictures, 2, 3))

@@ -23,6 +23,7 @@ OUTPUTS = (
     *("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state"),
     *("logits_per_image", "logits_per_text", "image_embeds", "text_embeds"),
     *("pred_masks", "iou_scores", "sample", "start_logits", "end_logits"),
+    *("cls_logits", "distillation_logits", "pred_boxes", "predicted_depth", "heatmaps"),
 )
 
 

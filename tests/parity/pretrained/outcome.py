@@ -14,7 +14,8 @@ import webnnm
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_weights
 from webnnm.core.arrays import HostArray
 from webnnm.snapshots.safetensors import chunks
-from webnnm.transformers.architectures import CLASS
+from webnnm.transformers.architectures import ANY_SIZE, CLASS
+from webnnm.transformers.picture_size import PROCESSOR
 from webnnm.transformers.pretrained import OF_DIFFUSERS, WEIGHTS
 
 LIMIT = 1e-5
@@ -24,12 +25,17 @@ WEBNN_LIMIT = 1e-4
 
 def files(fixture: Fixture, seed: int) -> dict[str, bytes]:
     """Return the files of the folder of a model, by name."""
+    processor = {}
+    pixels, config = fixture.inputs.get("pixel_values"), fixture.config
+    if pixels is not None and config.get("model_type") in ANY_SIZE:
+        height, width = pixels.shape[2:]
+        size = json.dumps({"size": {"height": height, "width": width}})
+        processor = {PROCESSOR: size.encode()}
     arrays = {n: HostArray.of(array) for n, array in draw_weights(fixture.shapes, seed).items()}
     return {
-        "config.json": json.dumps(fixture.config).encode(),
-        OF_DIFFUSERS if CLASS in fixture.config else WEIGHTS: b"".join(
-            chunks(arrays, {"format": "pt"})
-        ),
+        "config.json": json.dumps(config).encode(),
+        **processor,
+        OF_DIFFUSERS if CLASS in config else WEIGHTS: b"".join(chunks(arrays, {"format": "pt"})),
     }
 
 

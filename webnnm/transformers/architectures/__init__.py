@@ -18,7 +18,13 @@ ARCHITECTURES: Mapping[str, str] = {
     "clip": "clip",
     "clip_text_model": "clip",
     "clip_vision_model": "clip",
+    "convnext": "convnext",
+    "convnextv2": "convnext",
+    "deit": "vit",
+    "dinov2": "dinov2",
+    "dinov2_with_registers": "dinov2",
     "distilbert": "bert",
+    "efficientnet": "efficientnet",
     "electra": "bert",
     "gemma": "llama",
     "gpt2": "gpt2",
@@ -26,10 +32,13 @@ ARCHITECTURES: Mapping[str, str] = {
     "m2m_100": "bart",
     "marian": "bart",
     "mistral": "llama",
+    "mobilenet_v1": "mobilenet",
+    "mobilenet_v2": "mobilenet",
     "mpnet": "bert",
     "opt": "opt",
     "qwen2": "llama",
     "qwen3": "llama",
+    "resnet": "resnet",
     "roberta": "bert",
     "sam": "sam",
     "sam_vision_model": "sam",
@@ -40,6 +49,10 @@ ARCHITECTURES: Mapping[str, str] = {
     "xlm-roberta": "bert",
 }
 """`model_type` → module here; its `write_model(config)` is a function of the config alone."""
+ANY_SIZE = frozenset(
+    {"convnext", "convnextv2", "efficientnet", "mobilenet_v1", "mobilenet_v2", "resnet"}
+)
+"""`model_type` of models that read pictures of any size: that of their texts is chosen."""
 DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}
 """`_class_name` in diffusers folders, which have no `model_type` → module here."""
 CLASS = "_class_name"

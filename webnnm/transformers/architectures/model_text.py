@@ -107,8 +107,17 @@ def declared_bias_names(parameter: str, layer: str, count: int) -> dict[str, str
     Models with a fixed number of tokens declare theirs: undeclared, a bias would have numbers for
     each token. The name of the first layer's has no number.
     """
-    first: dict[str, str | Form] = {parameter: f"{layer.replace('{n-1}', '0')}.bias"}
-    return first | ({f"{parameter}{{n}}": f"{layer}.bias"} if count > 1 else {})
+    return declared_names(parameter, f"{layer}.bias", count)
+
+
+def declared_names(parameter: str, tensor: str, count: int) -> dict[str, str | Form]:
+    """Return the names of a parameter that a text declares with `shared=false`, for `count` layers.
+
+    >>> declared_names("scale", "layers.{n-1}.scale", 2)
+    {'scale': 'layers.0.scale', 'scale{n}': 'layers.{n-1}.scale'}
+    """
+    first: dict[str, str | Form] = {parameter: tensor.replace("{n-1}", "0")}
+    return first | ({f"{parameter}{{n}}": tensor} if count > 1 else {})
 
 
 def projection_names(parameter: str, layer: str, *, biases: str = "qkvo") -> dict[str, str | Form]:

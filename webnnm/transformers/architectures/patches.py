@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from webnnm.core.errors import DataError
@@ -44,27 +45,44 @@ class Picture(NamedTuple):
             f"strides={patch}{biased})"
         )
 
-    def tokens(self, features: int, *, bias: bool = True) -> tuple[str, ...]:
-        """Return the layers that prepend `cls_token` to the patches and add positions."""
+    def tokens(
+        self,
+        features: int,
+        *,
+        bias: bool = True,
+        before: Sequence[str] = ("cls_token",),
+        after: Sequence[str] = (),
+    ) -> tuple[str, ...]:
+        """Return the layers that put tokens before and after the patches, and add positions."""
+        joined = ", ".join([*before, "patches", *after])
         return (
             self.cut(features, bias=bias),
             f"reshape([{features}, {self.patches}])",
             "transpose([1, 0], name=patches)",
-            "concat([cls_token, patches], axis=0)",
+            f"concat([{joined}], axis=0)" if before or after else "",
             "positionalEmbedding(position_embeddings)",
         )
 
-    def parameters(self, block: str, features: int) -> tuple[str, str]:
-        """Return the statements of the parameters of `tokens`."""
+    def parameters(
+        self, block: str, features: int, *, tokens: Mapping[str, int] = {"cls_token": 1}
+    ) -> tuple[str, ...]:
+        """Return the statements of the parameters of `tokens`, by name and number."""
+        count = self.patches + sum(tokens.values())
         return (
-            f"{block}:param cls_token shape=[1, {features}]",
-            f"{block}:param position_embeddings shape=[{self.patches + 1}, {features}]",
+            *(f"{block}:param {name} shape=[{n}, {features}]" for name, n in tokens.items()),
+            f"{block}:param position_embeddings shape=[{count}, {features}]",
         )
 
 
-def picture(config: Config, *, size: int = 224, patch: int = 16) -> Picture:
-    """Return the image sizes in a config. Raises `DataError` NNM818 for invalid sizes."""
+def picture(config: Config, *, size: int = 224, patch: int | None = 16) -> Picture:
+    """Return the image sizes in a config; without patches, those of a network of convolutions.
+
+    Raises `DataError` NNM818 for invalid sizes.
+    """
     height, width = config.pair("image_size", size)
+    if patch is None:
+        height, width = config.pair("picture_size", [height, width])
+        return Picture(config.size("num_channels", 3), height, width, (1, 1))
     cut = config.pair("patch_size", patch)
     if height < cut[0] or width < cut[1]:
         message = f'config.json: "image_size" is {height} x {width}, smaller than a patch'

@@ -1,17 +1,17 @@
-"""Vision transformers: patches of an image as tokens, and a class token.
+"""Vision transformers: patches of an image as tokens, and a token for all of them.
 
-Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929 (2020).
+Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929 (2020); with a
+token for distillation: H. Touvron et al., "Training data-efficient image transformers &
+distillation through attention", arXiv:2012.12877 (2020).
 """
 
 from __future__ import annotations
 
-from webnnm.snapshots.foreign import Form, Reshaped
-from webnnm.transformers.architectures.attention import attention
+from webnnm.snapshots.foreign import Reshaped
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
     count_classes,
-    declared_bias_names,
     layers,
     linear_layers,
     linear_names,
@@ -20,107 +20,91 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.patches import picture
+from webnnm.transformers.architectures.vision_encoder import (
+    MLP_MODULE_NAMES,
+    MODULE_NAMES,
+    Encoder,
+    Names,
+    patch_names,
+    select_token,
+)
 from webnnm.transformers.config import Config
 
-FIRST = ("slice([0, 0], [1, -1])", "flatten()")
-"""Layers that select the class token."""
-_LAYER = r"(^|\.)layers\.(\d+)\."
-MODULE_NAMES = (
-    (_LAYER + r"attention\.q_proj\.", r"\1encoder.layer.\2.attention.attention.query."),
-    (_LAYER + r"attention\.k_proj\.", r"\1encoder.layer.\2.attention.attention.key."),
-    (_LAYER + r"attention\.v_proj\.", r"\1encoder.layer.\2.attention.attention.value."),
-    (_LAYER + r"attention\.o_proj\.", r"\1encoder.layer.\2.attention.output.dense."),
-    (_LAYER + r"mlp\.fc1\.", r"\1encoder.layer.\2.intermediate.dense."),
-    (_LAYER + r"mlp\.fc2\.", r"\1encoder.layer.\2.output.dense."),
-    (_LAYER + r"(layernorm_(?:before|after))\.", r"\1encoder.layer.\2.\3."),
-)
-"""Names of the modules of transformers 5: pattern → the published name."""
+TOKENS = {"vit": ("cls_token",), "deit": ("cls_token", "distillation_token")}
+"""`model_type` → the tokens before the patches."""
+BASE, CLASSES, TEACHER = "Model", "ForImageClassification", "ForImageClassificationWithTeacher"
+STATES = "last_hidden_state"
 
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a vision transformer and its name map."""
-    kind = class_suffix(config, "Model", "ForImageClassification", default="ViTModel")
-    width = config.size("hidden_size", 768)
-    heads, inner = config.size("num_attention_heads", 12), config.size("intermediate_size", 3072)
-    count = config.count("num_hidden_layers", 12)
-    seen = picture(config)
+    family = str(config.get("model_type", "vit"))
+    first = TOKENS[family]
+    supported = (BASE, CLASSES, TEACHER)[: 1 + len(first)]
+    kind = class_suffix(config, *supported, default="ViTModel")
     config.get("encoder_stride")
-    tokens = seen.patches + 1
-    biases = "qkvo" if config.flag("qkv_bias", True) else "o"
-    activation = config.activation("hidden_act", "gelu")
-    body = [
-        *seen.tokens(width),
-        f"layer(repeat={count})",
-        "norm(weight=final_norm, bias=final_norm_b)",
-    ]
-    layer = layers(
-        "norm(weight=attention_norm, bias=attention_norm_b)",
-        "attention()",
-        "residual(to=input, name=attended)",
-        "norm(weight=mlp_norm, bias=mlp_norm_b)",
-        *linear_layers("up", f"{tokens}, {inner}"),
-        activation,
-        *linear_layers("down", f"{tokens}, {width}"),
-        "residual(to=attended)",
+    seen = picture(config)
+    encoder = Encoder(
+        seen=seen,
+        tokens=seen.patches + len(first),
+        width=config.size("hidden_size", 768),
+        inner=config.size("intermediate_size", 3072),
+        heads=config.size("num_attention_heads", 12),
+        depth=config.count("num_hidden_layers", 12),
+        activation=config.activation("hidden_act", "gelu"),
+        epsilon=config.positive("layer_norm_eps", 1e-12),
+        biases="qkvo" if config.flag("qkv_bias", True) else "o",
     )
-    name, outputs = _outputs(config, kind, width, tokens, body)
-    epsilon = config.positive("layer_norm_eps", 1e-12)
+    norm = "norm(weight=final_norm, bias=final_norm_b"
+    body = (
+        *seen.tokens(encoder.width, before=first),
+        f"layer(repeat={encoder.depth})",
+        f"{norm}, name={STATES})" if kind == TEACHER else f"{norm})",
+    )
+    block, outputs, names = _outputs(config, kind, encoder, body)
+    tokens = dict.fromkeys(first, 1)
     source = statements(
         [
-            "model:name vit",
+            f"model:name {family}",
             seen.input,
-            *seen.parameters(name, width),
+            *seen.parameters(block, encoder.width, tokens=tokens),
             *outputs,
-            f"layer:param up_b shape=[{inner}] shared=false",
-            f"layer:param down_b shape=[{width}] shared=false",
-            f"attention:param wo_b shape=[{width}] shared=false" if biases == "o" else "",
-            f"layer:layers\n{layer}",
-            f"attention:layers\n{attention(width, heads, biases=biases, tokens=tokens)}",
-            f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
+            *encoder.statements(),
         ]
     )
-    names = _names(kind, biases, width, tokens, count)
-    return ModelText(source, names, "vit.", module_names=MODULE_NAMES)
+    for token in first:
+        names[token] = Reshaped(f"embeddings.{token}", (1, encoder.width))
+    names |= {**patch_names(encoder), **encoder.names(), **norm_names("final_norm1", "layernorm")}
+    names |= dict.fromkeys(("pooler.*", "*classifier.*", "embeddings.mask_token"))
+    module_names = (*MODULE_NAMES, *MLP_MODULE_NAMES)
+    return ModelText(source, names, f"{family}.", module_names=module_names)
 
 
 def _outputs(
-    config: Config, kind: str, width: int, tokens: int, body: list[str]
-) -> tuple[str, list[str]]:
-    """Return the block with the layers of the encoder, and the statements of all outputs."""
-    pooled, size = config.activation("pooler_act", "tanh"), config.size("pooler_output_size", width)
-    if kind != "Model":
-        size = count_classes(config)
-        rows = (*body, *FIRST, *linear_layers("classifier", size))
-        return "logits", output("logits", size, *rows, tokens=False)
-    first = FIRST[0].replace("(", "(node=last_hidden_state, ", 1)
-    pooler = (first, *FIRST[1:], *linear_layers("pooler", size), pooled)
-    return "last_hidden_state", [
-        f"last_hidden_state:output shape={{tokens:{tokens}, features:{width}}}",
-        f"last_hidden_state:layers\n{layers(*body)}",
-        *output("pooler_output", size, *pooler, tokens=False),
-    ]
-
-
-def _names(
-    kind: str, biases: str, width: int, tokens: int, count: int
-) -> dict[str, str | Form | None]:
-    layer = "encoder.layer.{n-1}"
-    names: dict[str, str | Form | None] = {
-        "cls_token": Reshaped("embeddings.cls_token", (1, width)),
-        "position_embeddings": Reshaped("embeddings.position_embeddings", (tokens, width)),
-        "patch1": "embeddings.patch_embeddings.projection.weight",
-        "patch_b1": "embeddings.patch_embeddings.projection.bias",
-        **norm_names("attention_norm{n}", f"{layer}.layernorm_before"),
-        **norm_names("mlp_norm{n}", f"{layer}.layernorm_after"),
-        **norm_names("final_norm1", "layernorm"),
-    }
-    for parameter, name in (("up", "intermediate"), ("down", "output"), ("wo", "attention.output")):
-        file_name, is_declared = f"{layer}.{name}.dense", parameter != "wo" or biases == "o"
-        names |= linear_names(f"{parameter}{{n}}", file_name, bias=not is_declared)
-        names |= declared_bias_names(f"{parameter}_b", file_name, count) if is_declared else {}
-    for parameter, name in (("q", "query"), ("k", "key"), ("v", "value")):
-        file_name = f"{layer}.attention.attention.{name}"
-        names |= linear_names(f"w{parameter}{{n}}", file_name, bias=parameter in biases)
-    names |= linear_names("pooler1", "pooler.dense") if kind == "Model" else {}
-    names |= linear_names("classifier1", "classifier") if kind != "Model" else {}
-    return names | dict.fromkeys(("pooler.*", "classifier.*", "embeddings.mask_token"))
+    config: Config, kind: str, encoder: Encoder, body: tuple[str, ...]
+) -> tuple[str, list[str], Names]:
+    """Return the block with the layers of the encoder, the statements of all outputs, and the names
+    of their parameters."""
+    pooled = config.activation("pooler_act", "tanh")
+    size = config.size("pooler_output_size", encoder.width)
+    if kind == BASE:
+        pooler = (*select_token(0, STATES), *linear_layers("pooler", size), pooled)
+        outputs = [
+            f"{STATES}:output shape={encoder.shape}",
+            f"{STATES}:layers\n{layers(*body)}",
+            *output("pooler_output", size, *pooler, tokens=False),
+        ]
+        return STATES, outputs, Names(linear_names("pooler1", "pooler.dense"))
+    size = count_classes(config)
+    if kind == CLASSES:
+        rows = (*body, *select_token(0), *linear_layers("classifier", size))
+        names = Names(linear_names("classifier1", "classifier"))
+        return "logits", output("logits", size, *rows, tokens=False), names
+    block, outputs, names = "cls_logits", list[str](), Names()
+    for number, name in enumerate(("cls", "distillation")):
+        rows = (*select_token(number, STATES), *linear_layers(f"{name}_classifier", size))
+        rows = (*body, *rows) if number == 0 else rows
+        outputs += output(f"{name}_logits", size, *rows, tokens=False)
+        names |= linear_names(f"{name}_classifier1", f"{name}_classifier")
+    mean = ("add([cls_logits, distillation_logits])", "mul(0.5)")
+    return block, [*outputs, *output("logits", size, *mean, tokens=False)], names

@@ -9,6 +9,7 @@ from tests.parity.pretrained.families import (
     pictures,
     sequence_to_sequence,
     sounds,
+    vision,
 )
 
 FAMILIES = {
@@ -18,5 +19,6 @@ FAMILIES = {
     "diffusion": diffusion.CASES,
     "sequence_to_sequence": sequence_to_sequence.CASES,
     "sounds": sounds.CASES,
+    "vision": vision.CASES,
 }
 CASES = [case for cases in FAMILIES.values() for case in cases]

@@ -1,0 +1,112 @@
+"""Residual networks: convolutions whose results are added to what they read.
+
+Source: K. He et al., "Deep residual learning for image recognition", arXiv:1512.03385 (2015).
+"""
+
+from __future__ import annotations
+
+from webnnm.transformers.architectures.conv_net import (
+    BASE,
+    CLASSES,
+    COUNTERS,
+    ConvNet,
+    unit_statements,
+    write_outputs,
+)
+from webnnm.transformers.architectures.model_text import (
+    ModelText,
+    class_suffix,
+    layers,
+    linear_names,
+    statements,
+)
+from webnnm.transformers.architectures.patches import picture
+from webnnm.transformers.architectures.vision_encoder import read_backbone_keys
+from webnnm.transformers.config import Config
+
+REDUCTION = 4
+"""How many times fewer channels the middle of a bottleneck has."""
+
+
+def write_model(config: Config) -> ModelText:
+    """Return the text of a ResNet and its name map."""
+    kind = class_suffix(config, BASE, CLASSES, default="ResNetModel")
+    read_backbone_keys(config)
+    seen = picture(config, patch=None)
+    body = ConvNet(seen)
+    body.add("identity(node=pixel_values)")
+    blocks = write_stages(config, body, "")
+    pooled = f"[{body.channels}, 1, 1]"
+    outputs = write_outputs(
+        config, kind, body, "globalAveragePool()", f"reshape({pooled})", pooled_shape=pooled
+    )
+    source = statements(["model:name resnet", seen.input, *outputs, *blocks])
+    names = body.names | dict.fromkeys((COUNTERS, "classifier.*"))
+    names |= linear_names("classifier1", "classifier.1") if kind == CLASSES else {}
+    return ModelText(source, names, "resnet.")
+
+
+def write_stages(config: Config, body: ConvNet, prefix: str) -> list[str]:
+    """Add the layers of all stages, named stage1, stage2, …, and return the blocks they call."""
+    widths = config.integers("hidden_sizes", [256, 512, 1024, 2048], 1)
+    depths = config.integers("depths", [3, 4, 6, 3], 1)
+    config.require("layer_type", "bottleneck", "basic")
+    deep = config.text("layer_type", "bottleneck") == "bottleneck"
+    shrinks_first = config.flag("downsample_in_first_stage", False)
+    early = config.flag("downsample_in_bottleneck", False)
+    activation = config.activation("hidden_act", "relu")
+    channels = config.size("embedding_size", 64)
+    if len(widths) != len(depths):
+        raise config.wrong("depths", f"a list of {len(widths)} integers, one for each stage")
+    body.add(body.unit(channels, 7, 2, padding=3))
+    body.record_unit(*_unit_names(f"{prefix}embedder.embedder"))
+    body.shrink(2)
+    body.add("maxPool2d(windowDimensions=3, strides=2, padding=1)")
+    body.shrink(2)
+    for stage, (width, depth) in enumerate(zip(widths, depths, strict=True)):
+        stride = 2 if stage or shrinks_first else 1
+        for number in range(depth):
+            layer = f"{prefix}encoder.stages.{stage}.layers.{number}"
+            projects = number == 0 and (stride > 1 or channels != width)
+            if projects:
+                body.record_unit(*_unit_names(f"{layer}.shortcut"))
+            for part in range(3 if deep else 2):
+                body.record_unit(*_unit_names(f"{layer}.layer.{part}"))
+            body.call(_call(width, 1 if number else stride, projects=projects, deep=deep))
+            channels = width
+        body.shrink(stride)
+        body.name_last(f"stage{stage + 1}")
+    body.channels = channels
+    return [*_blocks(body, deep=deep, early=early), *unit_statements(activation)]
+
+
+def _call(width: int, stride: int, *, projects: bool, deep: bool) -> str:
+    kept = "shortcut" if projects else "identity"
+    inner = f", inner={width // REDUCTION}" if deep else ""
+    return f"block(filters={width}{inner}, stride={stride}, kept={kept})"
+
+
+def _unit_names(layer: str) -> tuple[str, str]:
+    return f"{layer}.convolution", f"{layer}.normalization"
+
+
+def _blocks(body: ConvNet, *, deep: bool, early: bool) -> list[str]:
+    """Return the statements of a residual block, and of what projects its input."""
+    small, large = "kernel=1", "kernel=3, padding=1"
+    strides = ", strides=stride"
+    if deep:
+        small, large = (small + strides, large) if early else (small, large + strides)
+        rows = [
+            f"unit(node=input, filters=inner, {small}, activation=relu)",
+            f"unit(filters=inner, {large}, activation=relu)",
+            "unit(filters=filters, kernel=1, activation=identity)",
+        ]
+    else:
+        rows = [
+            f"unit(node=input, filters=filters, {large}{strides}, activation=relu)",
+            f"unit(filters=filters, {large}, activation=identity)",
+        ]
+    block = layers("kept(name=past)", *rows, "residual(to=past)", "act()")
+    projects = any("kept=shortcut" in row for row in body.rows)
+    shortcut = "unit(filters=filters, kernel=1, strides=stride, activation=identity)"
+    return [f"block:layers\n{block}", f"shortcut:layers {shortcut}" if projects else ""]

@@ -1,0 +1,158 @@
+"""Encoders of patches: layers of attention and an MLP, each after its norm.
+
+Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929 (2020); scales of
+layers: H. Touvron et al., "Going deeper with image transformers", arXiv:2103.17239 (2021).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webnnm.snapshots.foreign import Form, Reshaped
+from webnnm.transformers.architectures.model_text import (
+    declared_bias_names,
+    declared_names,
+    layers,
+    linear_layers,
+    linear_names,
+    norm_names,
+)
+from webnnm.transformers.architectures.patches import Picture
+from webnnm.transformers.config import Config
+
+Names = dict[str, str | Form | None]
+
+_LAYER = r"(^|\.)(?:encoder\.)?layers?\.(\d+)\."
+MODULE_NAMES = (
+    (_LAYER + r"attention\.q_proj\.", r"\1encoder.layer.\2.attention.attention.query."),
+    (_LAYER + r"attention\.k_proj\.", r"\1encoder.layer.\2.attention.attention.key."),
+    (_LAYER + r"attention\.v_proj\.", r"\1encoder.layer.\2.attention.attention.value."),
+    (_LAYER + r"attention\.o_proj\.", r"\1encoder.layer.\2.attention.output.dense."),
+)
+"""Names of the modules of attention in transformers 5: pattern → the published name."""
+MLP_MODULE_NAMES = (
+    (_LAYER + r"mlp\.fc1\.", r"\1encoder.layer.\2.intermediate.dense."),
+    (_LAYER + r"mlp\.fc2\.", r"\1encoder.layer.\2.output.dense."),
+    (_LAYER + r"(layernorm_(?:before|after)|lambda_[12])", r"\1encoder.layer.\2.\3"),
+)
+"""The same of the other modules, in files that name the layers of the MLP apart."""
+
+
+class LayerNames(NamedTuple):
+    """The names that the parts of a layer have in files; without scales, there are none."""
+
+    attention_norm: str = "layernorm_before"
+    mlp_norm: str = "layernorm_after"
+    up: str = "intermediate.dense"
+    down: str = "output.dense"
+    attention_scale: str = ""
+    mlp_scale: str = ""
+
+
+class Encoder(NamedTuple):
+    """The sizes of an encoder.
+
+    Attributes: `seen`, the picture; `tokens`, how many there are, the patches and others; `biases`,
+    the letters of the projections of attention with a bias; `files`, the names in files; `prefix`,
+    that of all names;
+    `gated`, whether the MLP multiplies its values by silu of gates.
+    """
+
+    seen: Picture
+    tokens: int
+    width: int
+    inner: int
+    heads: int
+    depth: int
+    activation: str
+    epsilon: float
+    biases: str = "qkvo"
+    files: LayerNames = LayerNames()
+    prefix: str = ""
+    attention_options: str = ""
+    gated: bool = False
+
+    @property
+    def shape(self) -> str:
+        """The shape of the states of all tokens."""
+        return f"{{tokens:{self.tokens}, features:{self.width}}}"
+
+    def statements(self) -> list[str]:
+        """Return the statements of the blocks `layer`, `attention` and `norm`."""
+        biases = "bias=true" if self.biases == "qkvo" else f"bias=[{', '.join(self.biases)}]"
+        scales = [f"{name}_scale" for name in ("attention", "mlp") if self.files.attention_scale]
+        sizes = dict.fromkeys(scales, self.width) | {"up_b": self.inner, "down_b": self.width}
+        if self.gated:
+            sizes["gate_b"] = self.inner
+        rows = layers(
+            "norm(weight=attention_norm, bias=attention_norm_b)",
+            "attention()",
+            f"mul({scales[0]})" if scales else "",
+            "residual(to=input, name=attended)",
+            f"norm(weight=mlp_norm, bias=mlp_norm_b{', name=ready' if self.gated else ''})",
+            *self._mlp(),
+            f"mul({scales[1]})" if scales else "",
+            "residual(to=attended)",
+        )
+        attend = f"attend(wq, wk, wv, o=wo, {biases}, heads={self.heads}{self.attention_options})"
+        return [
+            *(f"layer:param {name} shape=[{size}] shared=false" for name, size in sizes.items()),
+            f"layer:layers\n{rows}",
+            f"attention:layers {attend}",
+            f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={self.epsilon})",
+        ]
+
+    def _mlp(self) -> tuple[str, ...]:
+        up = linear_layers("up", f"{self.tokens}, {self.inner}")
+        down = linear_layers("down", f"{self.tokens}, {self.width}")
+        if not self.gated:
+            return (*up, self.activation, *down)
+        gate = linear_layers("gate", f"{self.tokens}, {self.inner}")
+        product = up[0].replace("(up", "(up, node=ready")
+        return (*gate, "silu(name=gates)", product, up[1], "mul(gates)", *down)
+
+    def names(self) -> Names:
+        """Return the names of the parameters of the layers."""
+        layer, files = f"{self.prefix}encoder.layer.{{n-1}}", self.files
+        names: Names = {
+            **norm_names("attention_norm{n}", f"{layer}.{files.attention_norm}"),
+            **norm_names("mlp_norm{n}", f"{layer}.{files.mlp_norm}"),
+            **linear_names("wo{n}", f"{layer}.attention.output.dense"),
+        }
+        for letter, name in (("q", "query"), ("k", "key"), ("v", "value")):
+            file_name = f"{layer}.attention.attention.{name}"
+            names |= linear_names(f"w{letter}{{n}}", file_name, bias=letter in self.biases)
+        for parameter in () if self.gated else ("up", "down"):
+            file_name = f"{layer}.{getattr(files, parameter)}"
+            names |= linear_names(f"{parameter}{{n}}", file_name, bias=False)
+            names |= declared_bias_names(f"{parameter}_b", file_name, self.depth)
+        for scale in ("attention_scale", "mlp_scale"):
+            if file_name := getattr(files, scale):
+                names |= declared_names(scale, f"{layer}.{file_name}", self.depth)
+        return names
+
+
+def select_token(number: int, node: str = "") -> tuple[str, str]:
+    """Return the layers that select a token of a node, by default of the layer before.
+
+    >>> select_token(0)
+    ('slice([0, 0], [1, -1])', 'flatten()')
+    """
+    return f"slice({node and f'node={node}, '}[{number}, 0], [1, -1])", "flatten()"
+
+
+def patch_names(encoder: Encoder) -> Names:
+    """Return the names of the filters of patches, and of the table of positions."""
+    tensor = f"{encoder.prefix}embeddings.position_embeddings"
+    return {
+        "position_embeddings": Reshaped(tensor, (encoder.tokens, encoder.width)),
+        "patch1": f"{encoder.prefix}embeddings.patch_embeddings.projection.weight",
+        "patch_b1": f"{encoder.prefix}embeddings.patch_embeddings.projection.bias",
+    }
+
+
+def read_backbone_keys(config: Config) -> None:
+    """Mark the keys as read that choose features for other networks."""
+    for key in ("stage_names", "out_features", "out_indices", "apply_layernorm"):
+        config.get(key)
+    config.get("reshape_hidden_states")
