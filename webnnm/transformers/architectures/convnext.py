@@ -66,15 +66,15 @@ def _write_stages(config: Config, body: ConvNet, *, scaled: bool, again: bool) -
     body.add("norm(weight=patch_norm, bias=patch_norm_b)")
     body.weight("patch_norm", "embeddings.layernorm")
     for stage, (width, depth) in enumerate(zip(widths[:count], depths[:count], strict=True)):
-        place = f"encoder.stages.{stage}"
+        stage_name = f"encoder.stages.{stage}"
         if stage or channels != width:
             stride = 2 if stage else 1
             body.add(f"shrink(filters={width}, stride={stride})")
-            body.weight("down_norm", f"{place}.downsampling_layer.0")
-            body.weight("down", f"{place}.downsampling_layer.1")
+            body.weight("down_norm", f"{stage_name}.downsampling_layer.0")
+            body.weight("down", f"{stage_name}.downsampling_layer.1")
             body.shrink(stride, kernel=2)
         for number in range(depth):
-            _record(body, f"{place}.layers.{number}", width, scaled=scaled, again=again)
+            _record(body, f"{stage_name}.layers.{number}", width, scaled=scaled, again=again)
         times = f", repeat={depth}" if depth > 1 else ""
         body.add(f"layer(filters={width}, inner={INNER * width}{times})")
         channels = width

@@ -135,8 +135,8 @@ def _blocks(body: ConvNet) -> list[str]:
         "weighted()",
         "unit(filters=filters, kernel=1, activation=identity)",
     )
-    words = ("inner", "filters", "kernel", "stride", "reach", "squeezed", "expand")
-    call = f"block({', '.join(f'{word}={word}' for word in words)})"
+    options = ("inner", "filters", "kernel", "stride", "reach", "squeezed", "expand")
+    call = f"block({', '.join(f'{name}={name}' for name in options)})"
     excite = layers(
         "globalAveragePool()",
         "reshape([inner, 1, 1])",
