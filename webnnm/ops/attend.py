@@ -239,14 +239,19 @@ def _infer_bias(layer: ShapeView, slot: str, width: int | None) -> None:
 
 
 def _check_mask(layer: ShapeView, queries: Features, keys: Features) -> None:
-    """Raise NNM405 or NNM411 for a mask that is neither per key nor per pair."""
+    """Raise NNM405 or NNM411 for a mask that is neither per key nor per pair, in each head or in
+    all."""
     mask = layer.tensors.get("mask")
     if mask is None or mask.rank is None:
         return
     dimensions = mask.rank + (mask.sequence is not None)
+    sizes = mask.dims if mask.sequence is None and dimensions > 2 else None
+    if sizes is not None and sizes[-3] in (None, 1, layer.options["heads"]):
+        return
     if dimensions not in (1, 2):
         message = f"mask {mask} is neither per key, [keys], nor per pair, [queries, keys]"
-        layer.fail("NNM405", message, at="mask")
+        hint = f"a mask for each head is [{layer.options['heads']}, queries, keys]"
+        layer.fail("NNM405", message, at="mask", hint=hint)
     expected = keys.sequence if dimensions == 1 else queries.sequence
     if mask.sequence not in (None, expected):
         layer.fail("NNM411", f'mask along "{mask.sequence}", tokens along "{expected}"', at="mask")

@@ -21,9 +21,10 @@ HARMLESS = re.compile(
     | transformers_version | architectures | auto_map | model_type | task_specific_params
     | (torch_)?dtype | use_cache | return_dict(_in_generate)? | output_(attentions|hidden_states)
     | .*_token_id | .*_token_ids | .*dropout.* | .*_pdrop | layerdrop | .*_layerdrop | initializer.*
-    | init_std | gradient_checkpointing | pretraining_tp | chunk_size_feed_forward | id2label
-    | label2id | num_labels | problem_type | finetuning_task | forced_.* | summary_.* | n_ctx
-    | reorder_and_upcast_attn | attn_implementation | attention_dropout | tokenizer_class | prefix
+    | init_(xavier_)?std | gradient_checkpointing | pretraining_tp | chunk_size_feed_forward
+    | id2label | label2id | num_labels | problem_type | finetuning_task | forced_.* | summary_.*
+    | n_ctx | reorder_and_upcast_attn | attn_implementation | attention_dropout | tokenizer_class
+    | prefix
     | max_length | min_length | num_beams | do_sample | early_stopping | length_penalty
     | no_repeat_ngram_size | repetition_penalty | temperature | top_[kp]
     | static_position_embeddings | is_llama_config | transformers\.js_config | output_past

@@ -219,6 +219,18 @@ def test_masks_per_key_and_per_pair(declared: str, shape: Any, spread: Any) -> N
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
+def test_masks_of_floats_are_added_in_each_head() -> None:
+    x, q, k, v, bias = draw((2, 3, 4), (4, 4), (4, 4), (4, 4), (2, 3, 3))
+    declared = f"n [2, 3, 3] {bias.tolist()};"
+    feeds = {"m": x, "param/q1": q, "param/k1": k, "param/v1": v}
+    found = run(text("attend(q, k, v, heads=2, mask=n)", declared), feeds, {"sequence": 3})
+    parts = [
+        formula(x @ q[:, one], x @ k[:, one], x @ v[:, one], addend=bias[head])
+        for head, one in enumerate((slice(2), slice(2, 4)))
+    ]
+    np.testing.assert_allclose(found, np.concatenate(parts, -1), rtol=1e-4, atol=1e-5)
+
+
 def test_dropout_thins_the_weights_in_training_alone() -> None:
     found = network(text("attend(q, k, v, heads=2, dropout=0.5)"))
     at_rest = lower_network(found, batch=2, sequence={"sequence": 3})

@@ -13,6 +13,7 @@ from webnnm.transformers.config import Config
 ARCHITECTURES: Mapping[str, str] = {
     "albert": "albert",
     "bart": "bart",
+    "beit": "beit",
     "bert": "bert",
     "camembert": "bert",
     "clip": "clip",
@@ -21,6 +22,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "convnext": "convnext",
     "convnextv2": "convnext",
     "deit": "vit",
+    "detr": "detr",
     "dinov2": "dinov2",
     "dinov2_with_registers": "dinov2",
     "distilbert": "bert",
@@ -47,10 +49,11 @@ ARCHITECTURES: Mapping[str, str] = {
     "vit": "vit",
     "whisper": "whisper",
     "xlm-roberta": "bert",
+    "yolos": "yolos",
 }
 """`model_type` → module here; its `write_model(config)` is a function of the config alone."""
 ANY_SIZE = frozenset(
-    {"convnext", "convnextv2", "efficientnet", "mobilenet_v1", "mobilenet_v2", "resnet"}
+    {"convnext", "convnextv2", "detr", "efficientnet", "mobilenet_v1", "mobilenet_v2", "resnet"}
 )
 """`model_type` of models that read pictures of any size: that of their texts is chosen."""
 DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}

@@ -72,7 +72,7 @@ class ConvNet(ParameterNames):
 
     def record_norm(self, norm: str) -> None:
         """Record the tensors of a batch norm."""
-        number = self.weight("norm", norm)
+        number = self.weight("batch_norm", norm)
         self.names[f"mean{number}"] = f"{norm}.running_mean"
         self.names[f"variance{number}"] = f"{norm}.running_var"
 
@@ -82,7 +82,7 @@ def unit_statements(activation: str, epsilon: float = 1e-5) -> list[str]:
     rows = layers(
         "conv2d(filter, filters=filters, kernel=kernel, strides=strides, padding=padding, "
         "dilations=dilations, groups=groups)",
-        f"batchNorm(scale=norm, bias=norm_b, epsilon={epsilon})",
+        f"batchNorm(scale=batch_norm, bias=batch_norm_b, epsilon={epsilon})",
         "activation()",
     )
     return [f"unit:layers\n{rows}", f"act:layers {activation}"]

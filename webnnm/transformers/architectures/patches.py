@@ -74,7 +74,7 @@ class Picture(NamedTuple):
         )
 
 
-def picture(config: Config, *, size: int = 224, patch: int | None = 16) -> Picture:
+def picture(config: Config, *, size: int | list[int] = 224, patch: int | None = 16) -> Picture:
     """Return the image sizes in a config; without patches, those of a network of convolutions.
 
     Raises `DataError` NNM818 for invalid sizes.

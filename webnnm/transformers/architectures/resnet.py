@@ -35,7 +35,7 @@ def write_model(config: Config) -> ModelText:
     seen = picture(config, patch=None)
     body = ConvNet(seen)
     body.add("identity(node=pixel_values)")
-    blocks = write_stages(config, body, "")
+    blocks = write_stages(config, body, UnitNames())
     pooled = f"[{body.channels}, 1, 1]"
     outputs = write_outputs(
         config, kind, body, "globalAveragePool()", f"reshape({pooled})", pooled_shape=pooled
@@ -46,7 +46,47 @@ def write_model(config: Config) -> ModelText:
     return ModelText(source, names, "resnet.")
 
 
-def write_stages(config: Config, body: ConvNet, prefix: str) -> list[str]:
+class UnitNames:
+    """The names of convolutions and their norms in files, with a prefix."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+
+    def first(self) -> tuple[str, str]:
+        """Return the names of the first convolution and its norm."""
+        return self._unit("embedder.embedder")
+
+    def shortcut(self, stage: int, layer: int) -> tuple[str, str]:
+        """Return those of the projection of what is added to a layer's result."""
+        return self._unit(f"encoder.stages.{stage}.layers.{layer}.shortcut")
+
+    def part(self, stage: int, layer: int, part: int) -> tuple[str, str]:
+        """Return those of a part of a layer."""
+        return self._unit(f"encoder.stages.{stage}.layers.{layer}.layer.{part}")
+
+    def _unit(self, name: str) -> tuple[str, str]:
+        return f"{self.prefix}{name}.convolution", f"{self.prefix}{name}.normalization"
+
+
+class TimmNames(UnitNames):
+    """The names of the library timm."""
+
+    def first(self) -> tuple[str, str]:
+        """Return the names of the first convolution and its norm."""
+        return f"{self.prefix}conv1", f"{self.prefix}bn1"
+
+    def shortcut(self, stage: int, layer: int) -> tuple[str, str]:
+        """Return those of the projection of what is added to a layer's result."""
+        name = f"{self.prefix}layer{stage + 1}.{layer}.downsample"
+        return f"{name}.0", f"{name}.1"
+
+    def part(self, stage: int, layer: int, part: int) -> tuple[str, str]:
+        """Return those of a part of a layer."""
+        name = f"{self.prefix}layer{stage + 1}.{layer}"
+        return f"{name}.conv{part + 1}", f"{name}.bn{part + 1}"
+
+
+def write_stages(config: Config, body: ConvNet, names: UnitNames) -> list[str]:
     """Add the layers of all stages, named stage1, stage2, …, and return the blocks they call."""
     widths = config.integers("hidden_sizes", [256, 512, 1024, 2048], 1)
     depths = config.integers("depths", [3, 4, 6, 3], 1)
@@ -59,19 +99,18 @@ def write_stages(config: Config, body: ConvNet, prefix: str) -> list[str]:
     if len(widths) != len(depths):
         raise config.wrong("depths", f"a list of {len(widths)} integers, one for each stage")
     body.add(body.unit(channels, 7, 2, padding=3))
-    body.record_unit(*_unit_names(f"{prefix}embedder.embedder"))
+    body.record_unit(*names.first())
     body.shrink(2)
     body.add("maxPool2d(windowDimensions=3, strides=2, padding=1)")
     body.shrink(2)
     for stage, (width, depth) in enumerate(zip(widths, depths, strict=True)):
         stride = 2 if stage or shrinks_first else 1
         for number in range(depth):
-            layer = f"{prefix}encoder.stages.{stage}.layers.{number}"
             projects = number == 0 and (stride > 1 or channels != width)
             if projects:
-                body.record_unit(*_unit_names(f"{layer}.shortcut"))
+                body.record_unit(*names.shortcut(stage, number))
             for part in range(3 if deep else 2):
-                body.record_unit(*_unit_names(f"{layer}.layer.{part}"))
+                body.record_unit(*names.part(stage, number, part))
             body.call(_call(width, 1 if number else stride, projects=projects, deep=deep))
             channels = width
         body.shrink(stride)
@@ -84,10 +123,6 @@ def _call(width: int, stride: int, *, projects: bool, deep: bool) -> str:
     kept = "shortcut" if projects else "identity"
     inner = f", inner={width // REDUCTION}" if deep else ""
     return f"block(filters={width}{inner}, stride={stride}, kept={kept})"
-
-
-def _unit_names(layer: str) -> tuple[str, str]:
-    return f"{layer}.convolution", f"{layer}.normalization"
 
 
 def _blocks(body: ConvNet, *, deep: bool, early: bool) -> list[str]:

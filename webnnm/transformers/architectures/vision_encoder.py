@@ -6,9 +6,10 @@ layers: H. Touvron et al., "Going deeper with image transformers", arXiv:2103.17
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from webnnm.snapshots.foreign import Form, Reshaped
+from webnnm.transformers.architectures.grid_distances import count_distances
 from webnnm.transformers.architectures.model_text import (
     declared_bias_names,
     declared_names,
@@ -55,6 +56,7 @@ class Encoder(NamedTuple):
     Attributes: `seen`, the picture; `tokens`, how many there are, the patches and others; `biases`,
     the letters of the projections of attention with a bias; `files`, the names in files; `prefix`,
     that of all names;
+    `distances`, whether layers add a bias to scores by how far patches are apart, each its own;
     `gated`, whether the MLP multiplies its values by silu of gates.
     """
 
@@ -69,7 +71,7 @@ class Encoder(NamedTuple):
     biases: str = "qkvo"
     files: LayerNames = LayerNames()
     prefix: str = ""
-    attention_options: str = ""
+    distances: Literal["", "own", "shared"] = ""
     gated: bool = False
 
     @property
@@ -79,7 +81,6 @@ class Encoder(NamedTuple):
 
     def statements(self) -> list[str]:
         """Return the statements of the blocks `layer`, `attention` and `norm`."""
-        biases = "bias=true" if self.biases == "qkvo" else f"bias=[{', '.join(self.biases)}]"
         scales = [f"{name}_scale" for name in ("attention", "mlp") if self.files.attention_scale]
         sizes = dict.fromkeys(scales, self.width) | {"up_b": self.inner, "down_b": self.width}
         if self.gated:
@@ -94,13 +95,36 @@ class Encoder(NamedTuple):
             f"mul({scales[1]})" if scales else "",
             "residual(to=attended)",
         )
-        attend = f"attend(wq, wk, wv, o=wo, {biases}, heads={self.heads}{self.attention_options})"
         return [
             *(f"layer:param {name} shape=[{size}] shared=false" for name, size in sizes.items()),
+            self._declare_table("attention") if self.distances == "own" else "",
             f"layer:layers\n{rows}",
-            f"attention:layers {attend}",
+            f"attention:layers\n{layers(*self._attention())}",
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={self.epsilon})",
         ]
+
+    def _attention(self) -> tuple[str, ...]:
+        biases = "bias=true" if self.biases == "qkvo" else f"bias=[{', '.join(self.biases)}]"
+        attend = f"attend(wq, wk, wv, o=wo, {biases}, heads={self.heads}"
+        if not self.distances:
+            return (f"{attend})",)
+        return (
+            "embedding(distance_table, node=distances)",
+            "transpose([2, 0, 1], name=nearness)",
+            f"{attend}, node=input, mask=nearness)",
+        )
+
+    def declare_distances(self, block: str) -> list[str]:
+        """Return the statements of the parameters that all layers share for distances of tokens."""
+        distances = (
+            f"{block}:param distances int32 shape=[{self.tokens}, {self.tokens}] trainable=false"
+        )
+        table = self._declare_table(block).removesuffix(" shared=false")
+        return [distances, table if self.distances == "shared" else ""] if self.distances else []
+
+    def _declare_table(self, block: str) -> str:
+        rows = count_distances(self.seen.grid, classes=True)
+        return f"{block}:param distance_table shape=[{rows}, {self.heads}] shared=false"
 
     def _mlp(self) -> tuple[str, ...]:
         up = linear_layers("up", f"{self.tokens}, {self.inner}")

@@ -15,6 +15,7 @@ VIT = {
     "patch_size": 4,
 }
 DINO = {key: value for key, value in VIT.items() if key != "intermediate_size"}
+YOLOS = {**VIT, "image_size": [8, 12], "num_detection_tokens": 3}
 RESNET = {"embedding_size": 4, "hidden_sizes": [8, 12], "depths": [1, 2]}
 MOBILENET2 = {
     "depth_multiplier": 0.02,
@@ -35,6 +36,19 @@ EFFICIENTNET = {
     "num_block_repeats": [1, 2],
     "expand_ratios": [1, 3],
     "hidden_dim": 64,
+}
+DETR = {
+    "backbone_config": {"model_type": "resnet", **RESNET, "out_features": ["stage2"]},
+    "use_timm_backbone": False,
+    "backbone": None,
+    "d_model": 12,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 14,
+    "decoder_ffn_dim": 10,
+    "num_queries": 3,
 }
 see = partial(Case, inputs=(), batch=2)
 
@@ -103,5 +117,26 @@ CASES = [
         "EfficientNetForImageClassification",
         {**EFFICIENTNET, "depthwise_padding": [2], "pooling_type": "max"},
         image=(15, 10),
+    ),
+    see("beit-base", "BeitModel", {**VIT, "use_relative_position_bias": True, "image_size": 12}),
+    see(
+        "beit-classes",
+        "BeitForImageClassification",
+        {
+            **VIT,
+            "use_shared_relative_position_bias": True,
+            "use_absolute_position_embeddings": True,
+            "use_mean_pooling": False,
+            "layer_scale_init_value": 0.0,
+        },
+    ),
+    see("yolos-base", "YolosModel", {**YOLOS, "use_mid_position_embeddings": False}),
+    see("yolos-objects", "YolosForObjectDetection", {**YOLOS, "num_hidden_layers": 3}),
+    see("detr-base", "DetrModel", DETR, image=(20, 26)),
+    see(
+        "detr-objects",
+        "DetrForObjectDetection",
+        {**DETR, "encoder_layers": 2, "decoder_layers": 2},
+        image=(18, 13),
     ),
 ]
