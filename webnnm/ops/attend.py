@@ -10,8 +10,9 @@ from typing import Any, cast
 from webnnm.core.shapes import show
 from webnnm.notation.syntax import Items, Number, Value
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.attention import MASKED, attention, require_causal
+from webnnm.ops.declare.attention import MASKED, attention, require_same_tokens
 from webnnm.ops.declare.composite import declare_composite
+from webnnm.ops.declare.disentangled import Tables
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.grid_positions import grid_sizes
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
@@ -31,6 +32,8 @@ TOKEN_NUMBERS = ("segments", "positions")
 """Operands with one number per token."""
 GRID = ("relativeHeight", "relativeWidth")
 """Tables of embeddings by relative position in a grid: both are given, or neither."""
+DISTANCES = ("relativeKeys", "relativeQueries")
+"""Keys and queries of distances, in place of those of tokens."""
 
 
 def _check_rope(value: Any, *_: TensorType) -> Turns | None:
@@ -104,7 +107,8 @@ def _sources(layer: Any) -> list[Any]:
 
 def _shape(layer: ShapeView) -> None:
     sources: list[Features] = _sources(layer)
-    require_causal(layer.options["window"], layer.options["causal"])
+    same = "to" not in layer.tensors and sources[0].sequence == sources[1].sequence
+    require_same_tokens(layer.options["window"], layer.options["causal"], same=same)
     if any(source.dims is None for source in sources):
         return
     for source in sources:
@@ -120,6 +124,7 @@ def _shape(layer: ShapeView) -> None:
     if widths is None:
         return
     _check_grid(layer, queries, widths[0] // layer.options["heads"])
+    _check_distances(layer, widths)
     for slot, source, width in zip(PROJECTED, sources, widths, strict=True):
         _infer_projection(layer, slot, source, width)
     width, names = widths[0], [None]
@@ -170,6 +175,25 @@ def _check_grid(layer: ShapeView, queries: Features, size: int) -> None:
     tokens, (height, width) = queries.dims[-2], (table.dims or [None] for table in tables)
     if tokens is not None and height[0] is not None and width[0] is not None:
         grid_sizes((height[0], size), (width[0], size), tokens, size)
+
+
+def _check_distances(layer: ShapeView, widths: tuple[int, int, int]) -> None:
+    """Raise NNM304, NNM404 or NNM405 for keys and queries of distances that do not match."""
+    for name in DISTANCES:
+        table = layer.tensors.get(name)
+        if table is None:
+            continue
+        if "to" in layer.tensors:
+            layer.fail("NNM304", "there is no distance between tokens of two sequences", at=name)
+        if table.sequence is not None:
+            layer.fail("NNM304", f"{name} are one table for all tokens", at=name)
+        if widths[0] != widths[1]:
+            layer.fail("NNM304", "distances need a key for each head", at=name)
+        try:
+            table.unify([None, widths[0]])
+        except Conflict:
+            message = f"the table {table} needs {widths[0]} columns, those of all heads"
+            layer.fail("NNM404", message, at=name)
 
 
 def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
@@ -296,6 +320,10 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
             "NNM304", "there is no distance between tokens of two sequences", at="relativeBias"
         )
     height_table, width_table = (layer.tensors.get(name) for name in GRID)
+    distances = tuple(layer.tensors.get(name) for name in DISTANCES)
+    for name, distance in zip(DISTANCES, distances, strict=True):
+        if distance is not None and (cross or distance.lead):
+            layer.fail("NNM304", f"{name} need queries and keys that are the same tokens", at=name)
     mask_scores = None
     if keys.mask is not None or (causal and queries.mask is not None):
         # Where rows differ in length, the last query and the last key are at different positions.
@@ -347,6 +375,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
             if height_table is None or width_table is None
             else (height_table.tensor, width_table.tensor)
         ),
+        distances=_get_tensors(*distances),
         **numbers,
         drop=partial(_drop_weights, b, layer),
         limit=mask_scores,
@@ -361,6 +390,10 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         mask = all_valid(b, keys.mask.shape[0], result.size("sequence"))
         return replace(result, mask=mask)
     return result
+
+
+def _get_tensors(keys: LayoutTensor | None, queries: LayoutTensor | None) -> Tables:
+    return None if keys is None else keys.tensor, None if queries is None else queries.tensor
 
 
 def _mask_scores(
@@ -444,6 +477,7 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
         **dict.fromkeys(PROJECTED, (2, None)),
         **dict.fromkeys(("mask", *TOKEN_NUMBERS), (1, None)),
         **dict.fromkeys(("relative_bias", "relative_height", "relative_width"), (2, 2)),
+        **dict.fromkeys(("relative_keys", "relative_queries"), (2, 2)),
     },
     checks={"heads": checks.integer(1)},
     options={
@@ -468,6 +502,10 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
                 TensorSlot(name=name, option=True, optional=True, promotes=False)
                 for name in TOKEN_NUMBERS
             ),
+            *(
+                TensorSlot(name=name, parameter="table", option=True, optional=True)
+                for name in DISTANCES
+            ),
         ),
         options={
             "kv_heads": ValueOption(read=values.integer(1)),
@@ -491,6 +529,7 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
         sample((3, 4), (2, 4), (2, 6), (3, 2), rope=100.0),
         sample((3, 4), (3, 4), (3, 4), rope=(1.0, 0.25)),
         sample((3, 2), (5, 2), (5, 2), causal=True, window=2),
+        sample((4, 2), (4, 2), (4, 2), window=2),
         sample((2, 4), (5, 4), (5, 4), None, (4, 2), heads=2, scale=1.0, max_distance=3),
         sample((3, 2), (3, 2), (3, 2), None, (2, 1), causal=True, max_distance=4),
         sample((2, 6, 4), (2, 6, 4), (2, 6, 4), None, None, (3, 2), (5, 2), heads=2),
@@ -518,6 +557,16 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
             heads=2,
             rope=True,
         ),
+        sample(
+            (2, 5, 4),
+            (2, 5, 4),
+            (2, 5, 4),
+            *(None,) * 6,
+            (4, 4),
+            (6, 4),
+            heads=2,
+            max_distance=5,
+        ),
     ),
 )
 def attend(
@@ -531,6 +580,8 @@ def attend(
     relative_width: Tensor | None = None,
     segments: Tensor | None = None,
     positions: Tensor | None = None,
+    relative_keys: Tensor | None = None,
+    relative_queries: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -542,12 +593,16 @@ def attend(
 ) -> Tensor:
     """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`.
 
-    With a window, causal queries see that many keys, the last one being that of their own token.
+    With a window, causal queries see that many keys, the last one being that of their own token;
+    others see as many on either side of their own token, which counts for both.
     `relative_bias [buckets, heads]` has an entry for the distance of two tokens, which is added to
     their score. If the tokens are the cells of a grid, row by row, the products of a query with the
     rows of `relative_height [2 · height − 1, size]` and `relative_width [2 · width − 1, size]` for
     the distance are added. `segments` and `positions` are numbers `[…, tokens]`: a query sees keys
     of its own segment, but none of segment 0, and `rope` rotates by `positions`, not by 0, 1, 2, …
+    `relative_keys` and `relative_queries [2 · span, heads · size]` are keys and queries of
+    distances, of which each pair of tokens has one: the product of its query with the key of the
+    distance is added, and that of the query of the distance with its key.
     """
     grid = None
     if relative_height is not None or relative_width is not None:
@@ -569,6 +624,7 @@ def attend(
         relative=relative_bias,
         max_distance=max_distance,
         grid=grid,
+        distances=(relative_keys, relative_queries),
         segments=segments,
         positions=positions,
     )

@@ -72,10 +72,11 @@ TYPES: Mapping[str, str] = {
     **dict.fromkeys(
         (
             *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
-            *("vocab_size", "decoder_vocab_size", "type_vocab_size"),
+            *("vocab_size", "decoder_vocab_size"),
         ),
         "size",
     ),
+    "type_vocab_size": "amount",
     **dict.fromkeys(
         (
             *("rope_scaling", "rope_parameters", "text_config", "vision_config", "id2label"),
@@ -85,6 +86,8 @@ TYPES: Mapping[str, str] = {
     ),
 }
 """Keys that are read in several places → the types that they have wherever they stand."""
+LEAST = {"size": 1, "amount": 0}
+"""Kinds of integers → the least that one may be."""
 LENGTHS = re.compile(r".*max_.*positions?|.*max_position_embeddings|.*window.*|.*max_distance")
 """Keys of sizes that no tensor has."""
 MAX_SIZE, MAX_COUNT = 1 << 24, 1 << 10
@@ -156,8 +159,8 @@ class Config(Fields):
             kind = TYPES[key]
             if self.given[key] is None:
                 continue
-            if kind == "size":
-                self.integer(key, least=1)
+            if kind in LEAST:
+                self.integer(key, least=LEAST[kind])
             else:
                 getattr(self, kind)(key)
         self._read = read  # whoever uses a key reads it again

@@ -79,7 +79,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             f"{stem}input_ids": random.integers(0, vocabularies[stem], size),
             f"{stem}attention_mask": mask,
             f"{stem}position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
-            f"{stem}token_type_ids": random.integers(0, config.get("type_vocab_size", 1), size),
+            f"{stem}token_type_ids": random.integers(0, config.get("type_vocab_size") or 1, size),
         }
     if "num_mel_bins" in config:
         sizes = case.batch, config["num_mel_bins"], 2 * config["max_source_positions"]

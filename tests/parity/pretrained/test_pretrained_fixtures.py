@@ -20,6 +20,7 @@ from tests.parity.pretrained.fixtures import Arrays
 from tests.parity.pretrained.outcome import LIMIT, difference, files, outputs
 from tools.common import ROOT
 from webnnm import PretrainedModel, WebNNMError
+from webnnm.core.arrays import HostArray
 from webnnm.snapshots.safetensors import chunks, read
 
 recorded = cache(fixtures.read)
@@ -155,6 +156,73 @@ def test_names_of_older_files_are_known() -> None:
         return name
 
     assert _rename("vae-plain", older) <= LIMIT
+
+
+def _compute(folder: dict[str, bytes], fixture: Any) -> float:
+    """Return how far the outputs of files are from those of a fixture."""
+
+    async def compute() -> Arrays:
+        model = await webnnm.from_pretrained(folder, backend="numpy", log=lambda line: None)
+        async with model:
+            return await model.predict(**fixture.inputs)
+
+    return difference(asyncio.run(compute()), fixture)
+
+
+NOMIC_MODULES = {
+    "emb_ln": "embeddings.LayerNorm",
+    "encoder.layers": "layers",
+    "attn.out_proj": "self_attn.o_proj",
+    "fc11": "up_proj",
+    "fc12": "gate_proj",
+    "fc2": "down_proj",
+    "norm1": "post_attention_layernorm",
+    "norm2": "post_mlp_layernorm",
+}
+
+
+def test_modules_of_nomic_bert_have_separate_projections() -> None:
+    fixture = recorded()["nomic-base"]
+    folder = files(fixture, fixtures.SEED)
+    tensors: Arrays = {}
+    for name, stored in read(folder["model.safetensors"]).tensors.items():
+        for published, module in NOMIC_MODULES.items():
+            name = name.replace(published, module)
+        array = stored.array()
+        if "Wqkv" not in name:
+            tensors[name] = array
+            continue
+        parts = np.split(np.asarray(array.tolist(), np.float32), 3)
+        tensors |= {
+            name.replace("attn.Wqkv", f"self_attn.{letter}_proj"): HostArray.of(part)
+            for letter, part in zip("qkv", parts, strict=True)
+        }
+    folder["model.safetensors"] = b"".join(chunks(tensors, {}))
+    assert _compute(folder, fixture) <= LIMIT
+
+
+def test_the_first_config_of_nomic_bert_has_other_keys() -> None:
+    fixture = recorded()["nomic-base"]
+    older = {
+        "model_type": "nomic_bert",
+        "architectures": ["NomicBertModel"],
+        "vocab_size": 31,
+        "n_embd": 12,
+        "n_head": 2,
+        "n_inner": 11,
+        "n_layer": 2,
+        "n_positions": 8192,
+        "activation_function": "swiglu",
+        "layer_norm_epsilon": 1e-12,
+        "rotary_emb_base": 1000,
+        "rotary_emb_fraction": 1.0,
+        "qkv_proj_bias": False,
+        "use_flash_attn": True,
+    }
+    assert _compute(files(replace(fixture, config=older), fixtures.SEED), fixture) <= LIMIT
+    with pytest.raises(WebNNMError, match="rotary_scaling_factor"):
+        scaled = {**older, "rotary_scaling_factor": 2.0}
+        _compute(files(replace(fixture, config=scaled), fixtures.SEED), fixture)
 
 
 def test_one_time_is_that_of_all_rows() -> None:

@@ -85,7 +85,8 @@ def test_rotated_products_depend_on_the_distance_alone() -> None:
     rows = evaluate(b.build({"y": turned}), {"x": x}, wide=True)["y"]
     products = rows @ rows.T
     for distance in range(5):
-        np.testing.assert_allclose(np.diagonal(products, distance), products[0, distance])
+        diagonal = np.diagonal(products, distance)
+        np.testing.assert_allclose(diagonal, products[0, distance], atol=1e-9)
     angle = 3 / 10000 ** (2 / 6)
     expected = x[0, 1] * np.cos(angle) - x[0, 4] * np.sin(angle)
     np.testing.assert_allclose(rows[3, 1], expected, rtol=1e-6)
@@ -328,6 +329,15 @@ def test_a_window_hides_what_is_farther_back(queries: int, keys: int, window: in
     addend = np.where((apart > 0) | (apart <= -window), -1e9, 0)
     found = attend(q, k, v, heads=2, causal=True, window=window)
     np.testing.assert_allclose(found, formula(q, k, v, 2, addend=addend), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [1, 2, 4, 9])
+def test_without_causal_a_window_hides_both_sides(window: int) -> None:
+    q, k, v = draw((5, 4), (5, 4), (5, 4))
+    apart = abs(np.arange(5)[None, :] - np.arange(5)[:, None])
+    found = attend(q, k, v, heads=2, window=window)
+    expected = formula(q, k, v, 2, addend=np.where(apart >= window, -1e9, 0))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_scale_stands_in_place_of_the_root() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare.algebra import scalar_like
+from webnnm.ops.declare.disentangled import Tables, distance_scores
 from webnnm.ops.declare.grid_positions import grid_bias
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
@@ -38,6 +39,7 @@ def attention(
     relative: Tensor | None = None,
     max_distance: int = MAX_DISTANCE,
     grid: tuple[Tensor, Tensor] | None = None,
+    distances: Tables = (None, None),
     segments: Tensor | None = None,
     positions: Tensor | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
@@ -49,14 +51,15 @@ def attention(
 
     `scale` replaces 1/√size; `relative` is a table `[buckets, heads]` of what is added to the
     scores by the distance of two tokens; `grid` are tables for tokens that are cells of a grid,
-    see `grid_bias`. `segments` and `positions` are numbers `[…, tokens]`: queries see keys of their
-    own segment, and rotary angles follow positions. `drop` is applied to the weights, the result
-    of the softmax, `limit` to the masked scores `[…, heads, queries, keys]`, float32. With a
-    `cache`, causal queries see its keys too; `kept` has the keys of tokens that stay the same.
+    see `grid_bias`; `distances` are tables of keys and queries, see `distance_scores`. `segments`
+    and `positions` are numbers `[…, tokens]`: queries see keys of their own segment, and rotary
+    angles follow positions. `drop` is applied to the weights, the result of the softmax, `limit` to
+    the masked scores `[…, heads, queries, keys]`, float32. With a `cache`, causal queries see its
+    keys too; `kept` has the keys of tokens that stay the same.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
-    require_causal(window, causal)
+    require_same_tokens(window, causal, same=q.shape[-2] == k.shape[-2])
     queries, keys, values = (
         _split_heads(b, x, n) for x, n in ((q, heads), (k, shared), (v, shared))
     )
@@ -80,10 +83,15 @@ def attention(
         queries, keys = rotate(b, queries, rope, start), rotate(b, keys, rope)
     grid_scores = None if grid is None else grid_bias(b, queries, *grid)
     scale = 1 / math.sqrt(size) if scale is None else scale
+    extra = None
+    if distances != (None, None):
+        extra = distance_scores(b, queries, keys, distances, scale=scale, max_distance=max_distance)
     queries = _group_heads(b, queries if scale == 1 else queries * scale, shared)
     scores = _ungroup_heads(b, b.matmul(queries, transpose_matrices(b, keys)), heads, length)
     if grid_scores is not None:
         scores = scores + grid_scores
+    if extra is not None:
+        scores = scores + extra
     if relative is not None:
         scores = scores + (
             relative_bias(b, relative, heads, length, tokens, causal, max_distance)
@@ -115,11 +123,11 @@ def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:
         raise OperatorError("NNM401", message)
 
 
-def require_causal(window: int | None, causal: bool) -> None:
-    """Raise NNM303 for a window of attention that is not causal."""
-    if window is not None and not causal:
-        message = f"window={window} limits causal attention, but this one is not causal"
-        raise OperatorError("NNM303", message, "add causal=true")
+def require_same_tokens(window: int | None, causal: bool, *, same: bool) -> None:
+    """Raise NNM303 for a window around queries whose keys are other tokens."""
+    if window is not None and not causal and not same:
+        message = f"window={window} needs keys that are the same tokens as the queries"
+        raise OperatorError("NNM303", message, "add causal=true, or leave window= out")
 
 
 def _split_heads(b: Builder, x: Tensor, heads: int) -> Any:
@@ -170,11 +178,13 @@ def _weights(
     wide = b.cast(scores, type="float32") if scores.dtype != "float32" else scores
     length, tokens = scores.shape[-2:]
     addends: list[Any] = []
-    if causal:
+    is_windowed = window is not None and window < tokens
+    if causal or is_windowed:
         full = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
-        if length > 1:
-            addends.append(b.triangular(full, upper=True, diagonal=tokens - length + 1))
-        if window is not None and window < tokens:
+        ahead = tokens - length + 1 if causal else window
+        if length > 1 and ahead is not None:
+            addends.append(b.triangular(full, upper=True, diagonal=ahead))
+        if is_windowed:
             addends.append(b.triangular(full, upper=False, diagonal=tokens - length - window))
     if segments is not None:
         addends.append(_apart(b, segments) * masked)

@@ -88,12 +88,13 @@ def _bucket(offset: int, buckets: int, causal: bool, max_distance: int) -> int:
     if distance < exact:
         return first + distance
     # In float32, as it was trained: at some distances the last bit decides.
-    ratio = _round_to_float32(math.log(_round_to_float32(distance / exact)))
-    share = _round_to_float32(
-        _round_to_float32(ratio / math.log(max_distance / exact)) * (buckets - exact)
+    ratio = round_to_float32(math.log(round_to_float32(distance / exact)))
+    share = round_to_float32(
+        round_to_float32(ratio / math.log(max_distance / exact)) * (buckets - exact)
     )
     return first + min(exact + int(share), buckets - 1)
 
 
-def _round_to_float32(number: float) -> float:
+def round_to_float32(number: float) -> float:
+    """Return the nearest number that float32 has."""
     return struct.unpack("f", struct.pack("f", number))[0]

@@ -106,7 +106,8 @@ class Heads(NamedTuple):
     for none; `pooler`, those of the output `pooler_output`; `masked`, those between each token and
     the logits of the vocabulary; `classifier`, `choice` and `decoder`, the modules of these
     scores; `decoder_bias`, the name of the bias of the logits, "" for none; `unused`, tensors of
-    heads that other classes do not need.
+    heads that other classes do not need; `tokens`, the layers between each token and its scores,
+    None for none; `answers`, the module of scores of answers.
     """
 
     classes: Dense | None
@@ -118,6 +119,8 @@ class Heads(NamedTuple):
     classifier: str = "classifier"
     choice: str = "classifier"
     unused: Sequence[str] = ("classifier.*", "qa_outputs.*")
+    tokens: Dense | None = None
+    answers: str = "qa_outputs"
 
 
 class Head(NamedTuple):
@@ -193,21 +196,19 @@ def write_head(
         rows = (*body, *heads.masked.layers(width))
         names |= heads.masked.names()
         return _write_masked(config, heads, vocabulary, rows, names, tied=tied)
+    module, dense, lead = heads.classifier, heads.classes, tuple(first)
+    if kind in (TOKENS, ANSWERS):
+        module, dense, lead = "classifier", heads.tokens, ()
+    elif kind == CHOICES:
+        module, dense = heads.choice, heads.choices
+    rows = (*body, *lead, *(dense.layers(width) if dense else ()))
+    names |= dense.names() if dense else {}
     if kind == ANSWERS:
-        return Head(
-            write_answers(*body), "start_logits", names | linear_names("qa_outputs1", "qa_outputs")
-        )
-    if kind == TOKENS:
-        rows, size, module = (), count_classes(config), "classifier"
-    else:
-        dense, module = (
-            (heads.classes, heads.classifier) if kind == CLASSES else (heads.choices, heads.choice)
-        )
-        rows = (*first, *(dense.layers(width) if dense else ()))
-        names |= dense.names() if dense else {}
-        size = count_classes(config) if kind == CLASSES else 1
-    rows = (*body, *rows, *linear_layers("classifier", size))
+        names |= linear_names("qa_outputs1", heads.answers)
+        return Head(write_answers(*rows), "start_logits", names)
+    size = 1 if kind == CHOICES else count_classes(config)
     names |= linear_names("classifier1", module)
+    rows = (*rows, *linear_layers("classifier", size))
     return Head(output("logits", size, *rows, tokens=kind == TOKENS), "logits", names)
 
 

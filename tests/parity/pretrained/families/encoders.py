@@ -31,6 +31,27 @@ SMALL = {
 ONE_LAYER = {**SMALL, "num_hidden_layers": 1}
 ELECTRA = {**ONE_LAYER, "embedding_size": 7}
 ALBERT = {**SMALL, "embedding_size": 7, "num_hidden_layers": 3}
+DEBERTA = {
+    **SMALL,
+    "max_position_embeddings": 30,
+    "relative_attention": True,
+    "position_buckets": 8,
+    "norm_rel_ebd": "layer_norm",
+    "share_att_key": True,
+    "pos_att_type": "p2c|c2p",
+    "position_biased_input": False,
+}
+MODERNBERT = {
+    **SMALL,
+    "num_hidden_layers": 4,
+    "max_position_embeddings": 64,
+    "local_attention": 6,
+    "pad_token_id": 0,
+    "bos_token_id": 2,
+    "eos_token_id": 1,
+    "cls_token_id": 2,
+    "sep_token_id": 1,
+}
 
 CASES = [
     Case("bert-base", "BertModel", BERT, inputs=("attention_mask", "token_type_ids")),
@@ -92,4 +113,48 @@ CASES = [
         rows="left",
         batch=2,
     ),
+    Case("deberta-base", "DebertaV2Model", DEBERTA, rows="left", length=23, batch=2),
+    Case("deberta-classes", "DebertaV2ForSequenceClassification", {**DEBERTA, "num_labels": 3}),
+    Case(
+        "deberta-masked",
+        "DebertaV2ForMaskedLM",
+        {
+            **DEBERTA,
+            "share_att_key": False,
+            "pos_att_type": ["p2c"],
+            "embedding_size": 7,
+            "type_vocab_size": 2,
+            "conv_kernel_size": 3,
+            "conv_act": "gelu",
+            "num_hidden_layers": 1,
+        },
+        rows="left",
+        length=13,
+    ),
+    Case("modernbert-base", "ModernBertModel", MODERNBERT, length=13, batch=2),
+    Case(
+        "modernbert-classes",
+        "ModernBertForSequenceClassification",
+        {
+            **MODERNBERT,
+            "num_hidden_layers": 2,
+            "global_attn_every_n_layers": 2,
+            "classifier_pooling": "mean",
+            "norm_bias": True,
+            "mlp_bias": True,
+            "attention_bias": True,
+            "classifier_bias": True,
+        },
+        rows="left",
+    ),
+    Case(
+        "modernbert-choices",
+        "ModernBertForMultipleChoice",
+        {**MODERNBERT, "num_hidden_layers": 1},
+        rows="left",
+        choices=2,
+    ),
+    Case("modernbert-answers", "ModernBertForQuestionAnswering", MODERNBERT, batch=2),
+    Case("nomic-base", "NomicBertModel", SMALL, inputs=("attention_mask", "token_type_ids")),
+    Case("nomic-masked", "NomicBertForMaskedLM", ONE_LAYER, batch=2),
 ]
