@@ -86,8 +86,8 @@ def get_row(ahead: int, span: int, max_distance: int) -> int:
     if max_distance > span and distance > exact:
         # In float32, as it was trained: at some distances the last bit decides.
         ratio = round_to_float32(math.log(round_to_float32(distance / exact)))
-        whole = round_to_float32(math.log(round_to_float32((max_distance - 1) / exact)))
-        share = round_to_float32(round_to_float32(ratio / whole) * (exact - 1))
+        largest = round_to_float32(math.log(round_to_float32((max_distance - 1) / exact)))
+        share = round_to_float32(round_to_float32(ratio / largest) * (exact - 1))
         ahead = (math.ceil(share) + exact) * (1 if ahead > 0 else -1)
     return min(max(ahead + span, 0), 2 * span - 1)
 

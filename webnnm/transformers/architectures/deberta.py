@@ -184,7 +184,7 @@ def _call_layers(config: Config, sizes: Sizes, depth: int) -> tuple[str, ...]:
     )
 
 
-def _declared(sizes: Sizes) -> dict[str, str]:
+def _distance_modules(sizes: Sizes) -> dict[str, str]:
     """Return the projections of distances that a layer declares → their modules.
 
     Those of tokens that distances share are used twice; biases of others would have numbers for
@@ -207,14 +207,14 @@ def _write_params(sizes: Sizes) -> list[str]:
     return [
         f"layer:param {name} shape=[{sizes.width}, {inner}] shared=false, "
         f"{name}_b shape=[{inner}] shared=false"
-        for name in _declared(sizes)
+        for name in _distance_modules(sizes)
     ]
 
 
 def _attention(sizes: Sizes) -> str:
     """Return the layers of attention."""
     inner = sizes.heads * sizes.head_size
-    declared = _declared(sizes)
+    declared = _distance_modules(sizes)
 
     def project(parameter: str, node: str, name: str) -> tuple[str, str]:
         shape = "" if parameter in declared else f", shape=[{inner}]"
@@ -279,7 +279,7 @@ def _names(sizes: Sizes, depth: int, *, normed: bool) -> Names:
     if sizes.kernel:
         names |= {"conv1": "encoder.conv.conv.weight", "conv_b1": "encoder.conv.conv.bias"}
         names |= norm_names("conv_norm1", "encoder.conv.LayerNorm")
-    for parameter, module in _declared(sizes).items():
+    for parameter, module in _distance_modules(sizes).items():
         path = f"{MODULES.layer}.{module}"
         names |= linear_names(f"{parameter}{{n}}", path) if depth > 1 else {}
         names |= linear_names(parameter, path.replace("{n-1}", "0"))
