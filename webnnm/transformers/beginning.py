@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from webnnm.core.errors import DataError
 from webnnm.formats.fields import Fields
@@ -11,6 +11,9 @@ from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Choose
 from webnnm.transformers.texts import end_tokens, read_rows
+
+if TYPE_CHECKING:
+    from webnnm.transformers.structured.allowed_tokens import AllowedTokens
 
 
 class Beginning(NamedTuple):
@@ -63,22 +66,28 @@ def choice_settings(
     early_stopping: bool | Literal["never"] = False,
     seed: int = 0,
     choose: Choose | None = None,
+    allowed: AllowedTokens | None = None,
     suppress_tokens: Sequence[int] | None = None,
     **sampling: Any,
 ) -> dict[str, Any]:
     """Return the settings of the choice of tokens, as arguments of `generate_tokens`.
 
     Tokens that the config suppresses are suppressed unless others are given; a config may list some
-    that are not in the vocabulary. Raises `DataError` NNM704 for values out of range, and for a
-    `choose` function together with beams.
+    that are not in the vocabulary. `allowed` finds the tokens that may follow in structured texts.
+    Raises `DataError` NNM704 for values out of range, and for two of these together: beams, a
+    `choose` function, structured texts.
     """
     if suppress_tokens is None:
         suppress_tokens = [t for t in list_suppressed_tokens(config) if t < vocabulary]
     beams = None
+    ways = [
+        *([f"num_beams is {num_beams}"] if num_beams != 1 else []),
+        *(["choose is a function"] if choose is not None else []),
+        *(["the text is structured"] if allowed is not None else []),
+    ]
+    if len(ways) > 1:
+        raise DataError("NNM704", ", and ".join(ways), hint="leave one of them out")
     if num_beams != 1:
-        if choose is not None:
-            message = f"num_beams is {num_beams}, and choose is a function"
-            raise DataError("NNM704", message, hint="leave one of them out")
         ends = (*sorted(end_tokens(config)),)
         beams = Beams(num_beams, length_penalty, early_stopping, ends)
     at_first = [t for t in _tokens(config, "begin_suppress_tokens") if t < vocabulary]
@@ -88,7 +97,13 @@ def choice_settings(
         ends=[*end_tokens(config)] if sampling.get("min_new_tokens") else (),
         **sampling,
     )
-    return {"sampling": chosen, "beams": beams, "seed": seed, "choose": choose}
+    return {
+        "sampling": chosen,
+        "beams": beams,
+        "seed": seed,
+        "choose": choose,
+        "allowed": allowed,
+    }
 
 
 def last_token(config: Mapping[str, Any]) -> int | None:

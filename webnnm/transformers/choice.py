@@ -33,6 +33,8 @@ WRITTEN = "written"
 """The number of chosen tokens, float32 `[1, 1]`: a state of graphs."""
 ENDS = "ends"
 """A bias for the scores of tokens that end texts, float32 `[1, vocabulary]`."""
+ALLOWED = "allowed"
+"""Biases for the scores of the next tokens of structured texts, float32 `[batch, vocabulary]`."""
 SCORE_RULES = ("repetition_penalty", NGRAMS, MIN_NEW, SUPPRESSED, SUPPRESSED_FIRST)
 """The settings that lower the scores of some tokens, however the next one is chosen."""
 
@@ -157,7 +159,8 @@ def choose_tokens(
     if rules is not None:
         scores = rules.apply(scores)
     if "temperature" in kinds:
-        names = [name for name in kinds if name.partition("=")[0] not in (*SCORE_RULES, TIMES)]
+        others = (*SCORE_RULES, TIMES, ALLOWED)
+        names = [name for name in kinds if name.partition("=")[0] not in others]
         settings = {name: b.input(name, "float32", [1]) for name in names}
         scores, states = _add_noise(b, scores, settings)
         following |= states
@@ -184,6 +187,8 @@ def process_scores(
     for name in (SUPPRESSED, SUPPRESSED_FIRST):
         if name in kinds:
             scores = scores + b.input(name, "float32", [1, scores.shape[1]])
+    if ALLOWED in kinds:
+        scores = scores + b.input(ALLOWED, "float32", scores.shape)
     for size in ngram_sizes(kinds):
         scores = scores + _find_repeats(b, history, size, scores.shape[1]) * NEVER
         states[HISTORY] = history

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webnnm.backends.base import DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
@@ -15,7 +15,7 @@ from webnnm.core.shapes import is_integer
 from webnnm.model.nnmodel import NNModel
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.beams import INDICES, VALUES, Beams, Search, update_searches
-from webnnm.transformers.choice import SCORE_RULES, SEEN, Sampling, generator_states
+from webnnm.transformers.choice import ALLOWED, SCORE_RULES, SEEN, Sampling, generator_states
 from webnnm.transformers.decoding import (
     COUNT,
     EMITTED,
@@ -29,6 +29,9 @@ from webnnm.transformers.decoding import (
 )
 from webnnm.transformers.graphs import PAUSE_SECONDS, Graphs, round_up
 from webnnm.transformers.source import Source, pad_source, source_lengths
+
+if TYPE_CHECKING:
+    from webnnm.transformers.structured.output import StructuredTexts
 
 Choose = Callable[[Any, list[list[int]]], Sequence[int]]
 """A choice on the host: scores `[batch, vocabulary]` and texts so far → the next tokens."""
@@ -113,31 +116,38 @@ class Generator:
         sampling: Sampling | None = None,
         seed: int = 0,
         choose: Choose | None = None,
+        structured: StructuredTexts | None = None,
         source: Mapping[str, Any] | None = None,
         last: int | None = None,
     ) -> AsyncGenerator[list[list[int]], None]:
         """Yield the next tokens of all texts, some at a time, the same number for each.
 
-        With `choose` the host chooses every token. `source` has arrays `[texts, …]` by name for the
-        inputs other than the text, such as those of an encoder. `last` is the token that ends texts
-        of `max_new_tokens`, whatever would be chosen. Raises `DataError` NNM711 for texts without
-        tokens, with tokens out of the vocabulary, or longer than the positions of the model, NNM710
-        and NNM702 for a source that does not fit the network.
+        With `choose` the host chooses every token; `structured` limits the choice. `source` has
+        arrays `[texts, …]` by name for the inputs other than the text, such as those of an encoder.
+        `last` is the token that ends texts of `max_new_tokens`, whatever would be chosen.
+
+        Raises `DataError` NNM711 for texts without tokens, with tokens out of the vocabulary, or
+        longer than the positions of the model, NNM710 and NNM702 for a source that does not fit the
+        network, NNM704 if no structured text fits in `max_new_tokens`.
         """
         rows = [[int(token) for token in text] for text in texts]
         limit = self._check_texts(rows, max_new_tokens)
         arrays = pad_source(self.language, source, len(rows))
         sampling = sampling or Sampling()
         run = self._current_run = object()
+        kinds = (*sampling.kinds(), *([ALLOWED] if structured else []))
         base = replace(
             self._spec(rows, limit, arrays),
-            sampling=() if choose else sampling.kinds(),
+            sampling=() if choose else kinds,
             on_host=choose is not None,
         )
         async with self._lock:
-            outputs = await self._begin(
-                base, rows, arrays, self._initial_states(base, rows, sampling, seed), limit
-            )
+            states = self._initial_states(base, rows, sampling, seed)
+            if structured is not None:
+                structured.begin(limit)
+                biases = structured.new_biases()
+                states |= {} if biases is None else {ALLOWED: biases}
+            outputs = await self._begin(base, rows, arrays, states, limit)
             new_tokens = self._choose(outputs[0], 1, choose)
         count, step_seconds = 1, 0.0
         try:
@@ -149,10 +159,18 @@ class Generator:
                 yield new_tokens
                 if count >= limit or self._current_run is not run:
                     return
-                size = 1 if choose else _steps_until_read(limit - count, step_seconds)
+                size = _steps_until_read(limit - count, step_seconds)
+                if choose is not None or structured is not None:
+                    size = 1  # the host decides before each token
+                if structured is not None:
+                    structured.advance(new_tokens)
+                    if structured.done:
+                        return
                 async with self._lock:
                     if self._current_run is not run:
                         return
+                    if structured is not None and (biases := structured.new_biases()) is not None:
+                        await self._write(ALLOWED, biases)
                     outputs, step_seconds = await self._advance(base, size)
                     new_tokens = self._choose(outputs[0], size, choose)
                 count += size

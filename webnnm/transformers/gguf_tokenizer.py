@@ -133,6 +133,13 @@ class GGUFTokenizer:
         text = b"".join(map(self._bytes, kept)).decode(errors="replace")
         return text[1:] if self._blank and text.startswith(" ") else text
 
+    def get_bytes(self) -> list[bytes | None]:
+        """Return the bytes of each token within a text, None for control tokens."""
+        return [
+            None if number in self._control else self._bytes(token)
+            for number, token in enumerate(self.tokens)
+        ]
+
     _blank = False
 
     def _byte_level(self, read: _Metadata) -> None:

@@ -33,6 +33,8 @@ from webnnm.transformers.transcription import TEMPERATURES, Transcribing, Transc
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
     from webnnm.ops.declare.features import Features as Shape
+    from webnnm.transformers.structured.allowed_tokens import AllowedTokens
+    from webnnm.transformers.structured.output import StructuredOutput
 
 
 @require_await_of_methods("model")
@@ -116,6 +118,9 @@ class HubModel(ABC):
         early_stopping: bool | Literal["never"] = False,
         forced_bos_token_id: int | None = None,
         stop: str | Sequence[str] = (),
+        choices: Sequence[str] | None = None,
+        regex: str | None = None,
+        json_schema: Mapping[str, Any] | str | bool | None = None,
         seed: int = 0,
         choose: Choose | None = None,
         tools: Sequence[Any] | None = None,
@@ -146,6 +151,9 @@ class HubModel(ABC):
           piece; `length_penalty` and `early_stopping` are those of `transformers`.
         - `forced_bos_token_id`: the first token of a model with an encoder, such as a language.
         - `stop`: strings before which the text ends.
+        - `choices`, `regex`, `json_schema`: structured output, one of these: the text is one of
+          the choices, matches a regular expression, or is JSON that fits a schema (`True` for any
+          JSON). It is complete within `max_new_tokens`.
         - `seed`: the seed of the sampling; the same seed gives the same text.
         - `choose`: a function that chooses the tokens instead, given the scores `[batch,
           vocabulary]` and the tokens so far.
@@ -154,7 +162,8 @@ class HubModel(ABC):
 
         Raises `DataError` NNM717 if the model does not generate text, NNM718 if its chat template
         or tokenizer cannot be used, NNM722 if the template refuses the messages, NNM711 for a
-        prompt that is too long, NNM704 for values out of range.
+        prompt that is too long, NNM704 for values out of range, and for a `max_new_tokens` in which
+        no structured text fits.
         """
         settings = choice_settings(
             self.generation_config,
@@ -164,6 +173,7 @@ class HubModel(ABC):
             early_stopping=early_stopping,
             seed=seed,
             choose=choose,
+            allowed=self._find_allowed_tokens(choices, regex, json_schema),
             temperature=temperature,
             top_k=top_k,
             top_p=top_p,
@@ -189,6 +199,24 @@ class HubModel(ABC):
                 "chat_template": chat_template,
             },
         )
+
+    @cached_property
+    def _structured_output(self) -> StructuredOutput:
+        from webnnm.transformers.structured.output import StructuredOutput
+
+        ends = self.tokenizer.ends | end_tokens(self.generation_config)
+        return StructuredOutput(self.tokenizer, self._generator.language.vocabulary, ends)
+
+    def _find_allowed_tokens(
+        self,
+        choices: Sequence[str] | None = None,
+        regex: str | None = None,
+        json_schema: Mapping[str, Any] | str | bool | None = None,
+    ) -> AllowedTokens | None:
+        """Return what finds the tokens of structured texts, if these are asked for."""
+        if choices is None and regex is None and json_schema is None:
+            return None
+        return self._structured_output.find(choices, regex, json_schema)
 
     def apply_chat_template(
         self,
@@ -260,7 +288,13 @@ class HubModel(ABC):
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
         vocabulary = self._generator.language.vocabulary
-        settings = choice_settings(self.generation_config, vocabulary, **more)
+        structured = [more.pop(name, None) for name in ("choices", "regex", "json_schema")]
+        settings = choice_settings(
+            self.generation_config,
+            vocabulary,
+            allowed=self._find_allowed_tokens(*structured),
+            **more,
+        )
         if names:
             source, single = self._source(input_ids, attention_mask, inputs)
             rows, limit, details = self._start(

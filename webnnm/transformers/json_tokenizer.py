@@ -93,6 +93,12 @@ class JsonTokenizer:
         """Return tokens as the vocabulary writes them, such as "##ing", "Ġday"."""
         return self._engine.get_pieces([*tokens])
 
+    def get_bytes(self) -> list[bytes | None]:
+        """Return the bytes of each token within a text, None for control tokens."""
+        from webnnm.transformers.structured.token_bytes import token_bytes
+
+        return token_bytes(self.text)
+
 
 async def json_tokenizer(
     text: str, ends: Iterable[int] = (), template: ChatTemplate | None = None

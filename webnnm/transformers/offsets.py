@@ -48,7 +48,7 @@ class OffsetFinder:
             unknown = model["vocab"][model["unk_id"]][0]
         return cls(
             byte_level=any(
-                _names_bytes(file.get(part))
+                names_bytes(file.get(part))
                 for part in ("decoder", "pre_tokenizer", "normalizer", "post_processor")
             ),
             unknown=unknown,
@@ -93,11 +93,12 @@ class OffsetFinder:
         return start, min(len(string), start + 1)
 
 
-def _names_bytes(part: Any) -> bool:
+def names_bytes(part: Any) -> bool:
+    """Return whether a part of a `tokenizer.json` writes a letter for each byte."""
     if isinstance(part, list):
-        return any(map(_names_bytes, part))
+        return any(map(names_bytes, part))
     if isinstance(part, dict):
-        return part.get("type") == "ByteLevel" or any(map(_names_bytes, part.values()))
+        return part.get("type") == "ByteLevel" or any(map(names_bytes, part.values()))
     return False
 
 

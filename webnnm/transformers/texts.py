@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from collections.abc import Generator as Waiting
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import Unfinished
@@ -15,6 +15,9 @@ from webnnm.transformers.beams import Beams
 from webnnm.transformers.chat_template import Message, conversation
 from webnnm.transformers.generator import Choose, Generator
 from webnnm.transformers.tokenizer import TextStream, Tokenizer
+
+if TYPE_CHECKING:
+    from webnnm.transformers.structured.allowed_tokens import AllowedTokens
 
 Prompt = str | Sequence[Message] | Sequence[str]
 LISTS = (list, tuple, range)
@@ -105,6 +108,7 @@ async def generate_tokens(
     beams: Beams | None = None,
     seed: int = 0,
     choose: Choose | None = None,
+    allowed: AllowedTokens | None = None,
     forced: int = 0,
     **settings: Any,
 ) -> AsyncGenerator[list[list[int]], None]:
@@ -116,7 +120,14 @@ async def generate_tokens(
     if beams is not None:
         yield await generator.search(rows, max_new_tokens, beams, forced=forced, **settings)
         return
-    rounds = generator.generate(rows, max_new_tokens, seed=seed, choose=choose, **settings)
+    structured = None
+    if allowed is not None:
+        from webnnm.transformers.structured.output import StructuredTexts
+
+        structured = StructuredTexts(allowed, len(rows))
+    rounds = generator.generate(
+        rows, max_new_tokens, seed=seed, choose=choose, structured=structured, **settings
+    )
     async with aclosing(rounds):
         async for new_tokens in rounds:
             yield new_tokens

@@ -30,6 +30,10 @@ class Tokenizer(Protocol):
         """Return the text of tokens, without control tokens."""
         ...
 
+    def get_bytes(self) -> list[bytes | None]:
+        """Return the bytes of each token within a text, None for control tokens."""
+        ...
+
 
 class TextStream:
     """Turns tokens into text as they come; a character of several tokens comes when it is complete.

@@ -57,14 +57,21 @@ def weights() -> dict[str, HostArray]:
 
 def wide_files() -> dict[str, bytes]:
     """Return the files of a Llama whose matrices are large enough to be packed."""
+    return sized_files(WIDE, WIDE_SIZES, 0.2)
+
+
+def sized_files(
+    config: Mapping[str, Any], sizes: Mapping[int, int], scale: float
+) -> dict[str, bytes]:
+    """Return the files of a Llama of other sizes, given by those of the tiny one."""
     tensors: dict[str, HostArray] = {}
     for name, small in SHAPES.items():
-        shape = tuple(WIDE_SIZES[size] for size in small)
+        shape = tuple(sizes.get(size, size) for size in small)
         stream = Stream(0, Purpose.RANDOMIZE, name)
         values = [2 * u - 1 for u in stream.uniform(count(shape))]
-        scale = 1.0 if len(shape) == 1 else 0.2
-        tensors[name] = HostArray.of([scale * value for value in values], "float32", shape)
-    return {"config.json": json.dumps(WIDE).encode(), "model.safetensors": pack(tensors)}
+        factor = 1.0 if len(shape) == 1 else scale
+        tensors[name] = HostArray.of([factor * value for value in values], "float32", shape)
+    return {"config.json": json.dumps(config).encode(), "model.safetensors": pack(tensors)}
 
 
 def pack(tensors: Mapping[str, HostArray]) -> bytes:
