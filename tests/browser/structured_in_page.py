@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import webnnm
@@ -19,21 +18,12 @@ SCHEMA: dict[str, Any] = {
 MESSAGES = [{"role": "user", "content": "Describe a person as JSON: name, age and hobbies."}]
 
 
-async def write_json(address: str, count: int) -> dict[str, Any]:
-    """Return JSON texts of a model, and the seconds per token with and without a schema."""
-    model = await webnnm.from_pretrained(address, log=lambda _: None)
-    settings: dict[str, Any] = {"max_new_tokens": 64, "temperature": 0.9}
-    await model.generate(MESSAGES, **settings)  # compiles
-    await model.generate(MESSAGES, json_schema=SCHEMA, **settings)
-    texts: list[str] = []
-    seconds: dict[str, list[float]] = {"free": [], "structured": []}
-    for seed in range(count):
-        for kind, more in (("free", {}), ("structured", {"json_schema": SCHEMA})):
-            started = time.perf_counter()
-            text = await model.generate(MESSAGES, seed=seed, **settings, **more)
-            whole = time.perf_counter() - started - model.speed.prompt_seconds
-            seconds[kind].append(whole / max(1, model.speed.tokens))
-            if more:
-                texts.append(text)
-    model.close()
-    return {"texts": texts, **{kind: sorted(each)[count // 2] for kind, each in seconds.items()}}
+async def write_json(address: str, count: int) -> list[str]:
+    """Return texts of a model for a schema."""
+    async with await webnnm.from_pretrained(address, log=lambda _: None) as model:
+        return [
+            await model.generate(
+                MESSAGES, json_schema=SCHEMA, max_new_tokens=64, temperature=0.9, seed=seed
+            )
+            for seed in range(count)
+        ]

@@ -131,8 +131,8 @@ class AllowedTokens:
                         transitions.append((token, last))
             self._allow_ends(state, biases)
             states = {after for _, after in transitions} | ({state} if loop.plain else set())
-            most = max(map(self.tokens_needed, states), default=0)
-            self._following[state] = Following(biases, transitions, loop.plain, most)
+            maximum = max(map(self.tokens_needed, states), default=0)
+            self._following[state] = Following(biases, transitions, loop.plain, maximum)
         return self._following[state]
 
     def _allow_ends(self, state: int, biases: array[float]) -> None:

@@ -180,21 +180,21 @@ def choice(*patterns: Pattern) -> Pattern:
     return add
 
 
-def repeat(pattern: Pattern, least: int = 0, most: int | None = None) -> Pattern:
-    """Return the pattern of a pattern several times; `most` is None if there is no limit."""
+def repeat(pattern: Pattern, minimum: int = 0, maximum: int | None = None) -> Pattern:
+    """Return the pattern of a pattern several times; `maximum` is None if there is no limit."""
 
     def add(automaton: Automaton, state: int) -> int:
-        for _ in range(least):
+        for _ in range(minimum):
             state = pattern(automaton, state)
         end = automaton.add_state()
-        if most is None:
+        if maximum is None:
             start = automaton.add_state()
             automaton.connect(state, start)
             automaton.connect(pattern(automaton, start), start)
             automaton.connect(start, end)
             return end
         automaton.connect(state, end)
-        for _ in range(most - least):
+        for _ in range(maximum - minimum):
             state = pattern(automaton, state)
             automaton.connect(state, end)
         return end

@@ -28,8 +28,8 @@ def characters(ranges: Ranges) -> Pattern:
     single = one_of(value for low, high in ascii_ranges for value in range(low, high + 1))
     longer = [
         sequence(*(one_of(range(low, high + 1)) for low, high in part))
-        for each in ranges
-        for part in _encode(max(each[0], 0x80), each[1])
+        for low, high in ranges
+        for part in _encode(max(low, 0x80), high)
     ]
     return choice(single, *longer) if longer else single
 

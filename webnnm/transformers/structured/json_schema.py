@@ -108,15 +108,15 @@ class _Reader:
         if not keys:
             return anything()
         if "$ref" in keys:
-            return self._reference(keys, path, within)
+            return self._read_reference(keys, path, within)
         for key in ("anyOf", "oneOf", "allOf"):
             if key in keys:
-                return self._combined(key, keys, path, within)
+                return self._read_parts(key, keys, path, within)
         if "const" in keys or "enum" in keys:
-            return self._values(keys, path)
-        return self._typed(keys, path, within)
+            return self._read_values(keys, path)
+        return self._read_types(keys, path, within)
 
-    def _reference(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
+    def _read_reference(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
         name = keys["$ref"]
         if len(keys) > 1:
             raise _refuse(path, f'"$ref" beside {_other(keys, "$ref")} is not supported')
@@ -124,15 +124,15 @@ class _Reader:
             raise _refuse(path, f'"$ref" is {name!r}; only parts of the schema can be referred to')
         if within.count(name) > MAX_RECURSION:
             return NOTHING
-        target: Any = self._root
+        target = self._root
         for part in name.split("/")[1:]:
             part = part.replace("~1", "/").replace("~0", "~")
             if not isinstance(target, Mapping) or part not in target:
                 raise _refuse(path, f'"$ref" is "{name}", which is missing')
-            target = cast("dict[str, Any]", target)[part]
+            target: Any = target[part]
         return self.read(target, name, (*within, name))
 
-    def _combined(self, key: str, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
+    def _read_parts(self, key: str, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
         """Return the pattern of alternatives, or of one schema in several parts."""
         parts = cast("Any", keys[key])
         if not isinstance(parts, list) or not parts:
@@ -143,10 +143,10 @@ class _Reader:
         if key == "allOf":
             if len(possible) < len(parts):
                 return NOTHING
-            whole: dict[str, Any] = {}
+            combined: dict[str, Any] = {}
             for part in merged:
-                whole = self._merge(whole, part, f"{path}/{key}")
-            return self.read(whole, path, within)
+                combined = self._merge(combined, part, f"{path}/{key}")
+            return self.read(combined, path, within)
         if key == "oneOf" and not _are_disjoint(merged):
             raise _refuse(path, '"oneOf" with alternatives of the same type is not supported')
         return choice(*(self.read(part, f"{path}/{key}", within) for part in merged))
@@ -164,7 +164,7 @@ class _Reader:
             raise _refuse(path, f'"{different[0]}" in two schemas for one value is not supported')
         return {**one, **other}
 
-    def _values(self, keys: Schema, path: str) -> Pattern:
+    def _read_values(self, keys: Schema, path: str) -> Pattern:
         key = "const" if "const" in keys else "enum"
         if rest := [name for name in keys if name not in (key, "type")]:
             raise _refuse(path, f'"{key}" beside "{rest[0]}" is not supported')
@@ -175,7 +175,7 @@ class _Reader:
         fitting = [v for v in cast("list[Any]", values) if any(_is_of(v, type) for type in types)]
         return choice(*map(value_of, fitting)) if fitting else NOTHING
 
-    def _typed(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
+    def _read_types(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
         types = _types(keys, path)
         allowed = {name for type in types for name in OF_TYPE.get(type, ())}
         for key in keys:
@@ -187,27 +187,27 @@ class _Reader:
             "number": lambda: number(*_bounds(keys, path)),
             "boolean": lambda: choice(literal("true"), literal("false")),
             "null": lambda: literal("null"),
-            "array": lambda: self._array(keys, path, within),
-            "object": lambda: self._object(keys, path, within),
+            "array": lambda: self._read_array(keys, path, within),
+            "object": lambda: self._read_object(keys, path, within),
         }
         if "number" in types:  # which integers are
             types = [type for type in types if type != "integer"]
         return choice(*(read[type]() for type in types))
 
-    def _array(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
+    def _read_array(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
         heads = cast("Any", keys.get("prefixItems", []))
         if not isinstance(heads, list):
             raise _refuse(path, '"prefixItems" is not a list of schemas')
         first = [
-            self.read(each, f"{path}/prefixItems", within) for each in cast("list[Any]", heads)
+            self.read(head, f"{path}/prefixItems", within) for head in cast("list[Any]", heads)
         ]
-        least, most = _counts(keys, path, "minItems", "maxItems")
+        minimum, maximum = _counts(keys, path, "minItems", "maxItems")
         items = keys.get("items", True)
         if items is False:
-            most = len(first) if most is None else min(most, len(first))
-        return array(self.read(items, f"{path}/items", within), least, most, first=first)
+            maximum = len(first) if maximum is None else min(maximum, len(first))
+        return array(self.read(items, f"{path}/items", within), minimum, maximum, first=first)
 
-    def _object(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
+    def _read_object(self, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
         declared = cast("Any", keys.get("properties", {}))
         required = cast("Any", keys.get("required", []))
         if not isinstance(declared, Mapping) or not isinstance(required, list):
@@ -216,16 +216,16 @@ class _Reader:
         names = cast("list[str]", required)
         schemas: dict[str, Any] = dict(cast("Schema", declared))
         schemas |= {name: more for name in names if name not in schemas}
-        least, most = _counts(keys, path, "minProperties", "maxProperties")
+        minimum, maximum = _counts(keys, path, "minProperties", "maxProperties")
         if not schemas:
             value = NOTHING if more is False else self.read(more, f"{path}/additional", within)
-            return json_map(value, least, 0 if more is False else most)
-        if least > len(names) or (most is not None and most < len(schemas)):
+            return json_map(value, minimum, 0 if more is False else maximum)
+        if minimum > len(names) or (maximum is not None and maximum < len(schemas)):
             raise _refuse(path, "numbers of properties beside their names are not supported")
         return json_object(
             [
-                Property(name, self.read(each, f"{path}/{name}", within), name in names)
-                for name, each in schemas.items()
+                Property(name, self.read(part, f"{path}/{name}", within), name in names)
+                for name, part in schemas.items()
             ]
         )
 
@@ -269,12 +269,12 @@ def _are_disjoint(schemas: Sequence[Schema]) -> bool:
 
 
 def _string(keys: Schema, path: str) -> Pattern:
-    given = [key for key in ("pattern", "format") if key in keys]
-    if not given:
+    stated = [key for key in ("pattern", "format") if key in keys]
+    if not stated:
         return string(*_counts(keys, path, "minLength", "maxLength"))
     if len([key for key in keys if key in OF_TYPE["string"]]) > 1:
-        raise _refuse(path, f'"{given[0]}" beside other limits of a string is not supported')
-    if given == ["pattern"]:
+        raise _refuse(path, f'"{stated[0]}" beside other limits of a string is not supported')
+    if stated == ["pattern"]:
         return matching_string(keys["pattern"])
     if keys["format"] not in FORMATS:
         raise _refuse(path, f'"format" is {keys["format"]!r}; there are {", ".join(FORMATS)}')
@@ -311,14 +311,14 @@ _LOW, _HIGH = (
 
 
 def _counts(keys: Schema, path: str, low: str, high: str) -> tuple[int, int | None]:
-    """Return the least and the greatest count of something."""
-    least, most = keys.get(low, 0), keys.get(high)
-    for key, value in ((low, least), (high, most)):
+    """Return the minimum and the greatest count of something."""
+    minimum, maximum = keys.get(low, 0), keys.get(high)
+    for key, value in ((low, minimum), (high, maximum)):
         if value is not None and (not is_integer(value) or value < 0):
             raise _refuse(path, f'"{key}" is {value!r}, not a count')
-    if most is not None and most < least:
-        raise _refuse(path, f'"{low}" is {least}, "{high}" is {most}')
-    return least, most
+    if maximum is not None and maximum < minimum:
+        raise _refuse(path, f'"{low}" is {minimum}, "{high}" is {maximum}')
+    return minimum, maximum
 
 
 def _other(keys: Schema, key: str) -> str:
@@ -326,5 +326,5 @@ def _other(keys: Schema, key: str) -> str:
 
 
 def _refuse(path: str, why: str) -> DataError:
-    place = f" at {path.lstrip('#/')}" if path.lstrip("#/") else ""
-    return DataError("NNM704", f"json_schema{place}: {why}", hint="see docs/generation.md")
+    where = f" at {path.lstrip('#/')}" if path.lstrip("#/") else ""
+    return DataError("NNM704", f"json_schema{where}: {why}", hint="see docs/generation.md")

@@ -58,9 +58,9 @@ def json_characters(ranges: Ranges) -> Pattern:
     return choice(characters(plain), *escaped)
 
 
-def string(least: int = 0, most: int | None = None) -> Pattern:
+def string(minimum: int = 0, maximum: int | None = None) -> Pattern:
     """Return the pattern of strings of some lengths, in characters."""
-    return sequence(literal('"'), repeat(json_characters(EVERY), least, most), literal('"'))
+    return sequence(literal('"'), repeat(json_characters(EVERY), minimum, maximum), literal('"'))
 
 
 def matching_string(pattern: str) -> Pattern:
@@ -69,10 +69,10 @@ def matching_string(pattern: str) -> Pattern:
     return sequence(literal('"'), inside, literal('"'))
 
 
-def integer(least: int | None = None, most: int | None = None) -> Pattern:
+def integer(minimum: int | None = None, maximum: int | None = None) -> Pattern:
     """Return the pattern of the integers in a range."""
     limit = 10**DIGITS - 1
-    low, high = -limit if least is None else least, limit if most is None else most
+    low, high = -limit if minimum is None else minimum, limit if maximum is None else maximum
     parts: list[Pattern] = []
     if low < 0:
         parts.append(sequence(literal("-"), _natural(max(1, -high), -low)))
@@ -126,8 +126,8 @@ def _fraction() -> Pattern:
     return sequence(literal("."), _digits(1, DIGITS))
 
 
-def _digits(least: int, most: int) -> Pattern:
-    return repeat(one_of(b"0123456789"), least, most)
+def _digits(minimum: int, maximum: int) -> Pattern:
+    return repeat(one_of(b"0123456789"), minimum, maximum)
 
 
 def _natural(low: int = 0, high: int | None = None) -> Pattern:
@@ -166,35 +166,35 @@ def _split(low: str, high: str) -> Iterator[Pattern]:
 
 
 def array(
-    items: Pattern, least: int = 0, most: int | None = None, *, first: Sequence[Pattern] = ()
+    items: Pattern, minimum: int = 0, maximum: int | None = None, *, first: Sequence[Pattern] = ()
 ) -> Pattern:
     """Return the pattern of arrays: some first values, then values of one kind.
 
-    `least` and `most` count all values.
+    `minimum` and `maximum` count all values.
     """
-    counts = range(least, min(len(first), len(first) if most is None else most + 1))
-    longer = [_joined(first[:count]) for count in counts]  # without all first values
-    if most is None or most >= len(first):
-        more = None if most is None else most - len(first)
-        rest = _listed(items, max(0, least - len(first)), more, after=bool(first))
-        longer.append(sequence(_joined(first), rest))
+    counts = range(minimum, min(len(first), len(first) if maximum is None else maximum + 1))
+    longer = [_join(first[:count]) for count in counts]  # without all first values
+    if maximum is None or maximum >= len(first):
+        more = None if maximum is None else maximum - len(first)
+        rest = _separate(items, max(0, minimum - len(first)), more, after=bool(first))
+        longer.append(sequence(_join(first), rest))
     return sequence(literal("["), choice(*longer), literal("]"))
 
 
-def _listed(
-    items: Pattern, least: int = 0, most: int | None = None, *, after: bool = False
+def _separate(
+    items: Pattern, minimum: int = 0, maximum: int | None = None, *, after: bool = False
 ) -> Pattern:
     """Return the pattern of values with commas between them, or before each if `after` others."""
     if after:
-        return repeat(sequence(COMMA, items), least, most)
-    if most == 0:
+        return repeat(sequence(COMMA, items), minimum, maximum)
+    if maximum == 0:
         return sequence()
-    if most is None and least < 2:
+    if maximum is None and minimum < 2:
         some = _endless(items)
     else:
-        left = None if most is None else most - 1
-        some = sequence(items, repeat(sequence(COMMA, items), max(0, least - 1), left))
-    return some if least else optional(some)
+        left = None if maximum is None else maximum - 1
+        some = sequence(items, repeat(sequence(COMMA, items), max(0, minimum - 1), left))
+    return some if minimum else optional(some)
 
 
 def _endless(items: Pattern) -> Pattern:
@@ -210,7 +210,7 @@ def _endless(items: Pattern) -> Pattern:
     return add
 
 
-def _joined(patterns: Sequence[Pattern]) -> Pattern:
+def _join(patterns: Sequence[Pattern]) -> Pattern:
     parts = [part for pattern in patterns for part in (COMMA, pattern)]
     return sequence(*parts[1:])
 
@@ -242,10 +242,10 @@ def json_object(properties: Sequence[Property]) -> Pattern:
     return add
 
 
-def json_map(value: Pattern, least: int = 0, most: int | None = None) -> Pattern:
+def json_map(value: Pattern, minimum: int = 0, maximum: int | None = None) -> Pattern:
     """Return the pattern of objects with properties of any names, all of one kind."""
     pair = sequence(string(), literal(":"), SPACE, value)
-    return sequence(literal("{"), _listed(pair, least, most), literal("}"))
+    return sequence(literal("{"), _separate(pair, minimum, maximum), literal("}"))
 
 
 def anything(depth: int = 3) -> Pattern:

@@ -37,10 +37,10 @@ def pattern_of(
 
     Raises `DataError` NNM704 for wrong values, and for several of these together.
     """
-    given = {"choices": choices, "regex": regex, "json_schema": json_schema}
-    names = [name for name, value in given.items() if value is not None]
+    limits = {"choices": choices, "regex": regex, "json_schema": json_schema}
+    names = [name for name, value in limits.items() if value is not None]
     if len(names) > 1:
-        raise DataError("NNM704", f"{' and '.join(names)} are given", hint="leave all but one out")
+        raise DataError("NNM704", f"{' and '.join(names)} are limits", hint="leave all but one out")
     if choices is not None:
         if isinstance(choices, str) or not choices or not all(isinstance(c, str) for c in choices):
             hint = 'give a list of texts, such as choices=["yes", "no"]'
@@ -82,10 +82,10 @@ class StructuredOutput:
                 return None
             if len(self._remembered) == REMEMBERED:
                 self._remembered.pop(next(iter(self._remembered)))
-            self._remembered[key] = self._allowed_tokens(pattern)
+            self._remembered[key] = self._make_allowed_tokens(pattern)
         return self._remembered[key]
 
-    def _allowed_tokens(self, pattern: Pattern) -> AllowedTokens:
+    def _make_allowed_tokens(self, pattern: Pattern) -> AllowedTokens:
         if not self._ends:
             hint = 'generation_config.json or config.json has to name it as "eos_token_id"'
             raise DataError("NNM717", "the model has no token that ends texts", hint=hint)

@@ -95,9 +95,9 @@ class _Reader:
                 _, added, removed, part = value
                 return self.read(part, (flags | int(added)) & ~int(removed))
             case "MAX_REPEAT" | "MIN_REPEAT":
-                least, most, part = value
-                unlimited = str(most) == "MAXREPEAT"
-                return repeat(self.read(part, flags), least, None if unlimited else most)
+                minimum, maximum, part = value
+                unlimited = str(maximum) == "MAXREPEAT"
+                return repeat(self.read(part, flags), minimum, None if unlimited else maximum)
             case _:
                 name = kind.lower().replace("_", " ")
                 raise _refuse(self._pattern, f"{name} is not supported")
