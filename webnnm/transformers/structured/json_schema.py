@@ -124,12 +124,13 @@ class _Reader:
             raise _refuse(path, f'"$ref" is {name!r}; only parts of the schema can be referred to')
         if within.count(name) > MAX_RECURSION:
             return NOTHING
-        target = self._root
-        for part in name.split("/")[1:]:
-            part = part.replace("~1", "/").replace("~0", "~")
+        target: Any = self._root
+        for key in cast("str", name).split("/")[1:]:
+            part = key.replace("~1", "/").replace("~0", "~")
             if not isinstance(target, Mapping) or part not in target:
                 raise _refuse(path, f'"$ref" is "{name}", which is missing')
-            target: Any = target[part]
+            schemas: Mapping[str, Any] = target
+            target = schemas[part]
         return self.read(target, name, (*within, name))
 
     def _read_parts(self, key: str, keys: Schema, path: str, within: tuple[str, ...]) -> Pattern:
@@ -311,7 +312,7 @@ _LOW, _HIGH = (
 
 
 def _counts(keys: Schema, path: str, low: str, high: str) -> tuple[int, int | None]:
-    """Return the minimum and the greatest count of something."""
+    """Return the least and the greatest count of something."""
     minimum, maximum = keys.get(low, 0), keys.get(high)
     for key, value in ((low, minimum), (high, maximum)):
         if value is not None and (not is_integer(value) or value < 0):

@@ -250,7 +250,7 @@ def json_map(value: Pattern, minimum: int = 0, maximum: int | None = None) -> Pa
 
 def anything(depth: int = 3) -> Pattern:
     """Return the pattern of any value with this many levels of arrays and objects at most."""
-    simple = [string(), number(), *(literal(word) for word in ("true", "false", "null"))]
+    simple = [string(), number(), *(literal(name) for name in ("true", "false", "null"))]
     if not depth:
         return choice(*simple)
     inner = anything(depth - 1)

@@ -40,7 +40,7 @@ def pattern_of(
     limits = {"choices": choices, "regex": regex, "json_schema": json_schema}
     names = [name for name, value in limits.items() if value is not None]
     if len(names) > 1:
-        raise DataError("NNM704", f"{' and '.join(names)} are limits", hint="leave all but one out")
+        raise DataError("NNM704", f"{' and '.join(names)} are given", hint="leave all but one out")
     if choices is not None:
         if isinstance(choices, str) or not choices or not all(isinstance(c, str) for c in choices):
             hint = 'give a list of texts, such as choices=["yes", "no"]'
