@@ -125,11 +125,11 @@ class _Reader:
         if within.count(name) > MAX_RECURSION:
             return NOTHING
         target: Any = self._root
-        for key in cast("str", name).split("/")[1:]:
+        for key in name.split("/")[1:]:
             part = key.replace("~1", "/").replace("~0", "~")
-            if not isinstance(target, Mapping) or part not in target:
+            schemas = cast("dict[str, Any]", target if isinstance(target, Mapping) else {})
+            if part not in schemas:
                 raise _refuse(path, f'"$ref" is "{name}", which is missing')
-            schemas: Mapping[str, Any] = target
             target = schemas[part]
         return self.read(target, name, (*within, name))
 
