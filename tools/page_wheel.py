@@ -102,6 +102,7 @@ LATE = (
             "layers",
             "loss_numbers",
             "operands",
+            "origins",
             "outputs",
             "precision",
             "rows",

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.expert.test_origins import TOLD as ORIGINS
 from webnnm import (
     Dataset,
     IrisDataset,
@@ -1125,7 +1126,7 @@ def test_what_is_like_it_is_not_told(id: str, make: Callable[[], Dataset]) -> No
 
 
 def test_every_check_is_tried() -> None:
-    assert {id for id, *_ in FOUND} == {*CHECKS, "E627"}
+    assert {id for id, *_ in [*FOUND, *ORIGINS]} == {*CHECKS, "E627"}
 
 
 def test_sound_rows_are_not_suspicious() -> None:

@@ -33,7 +33,7 @@ REMEDY = (
 
 def find_target_means(rows: Rows) -> Suspicion | None:
     """Find columns whose value is the mean of the target of all rows that have this value."""
-    target = _numbers(rows)
+    target = list_target_numbers(rows)
     if target is None or len(rows.training) < MIN_ROWS:
         return None
     texts: list[str] = []
@@ -50,7 +50,7 @@ def find_target_means(rows: Rows) -> Suspicion | None:
     return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, REMEDY) if texts else None
 
 
-def _numbers(rows: Rows) -> Sequence[float] | None:
+def list_target_numbers(rows: Rows) -> Sequence[float] | None:
     """Return the target in units of the data, or which of two classes a row has; else None."""
     if rows.quantity is not None:
         return rows.quantity.take_raw(range(len(rows.quantity.values)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import date
 
+from webnnm.expert.examination.averages import list_target_numbers
 from webnnm.expert.examination.rows import Column, Rows
+from webnnm.expert.examination.statistics import combination, normalise, orthonormalise
 from webnnm.expert.facts.facts import Suspicion
 
 MIN_DATES = 12
@@ -14,15 +17,58 @@ numbers ends in a month."""
 
 YEARS = (1850, 2150)
 
+SECONDS = {"seconds": 1.0, "milliseconds": 1e3}
+"""Units of a time since 1970: how many make a second."""
+
+FIRST_SECOND, LAST_SECOND = 946_684_800, 2_208_988_800
+"""From 2000 to 2040."""
+
+DAY, WEEK = 86_400, 604_800
+MIN_PERIODS, MIN_ROWS = 3, 60
+MIN_ERRORS = 5.0
+MIN_EXPLAINED = 0.05
+"""Sine and cosine of a period tell at least this of the target that no column does, with so many
+standard errors: by chance once in a million columns."""
+
 
 def find_dates(rows: Rows) -> Suspicion | None:
     """Find columns all of whose values are dates, digit by digit."""
     texts: list[str] = []
+    remedy = ""
     for column in rows.columns:
         if format := date_format(column, rows):
             name, form = format
             texts.append(f"{column.name} has dates as numbers, {name}: {form}")
-    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}) if texts else None
+        elif message := _describe_rhythm(column, rows):
+            texts.append(message)
+            remedy = TIMES
+    return Suspicion("; ".join(texts[:5]), {"columns": len(texts)}, remedy) if texts else None
+
+
+def _describe_rhythm(column: Column, rows: Rows) -> str:
+    """Return the message about a time since 1970 in whose days or weeks the target has a rhythm."""
+    target = list_target_numbers(rows)
+    if target is None or len(rows.sample) < MIN_ROWS:
+        return ""
+    times = column.take_raw(rows.sample)
+    for unit, number in SECONDS.items():
+        seconds = [time / number for time in times]
+        if not FIRST_SECOND <= min(seconds) <= max(seconds) <= LAST_SECOND:
+            continue
+        basis = orthonormalise(other.take(rows.sample) for other in rows.columns)
+        rest = normalise(combination(normalise([target[row] for row in rows.sample]), basis)[1])
+        for period, name in ((DAY, "the time of day"), (WEEK, "the day of the week")):
+            if max(seconds) - min(seconds) < MIN_PERIODS * period:
+                continue
+            angles = [2 * math.pi * (time % period) / period for time in seconds]
+            waves = orthonormalise([[*map(math.sin, angles)], [*map(math.cos, angles)]])
+            explained = 1 - combination(rest, waves)[2] ** 2
+            if explained >= max(MIN_EXPLAINED, MIN_ERRORS**2 / len(rest)):
+                return (
+                    f"{column.name} has {unit} since 1970, and the target depends on {name}, which "
+                    f"their last digits hide (R² {explained:.2f} of what columns leave)"
+                )
+    return ""
 
 
 def date_format(column: Column, rows: Rows) -> tuple[str, str] | None:
@@ -92,6 +138,11 @@ FORMS: dict[str, tuple[int, int, Callable[[int], date]]] = {
     ),
 }
 """How dates are written: their range, and how they are read."""
+
+TIMES = (
+    "Make columns of it: sine and cosine of 2π·hour/24, the day of the week, and the days since "
+    "the first one."
+)
 
 JUMPS = {
     "yyyymmdd": "it goes up by about 70 at the end of a month, and by 8,870 at the end of a year",

@@ -8,6 +8,7 @@ from functools import partial
 from webnnm.data.dataset import Dataset
 from webnnm.expert.examination.augmentation import find_target_changes
 from webnnm.expert.examination.averages import find_target_means
+from webnnm.expert.examination.buckets import find_shared_buckets
 from webnnm.expert.examination.circles import find_circle
 from webnnm.expert.examination.columns import (
     find_categories,
@@ -18,27 +19,35 @@ from webnnm.expert.examination.columns import (
     find_row_numbers,
     find_vocabulary,
 )
+from webnnm.expert.examination.contradictions import find_contradictions, find_equal_by_chance
 from webnnm.expert.examination.dates import find_dates
 from webnnm.expert.examination.displaced import find_displaced_labels
+from webnnm.expert.examination.filled import find_filled_by_class, find_hidden_gaps
 from webnnm.expert.examination.formulas import find_formula
+from webnnm.expert.examination.future import find_future_means
 from webnnm.expert.examination.groups import find_groups
 from webnnm.expert.examination.interpolated import find_interpolated_rows
 from webnnm.expert.examination.label_noise import find_label_noise
 from webnnm.expert.examination.leaks import find_markers, find_predictors
 from webnnm.expert.examination.levels import find_levels
+from webnnm.expert.examination.limits import find_cut_off_targets
 from webnnm.expert.examination.medians import find_common_target
 from webnnm.expert.examination.neighbours import (
     adapt_to_windows,
-    find_contradictions,
     find_copies,
     find_windows,
 )
+from webnnm.expert.examination.noisy_weights import find_weights_of_noise
 from webnnm.expert.examination.numbering import find_unordered_kinds
+from webnnm.expert.examination.opposite import find_opposite_blocks
 from webnnm.expert.examination.order import (
     find_order_effect,
     find_unrelated_labels,
     measure_neighbours,
 )
+from webnnm.expert.examination.picture_copies import find_changed_copies
+from webnnm.expert.examination.picture_marks import find_picture_marks
+from webnnm.expert.examination.picture_scales import find_two_scales
 from webnnm.expert.examination.pictures import find_wrong_channels
 from webnnm.expert.examination.placeholders import leave_out_frequent
 from webnnm.expert.examination.positions import find_positions
@@ -93,10 +102,19 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E639": find_subsets_scaled_apart,
     "E640": find_recoded_categories,
     "E641": find_interpolated_rows,
-    "E645": find_telling_words,
     "E642": find_unknown_words,
     "E643": find_cut_texts,
     "E644": find_circle,
+    "E645": find_telling_words,
+    "E646": find_future_means,
+    "E647": find_filled_by_class,
+    "E648": find_hidden_gaps,
+    "E649": find_shared_buckets,
+    "E650": find_cut_off_targets,
+    "E651": find_opposite_blocks,
+    "E652": find_weights_of_noise,
+    "E653": find_picture_marks,
+    "E654": find_two_scales,
 }
 """What is looked for, by the rule that reports it."""
 
@@ -112,6 +130,7 @@ MEASURES: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E330": find_next_values,
     "E416": find_token_ids,
     "E418": find_reproduction,
+    "E606": find_equal_by_chance,
     "E608": find_overlooked_classes,
     "E903": find_vocabulary,
     "E922": measure_neighbours,
@@ -128,6 +147,8 @@ CONSEQUENCES = {
     "E639": ("E622",),
     "E640": ("E622",),
     "E641": ("E619",),
+    "E647": ("E648", "E615", "E614"),
+    "E651": ("E627", "E636"),
 }
 """Findings that follow from another one: cells far off squeeze their column, a column that float32
 rounds has whole numbers, copies vote for each other. Each fact is reported once."""
@@ -174,7 +195,9 @@ def examine(
             or find_unrelated_labels(rows, suspicions["E922"], suspicions["E903"])
         ),
     )
-    suspicions["E619"] = suspicions["E619"] or check("E619", lambda: find_groups(rows))
+    suspicions["E619"] = suspicions["E619"] or check(
+        "E619", lambda: find_groups(rows) or find_changed_copies(rows)
+    )
     if not suspicions["E619"]:
         suspicions["E620"] = suspicions["E620"] or check(
             "E620", lambda: find_order_effect(suspicions["E922"], rows) or find_time_order(rows)

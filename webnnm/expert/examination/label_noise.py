@@ -6,11 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
+from operator import mul
 from typing import NamedTuple
 
+from webnnm.core.thinning import thin
 from webnnm.expert.examination.neighbours import make_points
 from webnnm.expert.examination.rows import Rows
-from webnnm.expert.examination.statistics import residuals
+from webnnm.expert.examination.statistics import correlation, normalise, residuals, standard_errors
 from webnnm.expert.facts.facts import Suspicion
 
 MIN_ROWS, MAX_ROWS = 200, 500
@@ -56,6 +58,10 @@ MAX_DEPENDENCE, MAX_DEPENDENCE_OF_CLASS = 2.5, 1.0
 """Standard errors by which clear rows may disagree more often where votes are less unanimous: by
 chance more in 0.6 % of sets, and in 16 % of classes. Where the distance does not tell the classes
 apart, they do."""
+
+CHANCE_OF_PATTERN = 0.05
+"""How often a column, its square, or a class has to do with which of the clear rows are wrong by
+chance. Outcomes that are random by nature are more so in some regions than in others."""
 
 MAX_LAG = 0.02
 """Votes that are wrong in so much more of the rows than others are no witnesses."""
@@ -111,7 +117,7 @@ def find_label_noise(rows: Rows) -> Suspicion | None:
         return None
     votes = _keep_best([_vote_by_neighbours(rows), _vote_by_lines(rows)])
     searches = (_find_noise, _find_noise_of_class)
-    suspicions = (search(one) for search in searches for one in votes)
+    suspicions = (search(rows, one) for search in searches for one in votes)
     return next(filter(None, suspicions), None)
 
 
@@ -124,16 +130,16 @@ def _are_measured(rows: Rows) -> bool:
     return 2 * sum(many) > len(many)
 
 
-def _find_noise(votes: Votes) -> Suspicion | None:
+def _find_noise(rows: Rows, votes: Votes) -> Suspicion | None:
     """Find labels of all classes that are wrong."""
     noise = _measure_noise(votes, MIN_LIKELIHOOD_RATIO, MAX_DEPENDENCE)
-    if noise is None:
+    if noise is None or _has_pattern(rows, votes, noise[1]):
         return None
     rate, clear = noise
     return _describe(votes, clear, rate, "labels disagree with those of similar rows")
 
 
-def _find_noise_of_class(votes: Votes) -> Suspicion | None:
+def _find_noise_of_class(rows: Rows, votes: Votes) -> Suspicion | None:
     """Find a class many of whose rows have the label of another one."""
     classes = [label for label, n in Counter(votes.winners).items() if n >= MIN_ROWS_OF_CLASS]
     for label in sorted(classes):
@@ -141,7 +147,7 @@ def _find_noise_of_class(votes: Votes) -> Suspicion | None:
         noise = _measure_noise(
             votes_of_class, MIN_LIKELIHOOD_RATIO_OF_CLASS, MAX_DEPENDENCE_OF_CLASS
         )
-        if noise is None:
+        if noise is None or _has_pattern(rows, votes_of_class, noise[1]):
             continue
         rate, clear = noise
         examples = _list_rows(votes_of_class, clear)
@@ -307,16 +313,29 @@ def _log_likelihood(bins: Sequence[_Bin], slope: float, rate: float) -> float:
 
 def _measure_dependence(votes: Votes, indices: Sequence[int]) -> float:
     """Return by how many standard errors rows are wrong more often where their votes are less
-    unanimous."""
-    wrong = votes.wrong
-    middle = sorted([votes.shares[index] for index in indices])[len(indices) // 2]
-    high = [wrong[index] for index in indices if votes.shares[index] >= middle]
-    low = [wrong[index] for index in indices if votes.shares[index] < middle]
-    share = (sum(high) + sum(low)) / len(indices)
-    if not low or not 0 < share < 1:
-        return 0.0
-    error = math.sqrt(share * (1 - share) * (1 / len(high) + 1 / len(low)))
-    return (sum(low) / len(low) - sum(high) / len(high)) / error
+    unanimous: the trend of shares (Armitage 1955)."""
+    wrong = [float(votes.wrong[index]) for index in indices]
+    dissent = [1 - votes.shares[index] for index in indices]
+    return correlation(wrong, dissent) * math.sqrt(len(indices))
+
+
+def _has_pattern(rows: Rows, votes: Votes, clear: float) -> bool:
+    """Return whether columns, their squares or classes tell which of the clear rows are wrong.
+
+    Wrong labels are in any row, but an outcome that is random by nature is not equally so for all.
+    """
+    indices = [index for index, depth in enumerate(votes.depths) if depth >= clear]
+    wrong = normalise([float(votes.wrong[index]) for index in indices])
+    winners = [votes.winners[index] for index in indices]
+    kinds = sorted({*winners})
+    patterns = [[float(winner == kind) for winner in winners] for kind in kinds[1:]]
+    numbers = [votes.numbers[index] for index in indices]
+    for column in thin(rows.columns, MAX_LINEAR_COLUMNS):
+        values = normalise(column.take(numbers))
+        patterns += [values, [value**2 for value in values]]
+    limit = standard_errors(CHANCE_OF_PATTERN / max(1, len(patterns)))
+    relations = [math.fsum(map(mul, wrong, normalise(pattern))) for pattern in patterns]
+    return max(map(abs, relations), default=0.0) * math.sqrt(len(indices)) > limit
 
 
 def _list_rows(votes: Votes, clear: float) -> list[int]:

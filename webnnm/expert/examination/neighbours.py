@@ -15,7 +15,6 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
 from webnnm.core.thinning import thin
 from webnnm.data.preparation.draws import draw_numbers
-from webnnm.data.preparation.quality import FEW, NARROW
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import MAX_COLUMNS, MAX_SAMPLE, Rows
 from webnnm.expert.examination.statistics import binomial_tail
@@ -90,7 +89,7 @@ def _find_copies_of(rows: Rows, subset: str) -> Suspicion | None:
     points = make_points(rows, rows.training, len(tested))
     if points is None:
         return None
-    origins = _find_origins(make_points(rows, tested, len(points)) or [], points)
+    origins = find_origins(make_points(rows, tested, len(points)) or [], points)
     sizes = [size for size in origins.sizes if size]
     share = len(sizes) / max(1, len(tested))
     usual_copies = sorted(sizes)[len(sizes) // 2] if sizes else 0
@@ -105,14 +104,14 @@ def _find_copies_of(rows: Rows, subset: str) -> Suspicion | None:
     ):
         return copied
     chance = max(MIN_CHANCE_OF_COPY, MIN_JUMP ** (-2 * origins.dimensions))
-    if origins.dimensions < MIN_DIMENSIONS or not _exceeds_chance(len(sizes), len(tested), chance):
+    if origins.dimensions < MIN_DIMENSIONS or not exceeds_chance(len(sizes), len(tested), chance):
         return None
     # A row that is alone with another one in a rare category, or along a curve, is nearly equal to
     # it by nature, and so are training rows; where a random split divided copies, they are too.
-    trained = _find_origins(thin(points, MAX_TESTED), points)
+    trained = find_origins(thin(points, MAX_TESTED), points)
     usual_share = sum(map(bool, trained.sizes)) / len(trained.sizes)
     compared = rows.method not in RANDOM_METHODS or _has_categories(rows)
-    if compared and not _exceeds_chance(len(sizes), len(tested), usual_share):
+    if compared and not exceeds_chance(len(sizes), len(tested), usual_share):
         return None
     return Suspicion(
         f"{share:.0%} of the {subset} rows are nearly equal to a training row, and far from all "
@@ -130,8 +129,11 @@ class _Origins(NamedTuple):
     dimensions: float
 
 
-def _find_origins(examined: Sequence[Point], points: Sequence[Point]) -> _Origins:
-    """Find the few neighbours that are much nearer than all others; equal points do not count.
+def find_origins(
+    examined: Sequence[Point], points: Sequence[Point], single: float = MIN_JUMP**2
+) -> _Origins:
+    """Find the few neighbours that are much nearer than all others, a `single` one by so many
+    times; equal points do not count.
 
     In d dimensions twice as many neighbours are within 2¹ᐟᵈ times the distance.
     """
@@ -141,7 +143,7 @@ def _find_origins(examined: Sequence[Point], points: Sequence[Point]) -> _Origin
         near = nsmallest(NEIGHBOURS, (math.dist(point, other) for other in points))
         near = [distance for distance in near if distance > 1e-6 * near[-1]]
         jumps = [index for index, (a, b) in enumerate(pairwise(near), 1) if b > MIN_JUMP * a]
-        is_hit = bool(jumps) and (jumps[0] > 1 or near[1] > MIN_JUMP**2 * near[0])
+        is_hit = bool(jumps) and (jumps[0] > 1 or near[1] > single * near[0])
         sizes.append(jumps[0] if is_hit else 0)
         growths.append(near[-1] / near[len(near) // 2] if len(near) > 2 else 1.0)
     growth = sorted(growths)[len(growths) // 2]
@@ -156,7 +158,7 @@ def _has_categories(rows: Rows) -> bool:
     )
 
 
-def _exceeds_chance(hits: int, tested: int, chance: float) -> bool:
+def exceeds_chance(hits: int, tested: int, chance: float) -> bool:
     """Return whether so many rows have a copy where each has one with this probability.
 
     By chance the next neighbour is u times as far as the nearest one in a share of u⁻ᵈ of the rows.
@@ -285,28 +287,6 @@ def find_hits(
     """Return for each row whether most of its neighbours have its class."""
     votes = [Counter(labels[n] for n in neighbours).most_common(1)[0][0] for neighbours in near]
     return [labels[row] == label for row, label in zip(examined, votes, strict=True)]
-
-
-def find_contradictions(rows: Rows) -> Suspicion | None:
-    """Find equal rows with different classes, unless rows are equal by chance."""
-    if rows.target is None or not rows.classes:
-        return None
-    target = rows.target
-    different = len(target) - sum([len(equal_rows) - 1 for equal_rows in rows.equal])
-    narrow = 0 < len(rows.columns) <= NARROW
-    if narrow and all(len({*column.values}) < FEW * different for column in rows.columns):
-        return None
-    conflicts = [
-        equal_rows for equal_rows in rows.equal if len({target[row] for row in equal_rows}) > 1
-    ]
-    share = sum(map(len, conflicts)) / len(rows.target)
-    if share <= 0.01:
-        return None
-    example = ", ".join(map(str, conflicts[0][:3]))
-    return Suspicion(
-        f"{share:.1%} of the rows are equal to a row of another class, such as rows {example}",
-        {"share": share},
-    )
 
 
 def find_windows(rows: Rows) -> Suspicion | None:

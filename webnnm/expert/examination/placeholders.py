@@ -15,7 +15,7 @@ from webnnm.core.readable import show_number
 from webnnm.core.thinning import thin
 from webnnm.data.preparation.standardize import compute_moments
 from webnnm.expert.examination.rows import Column, Rows
-from webnnm.expert.examination.statistics import correlation, ranks
+from webnnm.expert.examination.statistics import correlation, ranks, standard_errors
 
 MIN_SHARE, MIN_CELLS = 0.02, 20
 """A placeholder is in this share of the rows, and in this many."""
@@ -80,7 +80,7 @@ def find_placeholders(rows: Rows) -> list[Placeholder]:
     if not frequent:
         return []
     responses = list(_list_responses(rows, {key: value for key, (_, value) in frequent.items()}))
-    limit = _standard_errors(CHANCE / max(1, len(frequent) * len(responses)))
+    limit = standard_errors(CHANCE / max(1, len(frequent) * len(responses)))
     placeholders: list[Placeholder] = []
     for key, (column, value) in frequent.items():
         values = column.take(numbers)
@@ -199,16 +199,3 @@ def _compare(
         side * near / error_of_near,
         nearest / near if near else 0.0,
     )
-
-
-def _standard_errors(chance: float) -> float:
-    """Return how many standard errors a normal deviation exceeds by chance, on either side.
-
-    >>> round(_standard_errors(0.05), 2)
-    1.96
-    """
-    low, high = 0.0, 10.0
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > chance else (low, middle)
-    return high

@@ -78,7 +78,8 @@ class Rows:
       `came_as_float32`, inputs that had no more digits before.
     - `weights` of all rows, None without; `report`, what was found in a table; `augmented`, inputs
       and outputs of some rows as the augmentation changes them, None without; `equal`, groups of
-      rows with the same inputs; `series`, whether the rows are windows of a `SeriesDataset`.
+      rows with the same inputs; `series`, whether the rows are windows of a `SeriesDataset`;
+      `merged_words`, column of words → their numbers, where words share a feature.
     """
 
     inputs: Mapping[str, HostArray]
@@ -105,6 +106,7 @@ class Rows:
     texts: Sequence[str] = ()
     reader: TextReader | None = None
     class_names: Sequence[str] = ()
+    merged_words: Mapping[str, HostArray] = field(default_factory=dict[str, HostArray])
 
     @cached_property
     def quantity(self) -> Column | None:
@@ -213,4 +215,5 @@ def collect_rows(dataset: Dataset, equal: Sequence[Sequence[int]] | None = None)
         getattr(dataset, "texts", ()),
         getattr(dataset, "reader", None),
         (classes and dataset.labels()) or (),
+        dataset.merged_words,
     )

@@ -9,6 +9,9 @@ from operator import mul, sub
 DEPENDENT = 1e-4
 """What is left of a column that others combine to, in units of its length: float32 leaves 1e-6."""
 
+MAX_DECIMALS = 6
+"""Numbers with more decimals are not rounded, as far as float32 can tell."""
+
 
 def ranks(values: Sequence[float]) -> list[float]:
     """Return the rank of every value from 0, equal values sharing the mean of theirs.
@@ -144,3 +147,34 @@ def effective_size(values: Sequence[float]) -> float:
     """
     near = max(0.0, correlation(values[1:], values[:-1]))
     return max(1.0, len(values) * (1 - near) / (1 + near)) if near else len(values)
+
+
+def standard_errors(chance: float) -> float:
+    """Return how many standard errors a normal deviation exceeds by chance, on either side.
+
+    >>> round(standard_errors(0.05), 2)
+    1.96
+    """
+    low, high = 0.0, 10.0
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > chance else (low, middle)
+    return high
+
+
+def measure_step(values: Sequence[float]) -> float:
+    """Return the step of numbers with few decimals, such as 0.01; 0 for all others.
+
+    >>> measure_step([1.25, 3.5, 0.75]), measure_step([1.0, 2.0]), measure_step([math.pi])
+    (0.01, 1.0, 0.0)
+    """
+    largest = max(map(abs, values), default=0.0)
+    for decimals in range(MAX_DECIMALS):
+        step = 10.0**-decimals
+        # float32 has seven digits.
+        slack = 1e-3 * step + 1e-6 * largest
+        if slack > step / 10:
+            break
+        if all(abs(value - round(value, decimals)) <= slack for value in values):
+            return step
+    return 0.0

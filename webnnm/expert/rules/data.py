@@ -311,8 +311,8 @@ def non_finite(facts: Facts) -> Hit | None:
 )
 def duplicate_rows(facts: Facts) -> Hit | None:
     """More than 1 % of the testing or of the validation rows are training rows too; only
-    information where rows of few features with few values each are equal by chance, or a text
-    repeats itself now and then.
+    information where rows of few features with few values each, or cells that were filled in, are
+    equal by chance, or a text repeats itself now and then.
 
     The model may have memorised a training row, so that the test score is too good, or the best
     epoch is the one that has memorised most. 1 % of the rows moves a score by less than its own
@@ -337,10 +337,15 @@ def duplicate_rows(facts: Facts) -> Hit | None:
     if not messages:
         return None
     message, share = ", ".join(messages), max(shares.values())
+    by_chance = "E606" in facts.data.suspicions
     if facts.data.coarse:
         message += ": they have few values, so that rows are equal by chance"
+    elif by_chance:
+        message += (
+            ": their values are frequent, as of filled-in cells, so that they agree by chance"
+        )
     text = "E330" in facts.data.suspicions and share <= MAX_REPEATED_TEXT
-    severity = "info" if facts.data.coarse or text else None
+    severity = "info" if facts.data.coarse or by_chance or text else None
     return Hit(message=message, evidence={"share": share}, severity=severity)
 
 

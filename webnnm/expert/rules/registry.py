@@ -79,6 +79,7 @@ APPLIED_WHEN: Mapping[str, Callable[[Facts], bool]] = {
     "precision": _unusual_types,
     "outputs": lambda facts: len(facts.network.outputs) > 1,
     "rows": _suspicious_data,
+    "origins": _suspicious_data,
     "subsets": _suspicious_data,
     "loss_numbers": _unusual_losses,
     "device": _unusual_target,
