@@ -31,11 +31,11 @@ def find_shared_buckets(rows: Rows) -> Suspicion | None:
     needed: list[int] = []
     for name, numbers in rows.merged_words.items():
         words = numbers.values()
-        counts = Counter(word for row in rows.training if (word := words[row]))
+        counts = Counter(words[row] for row in rows.training if words[row])
         categories, buckets = len(counts), sizes.get(name, 0)
-        frequent = [word for word, times in counts.items() if times >= MIN_TIMES]
+        frequent = sum([times >= MIN_TIMES for times in counts.values()])
         few = categories < max(MIN_CATEGORIES, MIN_RATIO * buckets)
-        if not buckets or few or 2 * len(frequent) < categories:
+        if not buckets or few or 2 * frequent < categories:
             continue
         if _compare_means(rows, {row: float(words[row]) for row in rows.training}) < MIN_F:
             continue
@@ -60,8 +60,8 @@ def _compare_means(rows: Rows, words: dict[int, float]) -> float:
     statistics: list[float] = []
     for response in responses:
         groups: defaultdict[float, list[float]] = defaultdict(list)
-        for word, value in zip(words.values(), response, strict=True):
-            groups[word].append(value)
+        for category, value in zip(words.values(), response, strict=True):
+            groups[category].append(value)
         within = sum([len(group) * compute_moments(group)[1] ** 2 for group in groups.values()])
         total = len(response) * compute_moments(response)[1] ** 2
         freedom = len(response) - len(groups)

@@ -39,18 +39,18 @@ def find_weights_of_noise(rows: Rows) -> Suspicion | None:
     columns = [column.take(numbers) for column in rows.columns]
     # Rows with little weight, and noise, if weights are right, tell most of the line.
     rest = residuals(target, columns, len(numbers))
-    places = ranks([weights[row] for row in numbers])
+    weight_ranks = ranks([weights[row] for row in numbers])
     sizes = ranks([abs(value) for value in rest])
-    relation = correlation(places, sizes)
+    relation = correlation(weight_ranks, sizes)
     if relation < MIN_RELATION or relation * math.sqrt(len(numbers)) < MIN_ERRORS:
         return None
-    explained = max(abs(correlation(places, ranks(values))) for values in [target, *columns])
+    explained = max(abs(correlation(weight_ranks, ranks(values))) for values in [target, *columns])
     if explained > MAX_RELATION_TO_ROWS * relation:
         return None
-    heavy = [
-        abs(value) for place, value in zip(places, rest, strict=True) if place >= len(rest) / 2
-    ]
-    light = [abs(value) for place, value in zip(places, rest, strict=True) if place < len(rest) / 2]
+    middle = len(rest) / 2
+    pairs = [(abs(value), rank >= middle) for value, rank in zip(rest, weight_ranks, strict=True)]
+    heavy = [size for size, is_heavy in pairs if is_heavy]
+    light = [size for size, is_heavy in pairs if not is_heavy]
     ratio = sum(heavy) / len(heavy) / (sum(light) / len(light)) if light and any(light) else 0.0
     return Suspicion(
         "rows with larger weights have larger errors, "

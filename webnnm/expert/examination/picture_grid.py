@@ -62,15 +62,15 @@ def list_pictures(rows: Rows, max_pixels: int) -> Iterator[PictureGrid]:
         step = 1
         while (height // step) * (width // step) > max_pixels:
             step += 1
-        lines, places = _space_out(height, step), _space_out(width, step)
-        starts = [(line * width + place) * pixel_step for line in lines for place in places]
+        lines, columns = _space_out(height, step), _space_out(width, step)
+        starts = [(line * width + x) * pixel_step for line in lines for x in columns]
         units = rows.units(block)
         yield PictureGrid(
             block,
             values.values(),
             count(field.shape),
             lines,
-            places,
+            columns,
             starts,
             channel_step,
             channels,

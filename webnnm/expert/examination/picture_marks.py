@@ -87,9 +87,9 @@ def _list_kinds(labels: Sequence[float]) -> Iterator[tuple[float, list[bool]]]:
 
 def _find_mark(sample: _Sample, is_kind: Sequence[bool]) -> _Mark | None:
     """Return the pixels that tell a class, if there are few, near an edge, and others tell less."""
-    known, tested = is_kind[: sample.half], is_kind[sample.half :]
+    labels, tested = is_kind[: sample.half], is_kind[sample.half :]
     usual = max(sum(tested), len(tested) - sum(tested)) / len(tested)
-    splits = [_split(pixel[: sample.half], known) for pixel in sample.pixels]
+    splits = [_split(pixel[: sample.half], labels) for pixel in sample.pixels]
     members = [index for index, split in enumerate(splits) if split.right >= MIN_RIGHT]
     if not members or not _is_near_edge(sample.grid, members):
         return None
@@ -146,13 +146,13 @@ def _is_near_edge(grid: PictureGrid, members: Sequence[int]) -> bool:
     """Return whether pixels are together, near an edge, and a small part of the picture."""
     height, width = len(grid.rows), len(grid.columns)
     lines = [index // width for index in members]
-    places = [index % width for index in members]
-    area = (max(lines) - min(lines) + 1) * (max(places) - min(places) + 1)
+    columns = [index % width for index in members]
+    area = (max(lines) - min(lines) + 1) * (max(columns) - min(columns) + 1)
     near = (
         max(lines) < EDGE * height,
         min(lines) >= (1 - EDGE) * height,
-        max(places) < EDGE * width,
-        min(places) >= (1 - EDGE) * width,
+        max(columns) < EDGE * width,
+        min(columns) >= (1 - EDGE) * width,
     )
     return any(near) and area <= MAX_SHARE_OF_AREA * height * width
 
@@ -161,11 +161,11 @@ def _surround(grid: PictureGrid, members: Sequence[int]) -> set[int]:
     """Return the pixels of a box around the mark."""
     width = len(grid.columns)
     lines = [index // width for index in members]
-    places = [index % width for index in members]
+    columns = [index % width for index in members]
     return {
-        line * width + place
+        line * width + column
         for line in range(max(0, min(lines) - MARGIN), min(len(grid.rows), max(lines) + MARGIN + 1))
-        for place in range(max(0, min(places) - MARGIN), min(width, max(places) + MARGIN + 1))
+        for column in range(max(0, min(columns) - MARGIN), min(width, max(columns) + MARGIN + 1))
     }
 
 
@@ -192,12 +192,12 @@ def _describe(grid: PictureGrid, mark: _Mark, kind: float) -> Suspicion:
     """Return what was found, with its place."""
     width = len(grid.columns)
     lines = [grid.rows[index // width] for index in mark.members]
-    places = [grid.columns[index % width] for index in mark.members]
+    columns = [grid.columns[index % width] for index in mark.members]
     number = len(mark.members)
     pixels = "1 pixel" if number == 1 else f"{number} pixels"
     return Suspicion(
         f"{pixels} of {grid.block}, in lines {min(lines)} to {max(lines)} and "
-        f"columns {min(places)} to {max(places)}, alone tell whether it is class {kind:g} in "
+        f"columns {min(columns)} to {max(columns)}, alone tell whether it is class {kind:g} in "
         f"{mark.right:.0%} of other pictures, all other pixels in {mark.right_of_others:.0%}",
         {"right": mark.right, "right_of_others": mark.right_of_others},
     )

@@ -43,7 +43,7 @@ def targets_to_come(facts: Facts) -> Hit | None:
     "missing='indicator'.",
     explains=TOO_GOOD,
 )
-def filled_by_class(facts: Facts) -> Hit | None:
+def cells_filled_by_class(facts: Facts) -> Hit | None:
     """A continuous column has frequent numbers that are the mean, or the median, of two classes or
     more, and each of them is in rows of its class alone.
 
@@ -77,7 +77,7 @@ def filled_by_class(facts: Facts) -> Hit | None:
     confidence=0.6,
     explains=["E614", *BEATEN],
 )
-def hidden_gaps(facts: Facts) -> Hit | None:
+def informative_gaps(facts: Facts) -> Hit | None:
     """Cells of a continuous column were filled with its mean or median, and that they were empty
     tells something of the target, also beyond a linear model of all columns: a correlation of 0.1
     or more, and five standard errors.
@@ -112,7 +112,7 @@ def hidden_gaps(facts: Facts) -> Hit | None:
     "Give each category a column.",
     explains=[*STUCK, "E115", "E903"],
 )
-def shared_buckets(facts: Facts) -> Hit | None:
+def bucket_collisions(facts: Facts) -> Hit | None:
     """A column has four times as many categories as hash buckets, or more; half of them are in five
     training rows or more, and their targets differ (F ≥ 5).
 
