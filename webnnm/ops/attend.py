@@ -10,13 +10,19 @@ from typing import Any, cast
 from webnnm.core.shapes import show
 from webnnm.notation.syntax import Items, Number, Value
 from webnnm.ops.declare import checks, values
-from webnnm.ops.declare.attention import MASKED, attention, require_same_tokens
+from webnnm.ops.declare.attention import (
+    MASKED,
+    attention,
+    require_causal,
+    require_same_tokens,
+)
 from webnnm.ops.declare.composite import declare_composite
 from webnnm.ops.declare.disentangled import Tables
 from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.grid_positions import grid_sizes
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
+from webnnm.ops.declare.linear_bias import default_slopes, require_slopes
 from webnnm.ops.declare.operator import Option, sample
 from webnnm.ops.declare.padding import all_valid, extremes, is_valid, lengths
 from webnnm.ops.declare.relative import MAX_DISTANCE
@@ -25,7 +31,7 @@ from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token, require_tokens
 from webnnm.ops.dropout import apply_dropout
 from webnnm.ops.positions import BASE
-from webnnm.ops.rotary import Turns, require_pairs
+from webnnm.ops.rotary import Rotary, Turns, require_pairs
 
 PROJECTED = ("q", "k", "v")
 TOKEN_NUMBERS = ("segments", "positions")
@@ -49,8 +55,14 @@ def _check_optional_count(value: Any, *_: TensorType) -> int | None:
     return None if value is None else checks.integer(1)(value)
 
 
-def _check_scale(value: Any, *_: TensorType) -> float | None:
-    """Accept a number above 0; None stands for 1/√size."""
+def _check_alibi(value: Any, *_: TensorType) -> bool | tuple[float, ...]:
+    """Accept a truth value, or the slopes of all heads."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(checks.positive, cast("Sequence[Any]", value)))
+    return checks.boolean(value)
+
+
+def _check_optional_positive(value: Any, *_: TensorType) -> float | None:
     return None if value is None else checks.positive(value)
 
 
@@ -60,6 +72,29 @@ def _read_rope(value: Value) -> Turns | None:
     if isinstance(value, Number):
         return values.positive(value)
     return BASE if values.boolean(value) else None
+
+
+def _read_alibi(value: Value) -> bool | tuple[float, ...]:
+    """Read whether there are linear biases, or the slopes of all heads."""
+    if isinstance(value, Items):
+        return tuple(map(values.positive, value.items))
+    return values.boolean(value)
+
+
+def _slopes(alibi: bool | tuple[float, ...], heads: int) -> tuple[float, ...] | None:
+    """Return the slopes of all heads, None if there are no linear biases."""
+    if isinstance(alibi, tuple):
+        return alibi
+    return default_slopes(heads) if alibi else None
+
+
+def _rotary(options: Mapping[str, Any]) -> Rotary | None:
+    """Return how queries and keys rotate."""
+    if options["rope"] is None:
+        return None
+    return Rotary(
+        options["rope"], options["rotary_size"], options["interleaved"], options["rotary_factor"]
+    )
 
 
 def _read_biased(value: Value) -> tuple[str, ...]:
@@ -109,6 +144,10 @@ def _shape(layer: ShapeView) -> None:
     sources: list[Features] = _sources(layer)
     same = "to" not in layer.tensors and sources[0].sequence == sources[1].sequence
     require_same_tokens(layer.options["window"], layer.options["causal"], same=same)
+    slopes = _slopes(layer.options["alibi"], layer.options["heads"])
+    require_causal(slopes, layer.options["causal"])
+    if slopes is not None:
+        require_slopes(slopes, layer.options["heads"])
     if any(source.dims is None for source in sources):
         return
     for source in sources:
@@ -120,6 +159,7 @@ def _shape(layer: ShapeView) -> None:
     _check_mask(layer, queries, keys)
     _check_token_numbers(layer, queries, keys)
     _infer_distances(layer)
+    _infer_sinks(layer)
     widths = _widths(layer, queries)
     if widths is None:
         return
@@ -127,7 +167,7 @@ def _shape(layer: ShapeView) -> None:
     _check_distances(layer, widths)
     for slot, source, width in zip(PROJECTED, sources, widths, strict=True):
         _infer_projection(layer, slot, source, width)
-    width, names = widths[0], [None]
+    width, names = widths[2] * layer.options["heads"] // _kv_heads(layer), [None]
     if "o" in layer.tensors:
         width = _infer_output(layer, width)
         names = list(layer.tensors["o"].names[-1:])
@@ -153,6 +193,20 @@ def _infer_distances(layer: ShapeView) -> None:
                 f"the table {table} needs a column for each of {heads} heads",
                 at="relativeBias",
             )
+
+
+def _infer_sinks(layer: ShapeView) -> None:
+    """Infer that there is a sink for each head."""
+    sinks, heads = layer.tensors.get("sinks"), layer.options["heads"]
+    if sinks is not None:
+        try:
+            sinks.unify([heads])
+        except Conflict:
+            layer.fail("NNM404", f"sinks {sinks} for {heads} heads", at="sinks")
+
+
+def _kv_heads(layer: ShapeView) -> int:
+    return layer.options["kv_heads"] or layer.options["heads"]
 
 
 def _check_grid(layer: ShapeView, queries: Features, size: int) -> None:
@@ -199,7 +253,7 @@ def _check_distances(layer: ShapeView, widths: tuple[int, int, int]) -> None:
 def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
     """Return the number of features of queries, keys and values over all heads."""
     heads: int = layer.options["heads"]
-    kv_heads: int = layer.options["kv_heads"] or heads
+    kv_heads = _kv_heads(layer)
     if heads % kv_heads:
         layer.fail(
             "NNM406",
@@ -218,9 +272,10 @@ def _widths(layer: ShapeView, queries: Features) -> tuple[int, int, int] | None:
                 "NNM406", f"{width} features cannot be divided among {heads} heads", at="heads"
             )
         size = width // heads
-    if layer.options["rope"] is not None:
-        require_pairs(size, layer.options["rope"])
-    return heads * size, kv_heads * size, kv_heads * size
+    rotary = _rotary(layer.options)
+    if rotary is not None:
+        require_pairs(size, rotary)
+    return heads * size, kv_heads * size, kv_heads * (layer.options["value_size"] or size)
 
 
 def _infer_projection(layer: ShapeView, slot: str, source: Features, width: int) -> None:
@@ -289,11 +344,11 @@ def _check_token_numbers(layer: ShapeView, queries: Features, keys: Features) ->
             continue
         if "to" in layer.tensors or keys.sequence != queries.sequence:
             layer.fail("NNM304", f"{name} need queries and keys that are the same tokens", at=name)
-        if name == "positions" and layer.options["rope"] is None:
+        if name == "positions" and layer.options["rope"] is None and not layer.options["alibi"]:
             hint = "write rope=true, or pass them to an embedding"
             layer.fail(
                 "NNM304",
-                "positions need rope, which rotates queries and keys by them",
+                "positions need rope, which rotates queries and keys by them, or alibi",
                 at=name,
                 hint=hint,
             )
@@ -313,7 +368,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     )
     # Positions of different sequences have nothing to do with each other.
     cross = "to" in layer.tensors or keys.sequence != queries.sequence
-    causal, rope = layer.options["causal"], None if cross else layer.options["rope"]
+    causal, rotary = layer.options["causal"], None if cross else _rotary(layer.options)
     table = layer.tensors.get("relativeBias")
     if table is not None and cross:
         layer.fail(
@@ -331,7 +386,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         for option in ("rope", "window"):
             if (
                 needs_alignment
-                and (rope if option == "rope" else layer.options[option]) is not None
+                and (rotary if option == "rope" else layer.options[option]) is not None
             ):
                 message = (
                     f"{option} needs causal queries that are padded in the same way as their keys"
@@ -365,9 +420,11 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         heads=layer.options["heads"],
         kv_heads=layer.options["kv_heads"],
         causal=causal,
-        rope=rope,
+        rotary=rotary,
         window=layer.options["window"],
         scale=layer.options["scale"],
+        softcap=layer.options["softcap"],
+        slopes=_slopes(layer.options["alibi"], layer.options["heads"]),
         relative=None if table is None else table.tensor,
         max_distance=layer.options["max_distance"],
         grid=(
@@ -376,6 +433,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
             else (height_table.tensor, width_table.tensor)
         ),
         distances=_get_tensors(*distances),
+        sinks=layer.tensors["sinks"].tensor if "sinks" in layer.tensors else None,
         **numbers,
         drop=partial(_drop_weights, b, layer),
         limit=mask_scores,
@@ -478,13 +536,17 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
         **dict.fromkeys(("mask", *TOKEN_NUMBERS), (1, None)),
         **dict.fromkeys(("relative_bias", "relative_height", "relative_width"), (2, 2)),
         **dict.fromkeys(("relative_keys", "relative_queries"), (2, 2)),
+        "sinks": (1, 1),
     },
-    checks={"heads": checks.integer(1)},
+    checks={"heads": checks.integer(1), "rotary_factor": checks.positive},
     options={
         "kv_heads": Option(None, _check_optional_count),
         "rope": Option(False, _check_rope),
         "window": Option(None, _check_optional_count),
-        "scale": Option(None, _check_scale),
+        "scale": Option(None, _check_optional_positive),
+        "rotary_size": Option(None, _check_optional_count),
+        "softcap": Option(None, _check_optional_positive),
+        "alibi": Option(False, _check_alibi),
         "max_distance": Option(MAX_DISTANCE, checks.integer(1)),
     },
     layer=LayerRules(
@@ -506,13 +568,20 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
                 TensorSlot(name=name, parameter="table", option=True, optional=True)
                 for name in DISTANCES
             ),
+            TensorSlot(name="sinks", parameter="zeros", option=True, optional=True),
         ),
         options={
             "kv_heads": ValueOption(read=values.integer(1)),
             "head_size": ValueOption(read=values.integer(1)),
+            "value_size": ValueOption(read=values.integer(1)),
             "rope": ValueOption(read=_read_rope, words=values.BOOLEANS),
             "window": ValueOption(read=values.integer(1)),
             "scale": ValueOption(read=values.positive),
+            "rotary_size": ValueOption(read=values.integer(1)),
+            "rotary_factor": ValueOption(read=values.positive, default=1.0),
+            "interleaved": ValueOption(read=values.boolean, default=False, words=values.BOOLEANS),
+            "softcap": ValueOption(read=values.positive),
+            "alibi": ValueOption(read=_read_alibi, default=False, words=values.BOOLEANS),
             "max_distance": ValueOption(read=values.integer(1), default=MAX_DISTANCE),
             "dropout": ValueOption(read=_read_dropout_rate, default=0.0),
             "bias": ValueOption(read=_read_biased, default=(), words=values.BOOLEANS),
@@ -567,6 +636,24 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
             heads=2,
             max_distance=5,
         ),
+        sample((2, 3, 12), (2, 3, 12), (2, 3, 12), heads=2, rope=True, rotary_size=4),
+        sample(
+            (3, 6), (3, 6), (3, 6), rope=True, rotary_size=4, interleaved=True, rotary_factor=1.5
+        ),
+        sample((3, 8), (3, 4), (3, 6), heads=2, kv_heads=1, causal=True, alibi=True, softcap=2.0),
+        sample(
+            *((1, 3, 4),) * 3,
+            *(None,) * 5,
+            (1, 3),
+            None,
+            None,
+            (2,),
+            values=(*(None,) * 8, [[4, 5, 7]], None, None, None),
+            dtypes=(*("float32",) * 8, "int32", *("float32",) * 3),
+            heads=2,
+            causal=True,
+            alibi=(0.5, 0.125),
+        ),
     ),
 )
 def attend(
@@ -582,13 +669,19 @@ def attend(
     positions: Tensor | None = None,
     relative_keys: Tensor | None = None,
     relative_queries: Tensor | None = None,
+    sinks: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
     causal: bool = False,
     rope: Turns | None = None,
+    rotary_size: int | None = None,
+    rotary_factor: float = 1.0,
+    interleaved: bool = False,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    alibi: bool | tuple[float, ...] = False,
     max_distance: int = MAX_DISTANCE,
 ) -> Tensor:
     """Attend with operands `[…, tokens, heads · size]` and a mask for `[…, heads, q, k]`.
@@ -603,6 +696,12 @@ def attend(
     `relative_keys` and `relative_queries [2 · span, heads · size]` are keys and queries of
     distances, of which each pair of tokens has one: the product of its query with the key of the
     distance is added, and that of the query of the distance with its key.
+    If only the first `rotary_size` features of each head rotate, the others do not depend on
+    positions; pairs of features are (i, i + size/2), or (2i, 2i + 1) if they are `interleaved`;
+    `rotary_factor` multiplies cosines and sines. With a `softcap` c, products p of queries and keys
+    become c·tanh(p/c). `alibi` adds to causal scores a negative bias that is proportional to the
+    distance, with slopes that follow from the number of heads or are given. `sinks [heads]` are the
+    scores of one more key, which takes a share of the weights and has no value.
     """
     grid = None
     if relative_height is not None or relative_width is not None:
@@ -618,13 +717,16 @@ def attend(
         heads=heads,
         kv_heads=kv_heads,
         causal=causal,
-        rope=rope,
+        rotary=None if rope is None else Rotary(rope, rotary_size, interleaved, rotary_factor),
         window=window,
         scale=scale,
+        softcap=softcap,
+        slopes=_slopes(alibi, heads),
         relative=relative_bias,
         max_distance=max_distance,
         grid=grid,
         distances=(relative_keys, relative_queries),
         segments=segments,
         positions=positions,
+        sinks=sinks,
     )

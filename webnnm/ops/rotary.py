@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from webnnm.ops.declare import checks
 from webnnm.ops.declare.composite import declare_composite
@@ -25,9 +25,30 @@ DIGIT = 64
 """The base of the digits into which positions in a graph are split."""
 
 
+class Rotary(NamedTuple):
+    """How the features of a head rotate.
+
+    Attributes: `turns`; `size`, how many of the features do, counted from the first one, None for
+    all; `interleaved`, whether pairs are (2i, 2i + 1) and not (i, i + size/2); `factor`, by which
+    cosines and sines are multiplied.
+    """
+
+    turns: Turns
+    size: int | None = None
+    interleaved: bool = False
+    factor: float = 1.0
+
+    def count(self, head_size: int) -> int:
+        """Return how many features of a head rotate."""
+        return head_size if self.size is None else self.size
+
+
+DEFAULT = Rotary(BASE)
+
+
 @lru_cache(maxsize=32)
 def _wave_table(
-    wave: Callable[[float], float], start: int, length: int, size: int, base: Turns
+    wave: Callable[[float], float], start: int, length: int, size: int, base: Turns, factor: float
 ) -> array[float]:
     checks.check_amount(length * size, f"{length} positions of {size} features")
     turns = base if isinstance(base, tuple) else rates(size, base)
@@ -36,36 +57,37 @@ def _wave_table(
             "NNM406", f"{len(turns)} rates for {size // 2} pairs of features to rotate"
         )
     positions = range(start, start + length)
-    return array("d", [wave(position * turn) for position in positions for turn in turns])
+    return array("d", [factor * wave(position * turn) for position in positions for turn in turns])
 
 
-def rotate(b: Builder, x: Tensor, base: Turns, start: int = 0) -> Any:
-    """Rotate the pairs (i, i + size/2) of `x [..., tokens, size]` by position · base^(−2i/size).
+def rotate(b: Builder, x: Tensor, rotary: Rotary, start: int = 0) -> Any:
+    """Rotate pairs of features of `x [..., tokens, size]` by position · base^(−2i/size).
 
     The rates themselves may be given instead of the base.
     """
-    return _turn(b, x, *_waves(b, x, base, start, x.shape[-2]))
+    cos, sin = _waves(b, x, rotary, start, x.shape[-2])
+    return _turn(b, x, cos, sin, rotary)
 
 
-def rotate_by_cache(b: Builder, x: Tensor, base: Turns, cache: TokenCache) -> Any:
+def rotate_by_cache(b: Builder, x: Tensor, rotary: Rotary, cache: TokenCache) -> Any:
     """Rotate the pairs of `x [batch, …, tokens, size]` by the positions of a cache."""
     batch, *middle, length, size = x.shape
-    shape = (batch, *(1 for _ in middle), length, size // 2)
+    shape = (batch, *(1 for _ in middle), length, rotary.count(size) // 2)
     cos, sin = (
         b.reshape(b.gather(wave, cache.positions, axis=0), new_shape=shape)
-        for wave in _waves(b, x, base, 0, cache.length)
+        for wave in _waves(b, x, rotary, 0, cache.length)
     )
-    return _turn(b, x, cos, sin)
+    return _turn(b, x, cos, sin, rotary)
 
 
-def rotate_by_positions(b: Builder, x: Tensor, base: Turns, positions: Tensor) -> Any:
+def rotate_by_positions(b: Builder, x: Tensor, rotary: Rotary, positions: Tensor) -> Any:
     """Rotate the pairs of `x [..., tokens, size]` by positions `[..., tokens]` from 0 to 64³ − 1.
 
     Angles are sums over three digits, whose waves come from tables: products of positions and
     rates, and waves of large angles, would exceed the precision of float32.
     """
-    size = x.shape[-1]
-    turns = base if isinstance(base, tuple) else tuple(rates(size, base))
+    size = rotary.count(x.shape[-1])
+    turns = rotary.turns if isinstance(rotary.turns, tuple) else tuple(rates(size, rotary.turns))
     rest: Any = b.cast(positions, type="float32")
     cos: Any = None
     sin: Any = None
@@ -77,7 +99,8 @@ def rotate_by_positions(b: Builder, x: Tensor, base: Turns, positions: Tensor) -
         more_cos, more_sin = (
             b.gather(b.constant(table, "float32", (DIGIT, size // 2)), rows, axis=0)
             for table in (
-                _wave_table(wave, 0, DIGIT, size, scaled) for wave in (math.cos, math.sin)
+                _wave_table(wave, 0, DIGIT, size, scaled, rotary.factor if cos is None else 1.0)
+                for wave in (math.cos, math.sin)
             )
         )
         if cos is None:
@@ -86,37 +109,54 @@ def rotate_by_positions(b: Builder, x: Tensor, base: Turns, positions: Tensor) -
             cos, sin = cos * more_cos - sin * more_sin, sin * more_cos + cos * more_sin
     if x.dtype != "float32":
         cos, sin = (b.cast(wave, type=x.dtype) for wave in (cos, sin))
-    return _turn(b, x, cos, sin)
+    return _turn(b, x, cos, sin, rotary)
 
 
-def _waves(b: Builder, x: Tensor, base: Turns, start: int, length: int) -> list[Any]:
+def _waves(b: Builder, x: Tensor, rotary: Rotary, start: int, length: int) -> list[Any]:
     """Return the cosines and sines `[length, size/2]` of the angles at positions from `start`."""
-    size = x.shape[-1]
-    return [
-        b.constant(_wave_table(wave, start, length, size, base), x.dtype, (length, size // 2))
-        for wave in (math.cos, math.sin)
-    ]
-
-
-def _turn(b: Builder, x: Tensor, cos: Any, sin: Any) -> Any:
-    *lead, length, size = x.shape
-    half = size // 2
-    sizes = (*lead, length, half)
-    first, second = (
-        b.slice(x, starts=(*(0 for _ in lead), 0, begin), sizes=sizes) for begin in (0, half)
+    turns, factor, size = rotary.turns, rotary.factor, rotary.count(x.shape[-1])
+    tables = (
+        _wave_table(wave, start, length, size, turns, factor) for wave in (math.cos, math.sin)
     )
-    rotated = [first * cos - second * sin, second * cos + first * sin]
-    return b.concat(rotated, axis=x.rank - 1)
+    return [b.constant(table, x.dtype, (length, size // 2)) for table in tables]
 
 
-def require_pairs(size: int, base: Turns = BASE) -> None:
-    """Raise NNM406 for a head with an odd number of features, or not one rate per pair."""
-    if size % 2:
-        raise OperatorError(
-            "NNM406", f"a head of {size} features does not split into pairs to rotate"
+def _turn(b: Builder, x: Tensor, cos: Any, sin: Any, rotary: Rotary) -> Any:
+    """Rotate the pairs of the first features of `x [..., tokens, size]`; others pass unchanged."""
+    size, last = x.shape[-1], x.rank - 1
+    count = rotary.count(size)
+    turning, *rest = (x,) if count == size else b.split(x, splits=(count, size - count), axis=last)
+    pairs = (*x.shape[:-1], count // 2)
+    if rotary.interleaved:
+        by_pair = b.reshape(turning, new_shape=(*pairs, 2))
+        first, second = (
+            b.reshape(half, new_shape=pairs) for half in b.split(by_pair, splits=2, axis=last + 1)
         )
-    if isinstance(base, tuple) and len(base) != size // 2:
-        message = f"{len(base)} rates for {size // 2} pairs of features to rotate"
+    else:
+        first, second = (
+            b.slice(turning, starts=(*(0 for _ in pairs[:-1]), begin), sizes=pairs)
+            for begin in (0, count // 2)
+        )
+    rotated = [first * cos - second * sin, second * cos + first * sin]
+    if rotary.interleaved:
+        columns = [b.reshape(half, new_shape=(*pairs, 1)) for half in rotated]
+        joined = b.reshape(b.concat(columns, axis=last + 1), new_shape=turning.shape)
+        return b.concat([joined, *rest], axis=last) if rest else joined
+    return b.concat([*rotated, *rest], axis=last)
+
+
+def require_pairs(size: int, rotary: Rotary = DEFAULT) -> None:
+    """Raise NNM406 for an odd number of features to rotate, more than a head has, or not one rate
+    per pair."""
+    count = rotary.count(size)
+    if count > size:
+        raise OperatorError("NNM406", f"{count} features to rotate in a head of {size}")
+    if count % 2:
+        raise OperatorError(
+            "NNM406", f"a head of {count} features does not split into pairs to rotate"
+        )
+    if isinstance(rotary.turns, tuple) and len(rotary.turns) != count // 2:
+        message = f"{len(rotary.turns)} rates for {count // 2} pairs of features to rotate"
         raise OperatorError("NNM406", message)
 
 
@@ -138,7 +178,8 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     if cache is None:
         result = b.apply(layer.operator, [x.tensor], tensor_options(layer))
     else:
-        turn = partial(rotate_by_cache, b, base=layer.options["base"], cache=cache)
+        rotary = Rotary(layer.options["base"])
+        turn = partial(rotate_by_cache, b, rotary=rotary, cache=cache)
         result = _by_head(b, x.tensor, layer.options["heads"], turn)
     return x.with_tensor(result).reorder(source.layout)
 
@@ -164,7 +205,7 @@ def rotary_embedding(
     if width % heads:
         raise OperatorError("NNM406", f"{width} features, {heads} heads")
     require_pairs(width // heads)
-    return _by_head(b, x, heads, partial(rotate, b, base=base, start=start))
+    return _by_head(b, x, heads, partial(rotate, b, rotary=Rotary(base), start=start))
 
 
 def _by_head(b: Builder, x: Tensor, heads: int, turn: Callable[[Any], Any]) -> Any:

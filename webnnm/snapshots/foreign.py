@@ -183,8 +183,10 @@ class Part(Form):
 
     def _data(self, shape: Shape, data: memoryview[int], size: int) -> memoryview[int]:
         axis, start, length_of_part = self._find_range(shape)
-        inner = count(shape[axis + 1 :]) * size // self.heads
-        step, first, length = shape[axis] * inner, start * inner, length_of_part * inner
+        inner = count(shape[axis + 1 :]) * size
+        step, first, length = (
+            along * inner // self.heads for along in (shape[axis], start, length_of_part)
+        )
         if step == len(data):
             return data[first : first + length]
         pieces = [data[k : k + length] for k in range(first, len(data), step)] if step else []

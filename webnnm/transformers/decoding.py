@@ -293,21 +293,39 @@ def _history(b: GraphBuilder, spec: GraphSpec, order: Any = None) -> Any:
 
 
 def _last_scores(b: GraphBuilder, scores: Any, count: Any) -> Any:
-    """Return the scores of the last token of each row, `[batch, vocabulary]`.
-
-    If they are a matrix product, only the last tokens are multiplied, since vocabularies are large.
-    """
+    """Return the scores of the last token of each row, `[batch, vocabulary]`."""
     batch, tokens, vocabulary = scores.shape
     if count is None:
         return b.reshape(scores, new_shape=(batch, vocabulary))
-    before = next(iter(_operands(b, scores, "cast")), scores)
-    scores = before if before.dtype == "float16" else scores
     positions = b.constant([*range(1, tokens + 1)], "int32", [1, tokens])
     last = b.equal(positions, b.reshape(count, new_shape=(batch, 1)))
-    row = b.reshape(b.cast(last, type=scores.dtype), new_shape=(batch, 1, tokens))
+    rows = b.reshape(last, new_shape=(batch, 1, tokens))
+    return _cast(
+        b, b.reshape(_select_rows(b, scores, rows), new_shape=(batch, vocabulary)), "float32"
+    )
+
+
+def _select_rows(b: GraphBuilder, scores: Any, rows: Any) -> Any:
+    """Return the scores `[batch, 1, vocabulary]` of the tokens that `rows [batch, 1, tokens]` mark.
+
+    If they come from a matrix product, only these tokens are multiplied, since vocabularies are
+    large; a bias, a factor or a smooth limit is then applied to them alone.
+    """
+    node: Any = b.nodes[scores.number]
+    if isinstance(node, OperatorNode) and node.operator.elementwise:
+        large = [operand for operand in node.operands if operand and _has_tokens(operand)]
+        if len(large) == 1 and large[0].shape == scores.shape:
+            operands = [
+                _select_rows(b, operand, rows) if operand is large[0] else operand
+                for operand in node.operands
+            ]
+            return b.apply(node.operator, operands, node.options)
     factors = _operands(b, scores, "matmul")
     if factors and factors[0].dtype == scores.dtype and factors[1].rank == 2:
-        product = b.matmul(b.matmul(row, factors[0]), factors[1])
-    else:
-        product = b.matmul(row, scores)
-    return _cast(b, b.reshape(product, new_shape=(batch, vocabulary)), "float32")
+        return b.matmul(b.matmul(_cast(b, rows, scores.dtype), factors[0]), factors[1])
+    return b.matmul(_cast(b, rows, scores.dtype), scores)
+
+
+def _has_tokens(operand: Operand) -> bool:
+    """Return whether an operand may differ between tokens."""
+    return operand.rank > 1 and operand.shape[-2] != 1

@@ -113,6 +113,15 @@ async def test_a_transformer_computes_what_it_did() -> None:
     np.testing.assert_allclose((await model.predict([x]))[0], compute(x, weights), atol=1e-5)
 
 
+def test_heads_need_not_divide_the_bytes_of_a_number() -> None:
+    stored = np.arange(18, dtype=np.float32)
+    for index in range(3):
+        part = Part("qkv.bias", index, 3, heads=3)
+        data = part.data((18,), memoryview(stored).cast("B"), 4)
+        expected = stored.reshape(3, 3, 2)[:, index].ravel()
+        np.testing.assert_array_equal(np.frombuffer(data, np.float32), expected)
+
+
 async def test_interleaved_heads_are_taken_apart() -> None:
     """Rows as GPT-NeoX and BLOOM have them: q, k, v of the first head, then those of the next."""
     model, weights = await create(TRANSFORMER), draw()

@@ -50,16 +50,18 @@ ODD: tuple[Any, ...] = (
     {"rope_type": "yarn", "factor": 2, "mscale": "x", "mscale_all_dim": []},
     {"rope_type": "yarn", "factor": 2, "rope_theta": 1},
 )
-SMALL: Mapping[str, Mapping[str, Any]] = {
+SMALL: dict[str, Mapping[str, Any]] = {
     "clip": {"text_config": {}, "vision_config": {}},
     **{key: {"d_model": 16, "max_position_embeddings": 8} for key in ("m2m_100", "marian")},
     "sam": {"vision_config": {}, "prompt_encoder_config": {}, "mask_decoder_config": {}},
     **{
         kind: {k: v for k, v in CONFIG.items() if k not in ("model_type", "architectures")}
         for kind, module in ARCHITECTURES.items()
-        if module == "llama"
+        if module in ("llama", "phi")
     },
 }
+SMALL["stablelm"] = {**SMALL["stablelm"], "head_dim": 8}
+SMALL["phi"] = {**SMALL["phi"], "num_attention_heads": 3, "tie_word_embeddings": False}
 KINDS = [*ARCHITECTURES, *DIFFUSERS]
 
 

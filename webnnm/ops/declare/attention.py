@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -13,11 +13,12 @@ from webnnm.core.shapes import broadcast, show
 from webnnm.ops.declare.algebra import scalar_like
 from webnnm.ops.declare.disentangled import Tables, distance_scores
 from webnnm.ops.declare.grid_positions import grid_bias
+from webnnm.ops.declare.linear_bias import linear_bias, linear_bias_at, require_slopes
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
 from webnnm.ops.matmul import transpose_matrices
-from webnnm.ops.rotary import Turns, require_pairs, rotate, rotate_by_cache, rotate_by_positions
+from webnnm.ops.rotary import Rotary, require_pairs, rotate, rotate_by_cache, rotate_by_positions
 
 MASKED = {"float32": -1e9, "float16": -65504.0}
 """What is added to the score of a pair that is masked out."""
@@ -33,15 +34,18 @@ def attention(
     heads: int,
     kv_heads: int | None,
     causal: bool,
-    rope: Turns | None,
+    rotary: Rotary | None,
     window: int | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    slopes: Sequence[float] | None = None,
     relative: Tensor | None = None,
     max_distance: int = MAX_DISTANCE,
     grid: tuple[Tensor, Tensor] | None = None,
     distances: Tables = (None, None),
     segments: Tensor | None = None,
     positions: Tensor | None = None,
+    sinks: Tensor | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
     cache: TokenCache | None = None,
@@ -49,7 +53,9 @@ def attention(
 ) -> Any:
     """Return softmax(Q·Kᵀ/√size + M)·V per head, for operands `[…, tokens, heads · size]`.
 
-    `scale` replaces 1/√size; `relative` is a table `[buckets, heads]` of what is added to the
+    `scale` replaces 1/√size; with a `softcap` c, products p become c·tanh(p/c); `slopes` are those
+    of a bias that is linear in the distance, one per head; `sinks [heads]` are scores of one more
+    key, which has no value; `relative` is a table `[buckets, heads]` of what is added to the
     scores by the distance of two tokens; `grid` are tables for tokens that are cells of a grid,
     see `grid_bias`; `distances` are tables of keys and queries, see `distance_scores`. `segments`
     and `positions` are numbers `[…, tokens]`: queries see keys of their own segment, and rotary
@@ -60,27 +66,30 @@ def attention(
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
     require_same_tokens(window, causal, same=q.shape[-2] == k.shape[-2])
+    require_causal(slopes, causal)
+    if slopes is not None:
+        require_slopes(slopes, heads)
     queries, keys, values = (
         _split_heads(b, x, n) for x, n in ((q, heads), (k, shared), (v, shared))
     )
     length, size = queries.shape[-2:]
     tokens = keys.shape[-2]
-    if rope is not None:
-        require_pairs(size, rope)
+    if rotary is not None:
+        require_pairs(size, rotary)
     if kept is not None:
         keys, values = kept.read_source(keys, values)
+    places = None if positions is None else _with_heads(b, positions)
     if cache is not None:
-        if rope is not None:
-            queries, keys = (rotate_by_cache(b, x, rope, cache) for x in (queries, keys))
+        if rotary is not None:
+            queries, keys = (rotate_by_cache(b, x, rotary, cache) for x in (queries, keys))
         keys, values = cache.update(keys, values)
         causal, window, limit = False, None, partial(cache.mask_scores, window=window)
-    elif rope is not None and positions is not None:
-        places = _with_heads(b, positions)
-        queries, keys = (rotate_by_positions(b, x, rope, places) for x in (queries, keys))
-    elif rope is not None:
+    elif rotary is not None and places is not None:
+        queries, keys = (rotate_by_positions(b, x, rotary, places) for x in (queries, keys))
+    elif rotary is not None:
         # Where later queries see all keys, the last query and the last key have the same position.
         start = tokens - length if causal else 0
-        queries, keys = rotate(b, queries, rope, start), rotate(b, keys, rope)
+        queries, keys = rotate(b, queries, rotary, start), rotate(b, keys, rotary)
     grid_scores = None if grid is None else grid_bias(b, queries, *grid)
     scale = 1 / math.sqrt(size) if scale is None else scale
     extra = None
@@ -88,6 +97,8 @@ def attention(
         extra = distance_scores(b, queries, keys, distances, scale=scale, max_distance=max_distance)
     queries = _group_heads(b, queries if scale == 1 else queries * scale, shared)
     scores = _ungroup_heads(b, b.matmul(queries, transpose_matrices(b, keys)), heads, length)
+    if softcap is not None:
+        scores = b.tanh(scores * (1 / softcap)) * softcap
     if grid_scores is not None:
         scores = scores + grid_scores
     if extra is not None:
@@ -98,7 +109,12 @@ def attention(
             if cache is None
             else relative_bias_at(b, relative, heads, cache.positions, cache.length, max_distance)
         )
-    weights = _weights(b, scores, mask, causal, window, segments, limit)
+    bias = None
+    if slopes is not None and cache is None:
+        bias = linear_bias(b, slopes, places, tokens)
+    elif slopes is not None and cache is not None:
+        bias = linear_bias_at(b, slopes, cache.positions, cache.length)
+    weights = _weights(b, scores, mask, causal, window, segments, bias, sinks, limit)
     if drop is not None:
         weights = drop(weights)
     mixed = b.matmul(_group_heads(b, weights, shared), values)
@@ -128,6 +144,13 @@ def require_same_tokens(window: int | None, causal: bool, *, same: bool) -> None
     if window is not None and not causal and not same:
         message = f"window={window} needs keys that are the same tokens as the queries"
         raise OperatorError("NNM303", message, "add causal=true, or leave window= out")
+
+
+def require_causal(slopes: Sequence[float] | None, causal: bool) -> None:
+    """Raise NNM303 for a bias by distance of attention that is not causal."""
+    if slopes is not None and not causal:
+        message = "linear biases are for causal attention, but this one is not causal"
+        raise OperatorError("NNM303", message, "add causal=true")
 
 
 def _split_heads(b: Builder, x: Tensor, heads: int) -> Any:
@@ -171,13 +194,15 @@ def _weights(
     causal: bool,
     window: int | None,
     segments: Tensor | None,
+    bias: Tensor | None,
+    sinks: Tensor | None,
     limit: Callable[[Tensor], Tensor] | None,
 ) -> Any:
     """Return the softmax of masked scores, computed in float32, in the type of the scores."""
     masked = MASKED[scores.dtype]
     wide = b.cast(scores, type="float32") if scores.dtype != "float32" else scores
     length, tokens = scores.shape[-2:]
-    addends: list[Any] = []
+    addends: list[Any] = [] if bias is None else [bias]
     is_windowed = window is not None and window < tokens
     if causal or is_windowed:
         full = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
@@ -198,8 +223,22 @@ def _weights(
         wide = wide + reduce(add, addends)
     if limit is not None:
         wide = limit(wide)
+    if sinks is not None:
+        wide = b.concat([wide, _sink_scores(b, sinks, wide)], axis=wide.rank - 1)
     weights = b.softmax(wide, axis=wide.rank - 1)
+    if sinks is not None:
+        weights = b.slice(weights, starts=(0,) * wide.rank, sizes=scores.shape)
     return weights if scores.dtype == "float32" else b.cast(weights, type=scores.dtype)
+
+
+def _sink_scores(b: Builder, sinks: Tensor, scores: Tensor) -> Any:
+    """Return one more score for each query, `[…, heads, queries, 1]`."""
+    *lead, heads, length, _ = scores.shape
+    if sinks.shape != (heads,):
+        raise OperatorError("NNM404", f"sinks {show(sinks.shape)} for {heads} heads")
+    wide = sinks if sinks.dtype == "float32" else b.cast(sinks, type="float32")
+    column = b.reshape(wide, new_shape=(heads, 1, 1))
+    return b.expand(column, new_shape=(*lead, heads, length, 1))
 
 
 def _with_heads(b: Builder, numbers: Tensor) -> Any:

@@ -13,8 +13,9 @@ def attention(
     kv_heads: int | None = None,
     head_size: int | None = None,
     options: str = "",
-    norms: bool = False,
+    norms: str = "",
     tokens: int | None = None,
+    limit: float | None = None,
 ) -> str:
     """Return the layers of a block: one if all projections are alike, otherwise one for each.
 
@@ -24,13 +25,14 @@ def attention(
     - `biases`: which of the projections q, k, v and o have a bias, such as "qkv".
     - `head_size`: the size of one head, if it is not the width divided by the heads.
     - `options`: further options of attend.
-    - `norms`: whether queries and keys are normalised in each head.
+    - `norms`: how queries and keys are normalised: in each of the "heads", over "all", or "".
     - `tokens`: the number of tokens, if they are not a sequence.
+    - `limit`: the largest absolute value of queries, keys and values.
     """
     size = head_size or width // heads
     arguments = [f"heads={heads}"]
     arguments += [f"kvHeads={kv_heads}"] if kv_heads not in (None, heads) else []
-    alike = biases in ("", "qkvo") and not norms
+    alike = biases in ("", "qkvo") and not norms and limit is None
     arguments += [f"headSize={size}"] if alike and size * heads != width else []
     arguments += [options] if options else []
     if alike:
@@ -39,15 +41,18 @@ def attention(
     rows: list[str] = []
     lead = "" if tokens is None else f"{tokens}, "
     for letter, count in (("q", heads), ("k", kv_heads or heads), ("v", kv_heads or heads)):
-        rows += _projection(letter, count, size, letter in biases, norms and letter != "v", lead)
+        rows += [f"matmul(w{letter}, node=input, shape=[{lead}{count * size}])"]
+        rows += [f"add(w{letter}_b)"] if letter in biases else []
+        rows += [f"clamp(minValue={-limit}, maxValue={limit})"] if limit is not None else []
+        rows += _normalise(letter, count, size, norms if letter != "v" else "", lead)
+        rows[-1] = f"{rows[-1][:-1]}, name={letter})"
     out = (f"matmul(wo, shape=[{lead}{width}])", "add(wo_b)" if "o" in biases else "")
     return layers(*rows, f"attend(q, k, v, node=q, {', '.join(arguments)})", *out)
 
 
-def _projection(letter: str, heads: int, size: int, bias: bool, norm: bool, lead: str) -> list[str]:
-    rows = [f"matmul(w{letter}, node=input, shape=[{lead}{heads * size}])"]
-    rows += [f"add(w{letter}_b)"] if bias else []
-    if norm:
-        rows += [f"reshape([{lead}{heads}, {size}])", f"norm(weight={letter}_norm)"]
-        rows += [f"reshape([{lead}{heads * size}])"]
-    return [*rows[:-1], f"{rows[-1][:-1]}, name={letter})"]
+def _normalise(letter: str, heads: int, size: int, norms: str, lead: str) -> list[str]:
+    """Return the layers that normalise queries or keys."""
+    norm = f"norm(weight={letter}_norm)"
+    if norms != "heads":
+        return [norm] if norms else []
+    return [f"reshape([{lead}{heads}, {size}])", norm, f"reshape([{lead}{heads * size}])"]

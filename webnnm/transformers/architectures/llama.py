@@ -1,56 +1,158 @@
-"""The Llama family: rotary positions, RMS norms, gated MLP, grouped-query attention.
+"""The Llama family: rotary positions, gated MLP, grouped-query attention, mostly RMS norms.
 
 Sources: H. Touvron et al., "Llama", arXiv:2302.13971; A. Jiang et al., "Mistral 7B",
-arXiv:2310.06825; Qwen2, arXiv:2407.10671; Qwen3, arXiv:2505.09388; Gemma, arXiv:2403.08295.
+arXiv:2310.06825; Qwen2, arXiv:2407.10671; Qwen3, arXiv:2505.09388; Gemma, arXiv:2403.08295, 2
+(arXiv:2408.00118) and 3 (arXiv:2503.19786); Phi-3, arXiv:2404.14219; Granite 3 (IBM, 2024); OLMo 2,
+arXiv:2501.00656; Stable LM 2, arXiv:2402.17834; Command R (Cohere, 2024); SmolLM3 (Hugging Face,
+2025).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
-from itertools import groupby
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
-from webnnm.snapshots.foreign import Form
+from webnnm.snapshots.foreign import Form, Part, Transposed
 from webnnm.transformers.architectures.attention import attention
+from webnnm.transformers.architectures.decoder_blocks import (
+    Order,
+    block_layers,
+    call_norm,
+    fused_names,
+)
+from webnnm.transformers.architectures.layer_kinds import (
+    Positions,
+    attention_options,
+    call_layers,
+    list_kinds,
+)
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
     last_product,
     layers,
     linear_names,
+    norm_names,
     output,
     statements,
 )
-from webnnm.transformers.architectures.rotary_rates import rotation
+from webnnm.transformers.architectures.rotary_rates import Usual
 from webnnm.transformers.config import Config
 
 
 class Variant(NamedTuple):
     """The differences between the members of the family.
 
-    Attributes: `bias`, which of the projections q, k, v, o have one, or "" to follow
-    `attention_bias`; `norms`, whether queries and keys are normalised in each head; `mlp_bias`,
-    whether the config may ask for it; `gemma`, whether embeddings are scaled and weights of norms
-    are around 0; `epsilon`, that of the norms; `tied`, whether the last product uses the
-    embeddings.
+    Attributes:
+
+    - `bias`: which of the projections q, k, v, o have one, or the key of a flag and those that have
+      one if it is true.
+    - `norms`: how queries and keys are normalised: in each head, over all heads, or not.
+    - `mlp_bias`: whether the config may ask for it.
+    - `gemma`: whether embeddings are scaled and weights of norms are around 0.
+    - `epsilon`: that of the norms. `centred`: whether they are layer normalisations, with a scale
+      or also a bias.
+    - `order`: where norms stand.
+    - `fused`: whether projections of the same input are stored as one.
+    - `tied`: whether the last product uses the embeddings.
+    - `positions`: how attention depends on them.
+    - `defaults`: the values of keys that a config leaves out; only members that have one here know
+      a key for a factor, a limit or parallel blocks.
     """
 
-    bias: str = ""
-    norms: bool = False
+    bias: str | tuple[str, str] = ("attention_bias", "qkvo")
+    norms: Literal["", "heads", "all"] = ""
     mlp_bias: bool = False
     gemma: bool = False
     epsilon: float = 1e-6
+    centred: Literal["", "scale", "bias"] = ""
+    order: Order = "before"
+    fused: bool = False
     tied: bool = False
+    positions: Positions = Positions()
+    defaults: Mapping[str, Any] = {}
 
 
+GEMMA_2 = {
+    "num_key_value_heads": 4,
+    "head_dim": 256,
+    "query_pre_attn_scalar": 256,
+    "sliding_window": 4096,
+}
 VARIANTS: Mapping[str, Variant] = {
     "llama": Variant(mlp_bias=True),
     "smollm2": Variant(mlp_bias=True),
+    "smollm3": Variant(
+        mlp_bias=True,
+        tied=True,
+        positions=Positions(Usual(2e6)),
+        defaults={
+            "num_key_value_heads": 4,
+            "use_sliding_window": False,
+            "no_rope_layer_interval": 4,
+        },
+    ),
     "mistral": Variant(),
     "qwen2": Variant(bias="qkv"),
-    "qwen3": Variant(norms=True),
+    "qwen3": Variant(norms="heads"),
     "gemma": Variant(gemma=True, tied=True),
+    "gemma2": Variant(
+        gemma=True,
+        tied=True,
+        order="both",
+        positions=Positions(
+            scale_key="query_pre_attn_scalar",
+            softcap_key="attn_logit_softcapping",
+            every=("sliding_window_pattern", 2),
+        ),
+        defaults={**GEMMA_2, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0},
+    ),
+    "gemma3_text": Variant(
+        gemma=True,
+        norms="heads",
+        tied=True,
+        order="both",
+        positions=Positions(
+            Usual(1e6),
+            local=Usual(base_key="rope_local_base_freq"),
+            scale_key="query_pre_attn_scalar",
+            every=("sliding_window_pattern", 6),
+        ),
+        defaults={**GEMMA_2, "final_logit_softcapping": None},
+    ),
+    "phi3": Variant(
+        bias="",
+        epsilon=1e-5,
+        fused=True,
+        positions=Positions(Usual(share=1.0)),
+        defaults={"original_max_position_embeddings": 4096},
+    ),
+    "granite": Variant(
+        mlp_bias=True,
+        defaults={
+            "attention_multiplier": 1.0,
+            "embedding_multiplier": 1.0,
+            "residual_multiplier": 1.0,
+            "logits_scaling": 1.0,
+        },
+    ),
+    "olmo2": Variant(epsilon=1e-5, norms="all", order="after"),
+    "stablelm": Variant(
+        bias=("use_qkv_bias", "qkv"),
+        epsilon=1e-5,
+        centred="bias",
+        positions=Positions(Usual(share=0.25)),
+        defaults={"use_parallel_residual": False},
+    ),
+    "cohere": Variant(
+        epsilon=1e-5,
+        centred="scale",
+        order="parallel",
+        tied=True,
+        positions=Positions(Usual(5e5), interleaved=True),
+        defaults={"logit_scale": 0.0625},
+    ),
 }
 
 
@@ -71,33 +173,31 @@ def write_model(config: Config) -> ModelText:
     name = config.get("model_type")
     variant = VARIANTS[name]
     kind = class_suffix(config, "ForCausalLM", "Model", default="LlamaForCausalLM")
+    config.given = {**variant.defaults, **config.given}
+    if "use_parallel_residual" in variant.defaults and config.flag("use_parallel_residual"):
+        variant = variant._replace(order="parallel")
+    for key in ("qk_layernorm", "use_qk_norm", "use_bidirectional_attention"):
+        config.require(key, False)
     tied = config.flag("tie_word_embeddings", variant.tied)
     sizes, in_logits = _sizes(config), kind == "ForCausalLM"
-    biases = variant.bias or ("qkvo" if config.flag("attention_bias") else "")
+    biases = _biases(config, variant)
     mlp_bias = variant.mlp_bias and config.flag("mlp_bias")
     output_name = "logits" if in_logits else "last_hidden_state"
     size = sizes.vocabulary if in_logits else sizes.width
     product = "embed_tokens, bTranspose=true" if tied else f"lm_head, shape=[{sizes.vocabulary}]"
-    kinds = _kinds(config, sizes.layers)
+    kinds = list_kinds(config, sizes.layers, variant.positions)
+    logit_layers = _limit_logits(config, variant)
     body = (
         "embedding(embed_tokens, node=input_ids)",
-        f"mul({sizes.width**0.5})" if variant.gemma else "",
-        *_call_layers(kinds),
-        "norm(weight=final_norm)",
-        f"matmul({product})" if in_logits else "",
+        _scale_embeddings(config, variant, sizes.width),
+        *call_layers(kinds),
+        call_norm("final", bias=variant.centred == "bias"),
+        *((f"matmul({product})", *logit_layers) if in_logits else ()),
     )
-    layer = layers(
-        "norm(weight=attention_norm)",
-        "attention()",
-        "residual(to=input, name=attended)",
-        "norm(weight=mlp_norm)",
-        "mlp()",
-        "residual(to=attended)",
-    )
-    options = _options(config, sizes, {*kinds})
+    options = attention_options(config, sizes.head_size, kinds, variant.positions)
     mixed = len(options) > 1
     attentions = {
-        BLOCKS[kind] if mixed else "attention": attention(
+        kind.name if mixed else "attention": attention(
             sizes.width,
             sizes.heads,
             biases=biases,
@@ -116,13 +216,13 @@ def write_model(config: Config) -> ModelText:
             "position_ids:input int32 shape=[] sequence=tokens",
             f"{output_name}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
             *output(output_name, size, *body),
-            f"layer:layers\n{layer}",
+            f"layer:layers\n{_layer(config, variant)}",
             *(f"{block}:layers\n{text}" for block, text in attentions.items()),
             f"mlp:layers\n{_mlp(config, sizes, mlp_bias, variant.gemma)}",
-            f"norm:layers {_norm(variant, config.positive('rms_norm_eps', variant.epsilon))}",
+            f"norm:layers {_norm_layers(config, variant)}",
         ]
     )
-    names = _names(variant, biases, mlp_bias) | last_product(in_logits and not tied)
+    names = _names(variant, sizes, biases, mlp_bias) | last_product(in_logits and not tied)
     return ModelText(source, names, "model.")
 
 
@@ -139,46 +239,52 @@ def _sizes(config: Config) -> Sizes:
     )
 
 
-def _options(config: Config, sizes: Sizes, kinds: Collection[str]) -> dict[str, str]:
-    """Return the options of attention that depend on positions, by kind of attention."""
-    config.size("max_position_embeddings", 2048)
-    angles = rotation(config, sizes.head_size)
-    shared = f"causal=true, rope={angles.text()}, positions=position_ids, segments=attention_mask"
-    scale = config.positive("attention_multiplier", 1 / math.sqrt(sizes.head_size))
-    if angles.factor != 1 or "attention_multiplier" in config:  # of queries and keys alike
-        shared += f", scale={angles.factor**2 * scale}"
-    options = {FULL: shared}
-    if SLIDING in kinds:
-        options[SLIDING] = f"{shared}, window={config.size('sliding_window')}"
-    return {kind: options[kind] for kind in sorted(kinds)}
+def _biases(config: Config, variant: Variant) -> str:
+    """Return which of the projections q, k, v and o have a bias."""
+    if isinstance(variant.bias, str):
+        return variant.bias
+    key, letters = variant.bias
+    return letters if config.flag(key) else ""
 
 
-FULL, SLIDING = "full_attention", "sliding_attention"
-BLOCKS = {FULL: "full", SLIDING: "windowed"}
-"""Kind of attention → its block, if a model has both kinds."""
+def _scale_embeddings(config: Config, variant: Variant, width: int) -> str:
+    factor = width**0.5 if variant.gemma else _factor(config, variant, "embedding_multiplier")
+    return f"mul({factor})" if factor != 1 else ""
 
 
-def _call_layers(kinds: Sequence[str]) -> list[str]:
-    """Return the calls of all layers, one for consecutive layers of the same kind."""
-    if len({*kinds}) == 1:
-        return [f"layer(repeat={len(kinds)})"]
-    runs = ((kind, len([*run])) for kind, run in groupby(kinds))
-    return [f"layer(repeat={count}, attention={BLOCKS[kind]})" for kind, count in runs]
+def _factor(config: Config, variant: Variant, key: str) -> float:
+    """Return a factor, 1 for members of the family that do not know its key."""
+    return config.positive(key, 1) if key in variant.defaults else 1
 
 
-def _kinds(config: Config, layers: int) -> list[str]:
-    """Return the kind of attention of each layer, which older configs give by numbers."""
-    listed = config.texts("layer_types", [])
-    limited = config.flag("use_sliding_window", "sliding_window" in config)
-    first = config.integer("max_window_layers", 0)
-    if listed:
-        if len(listed) != layers or not {*listed} <= {*BLOCKS}:
-            hint = f"{layers} of {FULL} or {SLIDING}"
-            raise config.not_supported("layer_types", listed, hint)
-        return listed
-    if not (limited and "sliding_window" in config):
-        return [FULL] * layers
-    return [SLIDING if layer >= first else FULL for layer in range(layers)]
+def _limit_logits(config: Config, variant: Variant) -> list[str]:
+    """Return the layers after the last product: a factor, a smooth limit."""
+    factor, divisor = (_factor(config, variant, key) for key in ("logit_scale", "logits_scaling"))
+    rows = [f"mul({factor / divisor})"] if factor != divisor else []
+    key = "final_logit_softcapping"
+    if key in variant.defaults and key in config:
+        cap = config.positive(key)
+        rows += [f"mul({1 / cap})", "tanh()", f"mul({cap})"]
+    return rows
+
+
+def _layer(config: Config, variant: Variant) -> str:
+    """Return the layers of a block."""
+    factor = _factor(config, variant, "residual_multiplier")
+    scaled = f"mul({factor})" if factor != 1 else ""
+    norm = partial(call_norm, bias=variant.centred == "bias")
+    return block_layers(variant.order, norm, scaled)
+
+
+def _norm_layers(config: Config, variant: Variant) -> str:
+    if variant.centred:
+        epsilon = config.positive("layer_norm_eps", variant.epsilon)
+        bias = ", bias=bias" if variant.centred == "bias" else ""
+        return f"layerNorm(scale=weight{bias}, epsilon={epsilon})"
+    epsilon = config.positive("rms_norm_eps", variant.epsilon)
+    if variant.gemma:
+        return f"rmsNorm(scale=weight, scaleOffset=1, epsilon={epsilon}, init=zeros)"
+    return f"rmsNorm(scale=weight, epsilon={epsilon})"
 
 
 def _mlp(config: Config, sizes: Sizes, bias: bool, gemma: bool) -> str:
@@ -197,27 +303,47 @@ def _mlp(config: Config, sizes: Sizes, bias: bool, gemma: bool) -> str:
     )
 
 
-def _norm(variant: Variant, epsilon: float) -> str:
-    if variant.gemma:
-        return f"rmsNorm(epsilon={epsilon}, name=normed), mul(weight), add(normed)"
-    return f"rmsNorm(scale=weight, epsilon={epsilon})"
+NORMS = {
+    "before": {"attention": "input_layernorm", "mlp": "post_attention_layernorm"},
+    "parallel": {"attention": "input_layernorm"},
+    "after": {"attended": "post_attention_layernorm", "transformed": "post_feedforward_layernorm"},
+    "both": {
+        "attention": "input_layernorm",
+        "attended": "post_attention_layernorm",
+        "mlp": "pre_feedforward_layernorm",
+        "transformed": "post_feedforward_layernorm",
+    },
+}
+"""Order of norms → the names in files of those that a layer has."""
 
 
-def _names(variant: Variant, biases: str, mlp_bias: bool) -> dict[str, str | Form | None]:
+def _names(
+    variant: Variant, sizes: Sizes, biases: str, mlp_bias: bool
+) -> dict[str, str | Form | None]:
     layer = "layers.{n-1}"
     names: dict[str, str | Form | None] = {
         "embed_tokens": "embed_tokens.weight",
-        "attention_norm{n}": f"{layer}.input_layernorm.weight",
-        "mlp_norm{n}": f"{layer}.post_attention_layernorm.weight",
-        "final_norm1": "norm.weight",
         "*.rotary_emb.inv_freq": None,
     }
-    for part in "qkvo":
-        names |= linear_names(
-            f"w{part}{{n}}", f"{layer}.self_attn.{part}_proj", bias=part in biases
-        )
-    for part in ("gate", "up", "down"):
-        names |= linear_names(f"{part}{{n}}", f"{layer}.mlp.{part}_proj", bias=mlp_bias)
+    norms = {"final_norm1": "norm"}
+    norms |= {f"{part}_norm{{n}}": f"{layer}.{n}" for part, n in NORMS[variant.order].items()}
+    for parameter, name in norms.items():
+        with_bias = variant.centred == "bias"
+        names |= norm_names(parameter, name) if with_bias else {parameter: f"{name}.weight"}
+    names |= linear_names("wo{n}", f"{layer}.self_attn.o_proj", bias="o" in biases)
+    names |= linear_names("down{n}", f"{layer}.mlp.down_proj", bias=mlp_bias)
+    if variant.fused:
+        shared = sizes.kv_heads * sizes.head_size
+        widths = (sizes.heads * sizes.head_size, shared, shared)
+        names |= fused_names(f"{layer}.self_attn.qkv_proj", widths)
+        for index, part in enumerate(("gate", "up")):
+            names[f"{part}{{n}}"] = Transposed(Part(f"{layer}.mlp.gate_up_proj.weight", index, 2))
+    else:
+        for part in "qkv":
+            name = f"{layer}.self_attn.{part}_proj"
+            names |= linear_names(f"w{part}{{n}}", name, bias=part in biases)
+        for part in ("gate", "up"):
+            names |= linear_names(f"{part}{{n}}", f"{layer}.mlp.{part}_proj", bias=mlp_bias)
     if variant.norms:
         for part in "qk":
             names[f"{part}_norm{{n}}"] = f"{layer}.self_attn.{part}_norm.weight"

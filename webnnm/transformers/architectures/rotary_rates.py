@@ -20,33 +20,67 @@ from webnnm.transformers.config import Config
 MAX_HEAD = 1 << 13
 """The largest head."""
 KINDS = ("default", "linear", "llama3", "yarn", "dynamic", "longrope")
+SETTINGS = ("rope_parameters", "rope_scaling")
 MAX, ORIGINAL = "max_position_embeddings", "original_max_position_embeddings"
 
 
 class Rotation(NamedTuple):
-    """The `base` of angles, or the rate of each pair, and the factor of cosines and sines."""
+    """The `base` of angles, or the rate of each pair, and the factor of cosines and sines.
+
+    `size` features of a head rotate, None if all do.
+    """
 
     base: float
     rates: tuple[float, ...] = ()
     factor: float = 1.0
+    size: int | None = None
 
     def text(self) -> str:
         """Return the value of `rope=`."""
         return f"[{', '.join(map(repr, self.rates))}]" if self.rates else str(self.base)
 
+    def options(self) -> str:
+        """Return the options of attend, without the factor if it can be that of all scores."""
+        partial = f", rotarySize={self.size}" if self.size else ""
+        factor = f", rotaryFactor={self.factor}" if self.size and self.factor != 1 else ""
+        return f"rope={self.text()}{partial}{factor}"
 
-def rotation(config: Config, size: int) -> Rotation:
+    def score_factor(self) -> float:
+        """Return the factor of scores that follows from that of cosines and sines."""
+        return 1.0 if self.size else self.factor**2
+
+
+class Usual(NamedTuple):
+    """What a config that says nothing about angles means.
+
+    Attributes: `base`; `share` of the features of a head that rotate, None if a config may not set
+    it; the keys `base_key` and `share_key` at the top of a config.
+    """
+
+    base: float = 10000.0
+    share: float | None = None
+    base_key: str = "rope_theta"
+    share_key: str = "partial_rotary_factor"
+
+
+DEFAULT = Usual()
+
+
+def rotation(config: Config, size: int, usual: Usual = DEFAULT, kind: str = "") -> Rotation:
     """Return the angles for a head size, which a config gives in one of two places.
 
-    Raises `DataError` NNM818 for other kinds of scaling.
+    `kind` is that of the attention, if a config has settings for each. Raises `DataError` NNM818
+    for other kinds of scaling.
     """
     if size > MAX_HEAD:
         message = f"config.json: the heads have {size:,} numbers, more than {MAX_HEAD:,}"
         raise DataError("NNM818", message, hint='see "head_dim", "hidden_size"')
-    settings = {key: config.object(key) for key in ("rope_parameters", "rope_scaling")}
-    rope = Config(_merge_rope_settings(settings))
+    settings = {key: config.object(key) for key in SETTINGS}
+    rope = Config(_merge_rope_settings(settings, kind))
     try:
-        angles = _rotation(config, rope, size)
+        turning = _rotating_size(config, rope, size, usual)
+        angles = _rotation(config, rope, turning, usual)
+        angles = angles if turning == size else angles._replace(size=turning)
     except (ArithmeticError, ValueError) as error:
         numbers = shorten(rope.given)
         message = f"config.json: the scaling of angles has no result: {numbers}"
@@ -56,10 +90,25 @@ def rotation(config: Config, size: int) -> Rotation:
     return angles
 
 
-def _rotation(config: Config, rope: Config, size: int) -> Rotation:
-    rope.require("partial_rotary_factor", 1.0, 1)
-    base = rope.positive("rope_theta", config.positive("rope_theta", 10000.0))
-    kind = rope.text("rope_type", rope.text("type", "default"))
+def _rotating_size(config: Config, rope: Config, size: int, usual: Usual) -> int:
+    """Return how many features of a head rotate."""
+    key = "partial_rotary_factor"
+    if usual.share is None:
+        rope.require(key, 1.0, 1)
+        return size
+    share = rope.positive(key, config.positive(usual.share_key, usual.share))
+    turning = int(size * share)
+    if not 0 < turning <= size or turning % 2:
+        hint = f"an even number of the {size} features of a head has to rotate"
+        raise config.not_supported(usual.share_key, share, hint)
+    return turning
+
+
+def _rotation(config: Config, rope: Config, size: int, usual: Usual) -> Rotation:
+    base = rope.positive("rope_theta", config.positive(usual.base_key, usual.base))
+    kind = _scaling_kind(rope.given)
+    for key in ("rope_type", "type"):
+        rope.get(key)
     if kind not in KINDS:
         hint = f"supported are {', '.join(KINDS)}"
         raise config.not_supported(
@@ -67,6 +116,8 @@ def _rotation(config: Config, rope: Config, size: int) -> Rotation:
         )
     plain = rates(size, base)
     angles = Rotation(base)
+    if kind == "default":
+        config.get(ORIGINAL)  # the length from which on a scaling would have an effect
     if kind == "linear":
         factor = rope.positive("factor")
         angles = Rotation(base, tuple(rate / factor for rate in plain))
@@ -92,19 +143,31 @@ def longest(config: Mapping[str, Any]) -> tuple[str, int] | None:
     >>> longest({"max_position_embeddings": 64, "rope_scaling": scaling})
     ('max_position_embeddings', 64)
     """
-    rope = _merge_rope_settings(config)
-    kind = rope.get("rope_type", rope.get("type"))
+    merged = _merge_rope_settings(config)
+    by_kind = [settings for settings in merged.values() if isinstance(settings, dict)]
     limit: int = config.get(MAX) or 2048
-    if kind == "dynamic":
-        return MAX, limit
-    if kind == "longrope":
-        return ORIGINAL, rope.get(ORIGINAL) or config.get(ORIGINAL) or limit
+    for rope in cast("list[dict[str, Any]]", by_kind or [merged]):
+        kind = _scaling_kind(rope)
+        if kind == "dynamic":
+            return MAX, limit
+        if kind == "longrope":
+            return ORIGINAL, rope.get(ORIGINAL) or config.get(ORIGINAL) or limit
     return None
 
 
-def _merge_rope_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of angles in a config, from one of two places."""
-    return {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
+def _merge_rope_settings(config: Mapping[str, Any], kind: str = "") -> dict[str, Any]:
+    """Return the settings of angles in a config, from one of two places, for a kind of attention.
+
+    Older configs have one scaling, which is that of full attention if there are several kinds.
+    """
+    merged = {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
+    return merged.get(kind) or {} if isinstance(merged.get(kind), dict) else merged
+
+
+def _scaling_kind(rope: Mapping[str, Any]) -> Any:
+    """Return how angles are scaled; the first files of Phi-3 have other names for longrope."""
+    kind = rope.get("rope_type") or rope.get("type") or "default"
+    return "longrope" if kind == "su" or (kind == "yarn" and "short_factor" in rope) else kind
 
 
 def _training_length(rope: Config, config: Config) -> int:

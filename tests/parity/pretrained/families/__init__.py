@@ -6,6 +6,7 @@ from tests.parity.pretrained.families import (
     decoders,
     diffusion,
     encoders,
+    language_models,
     pictures,
     sequence_to_sequence,
     sounds,
@@ -14,6 +15,7 @@ from tests.parity.pretrained.families import (
 
 FAMILIES = {
     "decoders": decoders.CASES,
+    "language_models": language_models.CASES,
     "encoders": encoders.CASES,
     "pictures": pictures.CASES,
     "diffusion": diffusion.CASES,
