@@ -17,8 +17,8 @@ from webnnm.transformers.architectures.decoder_blocks import (
     Decoder,
     Order,
     call_norm,
-    fused_names,
     head_size,
+    projection_parts,
 )
 from webnnm.transformers.architectures.layer_kinds import (
     LayerKind,
@@ -144,7 +144,9 @@ def _names(
     layer = "h.{n-1}"
     names: dict[str, str | Form | None] = {
         "embed_tokens": "word_embeddings.weight",
-        **fused_names(f"{layer}.self_attention.query_key_value", widths, heads=groups, bias=bias),
+        **projection_parts(
+            f"{layer}.self_attention.query_key_value", widths, heads=groups, bias=bias
+        ),
         **linear_names("wo{n}", f"{layer}.self_attention.dense", bias=bias),
         **linear_names("up{n}", f"{layer}.mlp.dense_h_to_4h", bias=bias),
         **linear_names("down{n}", f"{layer}.mlp.dense_4h_to_h", bias=bias),
@@ -195,7 +197,7 @@ def _write_mpt(config: Config) -> ModelText:
         "embed_tokens": "wte.weight",
         "attention_norm{n}": f"{block}.norm_1.weight",
         "mlp_norm{n}": f"{block}.norm_2.weight",
-        **fused_names(f"{block}.attn.Wqkv", (width,) * 3),
+        **projection_parts(f"{block}.attn.Wqkv", (width,) * 3),
         **linear_names("wo{n}", f"{block}.attn.out_proj", bias=False),
         **linear_names("up{n}", f"{block}.ffn.up_proj", bias=False),
         **linear_names("down{n}", f"{block}.ffn.down_proj", bias=False),

@@ -76,7 +76,7 @@ def head_size(width: int, heads: int) -> int:
     return width // heads
 
 
-def fused_names(
+def projection_parts(
     layer: str, widths: tuple[int, int, int], *, heads: int = 1, bias: bool = False
 ) -> dict[str, str | Form]:
     """Return the names of queries, keys and values that are stored as one linear layer.

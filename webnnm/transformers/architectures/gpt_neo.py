@@ -1,5 +1,4 @@
-"""GPT-Neo and GPT-BigCode: learned positions; windows in every other layer, or one key for all
-heads.
+"""GPT-Neo and GPT-BigCode: learned positions, windows in some layers or keys for all heads.
 
 Sources: S. Black et al., "GPT-Neo: Large scale autoregressive language modeling with
 Mesh-Tensorflow" (2021); L. Ben Allal et al., "SantaCoder: don't reach for the stars!",
@@ -12,7 +11,7 @@ from typing import Any
 
 from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.attention import attention
-from webnnm.transformers.architectures.decoder_blocks import Decoder, fused_names, head_size
+from webnnm.transformers.architectures.decoder_blocks import Decoder, head_size, projection_parts
 from webnnm.transformers.architectures.layer_kinds import LayerKind, call_layers
 from webnnm.transformers.architectures.model_text import (
     InputRules,
@@ -110,7 +109,7 @@ def _write_bigcode(config: Config) -> ModelText:
     attended, shared = "h.{n-1}.attn", kv_heads * head_size(width, heads)
     widths = (width, shared, shared)
     names = _names(decoder)
-    names |= fused_names(f"{attended}.c_attn", widths, heads=kv_heads, bias=True)
+    names |= projection_parts(f"{attended}.c_attn", widths, heads=kv_heads, bias=True)
     names |= linear_names("wo{n}", f"{attended}.c_proj")
     names |= {"h.*.attn.bias": None, "h.*.attn.masked_bias": None}
     rules = InputRules(position_rows="n_positions")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from webnnm.snapshots.foreign import Form
 from webnnm.transformers.architectures.attention import attention
-from webnnm.transformers.architectures.decoder_blocks import Decoder, fused_names, head_size
+from webnnm.transformers.architectures.decoder_blocks import Decoder, head_size, projection_parts
 from webnnm.transformers.architectures.layer_kinds import (
     LayerKind,
     Positions,
@@ -50,7 +50,9 @@ def write_model(config: Config) -> ModelText:
         head="tied" if config.flag("tie_word_embeddings", False) else "own",
     )
     layer = "layers.{n-1}"
-    fused = fused_names(f"{layer}.attention.query_key_value", (width,) * 3, heads=heads, bias=bias)
+    fused = projection_parts(
+        f"{layer}.attention.query_key_value", (width,) * 3, heads=heads, bias=bias
+    )
     names: dict[str, str | Form | None] = {
         "embed_tokens": "embed_in.weight",
         **norm_names("attention_norm{n}", f"{layer}.input_layernorm"),

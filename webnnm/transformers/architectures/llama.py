@@ -19,7 +19,7 @@ from webnnm.transformers.architectures.decoder_blocks import (
     Order,
     block_layers,
     call_norm,
-    fused_names,
+    projection_parts,
 )
 from webnnm.transformers.architectures.layer_kinds import (
     Positions,
@@ -335,7 +335,7 @@ def _names(
     if variant.fused:
         shared = sizes.kv_heads * sizes.head_size
         widths = (sizes.heads * sizes.head_size, shared, shared)
-        names |= fused_names(f"{layer}.self_attn.qkv_proj", widths)
+        names |= projection_parts(f"{layer}.self_attn.qkv_proj", widths)
         for index, part in enumerate(("gate", "up")):
             names[f"{part}{{n}}"] = Transposed(Part(f"{layer}.mlp.gate_up_proj.weight", index, 2))
     else:
