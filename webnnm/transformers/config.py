@@ -26,7 +26,7 @@ HARMLESS = re.compile(
     | n_ctx | reorder_and_upcast_attn | attn_implementation | attention_dropout | tokenizer_class
     | prefix
     | max_length | min_length | num_beams | do_sample | early_stopping | length_penalty
-    | no_repeat_ngram_size | repetition_penalty | temperature | top_[kp]
+    | (encoder_)?no_repeat_ngram_size | repetition_penalty | temperature | top_[kp]
     | static_position_embeddings | is_llama_config | transformers\.js_config | output_past
     | save_step | directionality | tie_weights_ | n_positions | typical_p
     | num_(beam_groups|return_sequences)

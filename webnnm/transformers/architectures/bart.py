@@ -2,7 +2,10 @@
 
 Sources: M. Lewis et al., "BART", arXiv:1910.13461 (2019); M. Junczys-Dowmunt et al., "Marian",
 arXiv:1804.00344 (2018); A. Fan et al., "Beyond English-centric multilingual machine translation"
-(M2M100), arXiv:2010.11125 (2020).
+(M2M100), arXiv:2010.11125 (2020); Y. Liu et al., "Multilingual denoising pre-training for neural
+machine translation" (mBART), arXiv:2001.08210 (2020); J. Zhang et al., "PEGASUS", arXiv:1912.08777
+(2019); S. Roller et al., "Recipes for building an open-domain chatbot" (Blenderbot),
+arXiv:2004.13637 (2020).
 """
 
 from __future__ import annotations
@@ -29,9 +32,6 @@ from webnnm.transformers.architectures.model_text import (
 from webnnm.transformers.architectures.waves import halves, halves_from
 from webnnm.transformers.config import Config
 
-OFFSET = 2
-"""Rows of a position table of BART before that of the first position: no token reads them."""
-
 STACKS = ("encoder", "decoder")
 
 
@@ -43,7 +43,10 @@ class Variant(NamedTuple):
     `embedding_norm`, whether embeddings are normalised; `skips_padding`, whether padding has no
     position; `shift_right`, see `InputRules`; `norm_first`, whether norms come before attention
     and MLP, and a last one after all layers, or after each; `logits_bias`, whether logits have one;
-    `scales_embeddings`; `activation`.
+    `scales_embeddings`; `activation`; `position_offset`, the rows of a position table before that
+    of the first position; `words_first`, whether the decoder normalises embeddings before it adds
+    positions, and does not scale them; `defaults`, sizes that a config may leave out, where they
+    are not those of BART.
     """
 
     family: str
@@ -56,10 +59,49 @@ class Variant(NamedTuple):
     logits_bias: bool = True
     scales_embeddings: bool = False
     activation: str = "gelu"
+    position_offset: int = 0
+    words_first: bool = False
+    defaults: Mapping[str, int] = {}
 
 
 VARIANTS: Mapping[str, Variant] = {
-    "bart": Variant("Bart", stores_positions=True, embedding_norm=True, shift_right=True),
+    "bart": Variant(
+        "Bart",
+        stores_positions=True,
+        position_offset=2,
+        embedding_norm=True,
+        shift_right=True,
+    ),
+    "mbart": Variant(
+        "MBart", stores_positions=True, position_offset=2, embedding_norm=True, norm_first=True
+    ),
+    "pegasus": Variant("Pegasus", norm_first=True),
+    "blenderbot": Variant(
+        "Blenderbot",
+        stores_positions=True,
+        norm_first=True,
+        defaults={
+            "vocab_size": 8008,
+            "max_position_embeddings": 128,
+            "d_model": 2560,
+            "encoder_layers": 2,
+            "decoder_layers": 24,
+            "ffn_dim": 10240,
+            "attention_heads": 32,
+        },
+    ),
+    "blenderbot-small": Variant(
+        "BlenderbotSmall",
+        stores_positions=True,
+        embedding_norm=True,
+        words_first=True,
+        defaults={
+            "max_position_embeddings": 512,
+            "d_model": 512,
+            "layers": 8,
+            "ffn_dim": 2048,
+        },
+    ),
     "marian": Variant("Marian", "MTModel"),
     "m2m_100": Variant(
         "M2M100",
@@ -94,16 +136,15 @@ def write_model(config: Config) -> ModelText:
     default = variant.family + variant.logits_class
     suffix = class_suffix(config, variant.logits_class, f"{variant.family}Model", default=default)
     config.require("is_encoder_decoder", True)
-    config.require("num_hidden_layers", config.get("encoder_layers", 12))
-    config.require("normalize_before", False)
-    config.require("add_final_layer_norm", False)
-    config.require("normalize_embedding", True)
+    depth = variant.defaults.get("encoder_layers", variant.defaults.get("layers", 12))
+    config.require("num_hidden_layers", config.get("encoder_layers", depth))
+    _check_norms(config, variant)
     tied = config.flag("tie_word_embeddings", True)
     same_vocabulary = config.flag("share_encoder_decoder_embeddings", True)
     same_vocabulary = same_vocabulary or variant.family != "Marian"
     stores_both = "encoder.embed_tokens.weight" in (config.tensors or ())
     shared = same_vocabulary and (tied or not stores_both)
-    sizes, in_logits = _sizes(config, same_vocabulary), suffix == variant.logits_class
+    sizes, in_logits = _sizes(config, variant, same_vocabulary), suffix == variant.logits_class
     scaled = config.flag("scale_embedding", variant.scales_embeddings)
     biased = in_logits and variant.logits_bias
     if config.tensors is not None and "final_logits_bias" not in config.tensors:
@@ -160,18 +201,44 @@ def write_model(config: Config) -> ModelText:
     return ModelText(source, names, "model.", waves, input_rules)
 
 
-def _sizes(config: Config, same_vocabulary: bool) -> Sizes:
+UNREAD_KEYS = (
+    *("normalize_before", "add_final_layer_norm", "normalize_embedding", "add_bias_logits"),
+    *("extra_pos_embeddings", "layernorm_variant", "extra_layer_norm"),
+    *("do_blenderbot_90_layernorm", "force_bos_token_to_be_generated"),
+)
+"""Keys from the time when one class computed the whole family: each now has a class of its own."""
+
+
+def _check_norms(config: Config, variant: Variant) -> None:
+    """Raise an error if a config without a class of its own asks for other norms."""
+    if variant.defaults or variant.norm_first:
+        for key in UNREAD_KEYS:
+            config.get(key)
+        return
+    config.require("normalize_before", False)
+    config.require("add_final_layer_norm", False)
+    config.require("normalize_embedding", True)
+
+
+def _sizes(config: Config, variant: Variant, same_vocabulary: bool) -> Sizes:
+    defaults = variant.defaults
+
     def size_pair(key: str, default: int) -> tuple[int, int]:
         read_size = config.count if key == "layers" else config.size
-        return read_size(f"encoder_{key}", default), read_size(f"decoder_{key}", default)
+        first, second = (
+            defaults.get(f"{stack}_{key}", defaults.get(key, default)) for stack in STACKS
+        )
+        return read_size(f"encoder_{key}", first), read_size(f"decoder_{key}", second)
 
-    vocabulary = config.size("vocab_size", 50265)
+    vocabulary = config.size("vocab_size", defaults.get("vocab_size", 50265))
     own_vocabulary = config.size("decoder_vocab_size", vocabulary)
     return Sizes(
         vocabulary=vocabulary,
         decoder_vocabulary=vocabulary if same_vocabulary else own_vocabulary,
-        width=config.size("d_model", 1024),
-        positions=config.size("max_position_embeddings", 1024),
+        width=config.size("d_model", defaults.get("d_model", 1024)),
+        positions=config.size(
+            "max_position_embeddings", defaults.get("max_position_embeddings", 1024)
+        ),
         padding=config.integer("pad_token_id", 1),
         layers=size_pair("layers", 12),
         heads=size_pair("attention_heads", 16),
@@ -191,19 +258,25 @@ def _waves(variant: Variant, sizes: Sizes) -> dict[str, HostArray]:
 def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scaled: bool) -> tuple[str, ...]:
     """Return the layers of the encoder or the decoder."""
     prefix = "" if stack == "encoder" else "decoder_"
+    scaled = scaled and not (variant.words_first and prefix)
     positions = f"{stack}_positions" if variant.stores_positions else "waves"
     embedding = (
         f"embedding({table}, node={prefix}input_ids)",
         f"mul({sizes.width**0.5})" if scaled else "",
         f"positionalEmbedding({positions})",
     )
+    norm = f"norm(weight={stack}_norm, bias={stack}_norm_b)"
+    first_norm = f"norm(weight={stack}_first_norm, bias={stack}_first_norm_b)"
+    if not variant.norm_first:
+        first_norm = norm
+    if variant.words_first and prefix:
+        embedding = (*embedding[:-1], first_norm, embedding[-1])
     if variant.skips_padding:
         inputs = f"ids={prefix}input_ids, places={prefix}position_ids"
         embedding = (f"placed(table={table}, {inputs})",)
-    norm = f"norm(weight={stack}_norm, bias={stack}_norm_b)"
     return (
         *embedding,
-        norm if variant.embedding_norm else "",
+        first_norm if variant.embedding_norm and first_norm not in embedding else "",
         f"{stack}_layer(repeat={sizes.layers[STACKS.index(stack)]})",
         norm if variant.norm_first else "",
     )
@@ -275,12 +348,15 @@ def _names(variant: Variant, sizes: Sizes, shared: bool) -> dict[str, str | Form
             names[f"{stack}.embed_tokens.weight"] = None
         table = f"{stack}.embed_positions.weight"
         if variant.embedding_norm:
-            names[f"{stack}_positions"] = Part(table, 1, (OFFSET, sizes.positions))
-            names |= norm_names(f"{stack}_norm1", f"{stack}.layernorm_embedding")
-        elif variant.stores_positions:
-            names[f"{stack}_positions"] = table
-        else:
+            part = "first_norm" if variant.norm_first else "norm"
+            names |= norm_names(f"{stack}_{part}1", f"{stack}.layernorm_embedding")
+        if not variant.stores_positions:
             names[f"{table}s"] = None
+        elif variant.position_offset:
+            sizes_of_parts = (variant.position_offset, sizes.positions)
+            names[f"{stack}_positions"] = Part(table, 1, sizes_of_parts)
+        else:
+            names[f"{stack}_positions"] = table
         if variant.norm_first:
             names |= norm_names(f"{stack}_norm1", f"{stack}.layer_norm")
         names |= norm_names(f"{stack}_attention_norm{{n}}", f"{layer}.self_attn_layer_norm")

@@ -1,7 +1,7 @@
-"""T5: an encoder and a decoder with relative positions in attention.
+"""T5 and mT5: an encoder and a decoder with relative positions in attention.
 
-Source: C. Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text
-transformer", arXiv:1910.10683 (2019).
+Sources: C. Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text
+transformer", arXiv:1910.10683 (2019); L. Xue et al., "mT5", arXiv:2010.11934 (2020).
 """
 
 from __future__ import annotations
@@ -24,6 +24,28 @@ from webnnm.transformers.config import Config
 GATED = {"gated-gelu": "gelu_new", "gated-silu": "silu", "gated-relu": "relu"}
 
 
+class Variant(NamedTuple):
+    """The differences between the members of the family: what a config may leave out.
+
+    Attributes: `family`, the prefix of the class names; `scales`, whether what the decoder computes
+    is scaled before the product with tied embeddings.
+    """
+
+    family: str
+    scales: bool
+    vocabulary: int
+    inner: int
+    layers: int
+    heads: int
+    feed_forward: str
+
+
+VARIANTS = {
+    "t5": Variant("T5", True, 32128, 2048, 6, 8, "relu"),
+    "mt5": Variant("MT5", False, 250112, 1024, 8, 6, "gated-gelu"),
+}
+
+
 class Sizes(NamedTuple):
     """The sizes of a model, and the kind of its MLP."""
 
@@ -39,14 +61,15 @@ class Sizes(NamedTuple):
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a T5 and its name map."""
-    kind = class_suffix(
-        config, "ForConditionalGeneration", "T5Model", default="T5ForConditionalGeneration"
-    )
+    model_type = config.get("model_type")
+    variant = VARIANTS[model_type]
+    default = f"{variant.family}ForConditionalGeneration"
+    kind = class_suffix(config, "ForConditionalGeneration", "T5Model", default=default)
     config.require("is_encoder_decoder", True)
-    sizes = _sizes(config)
-    depth = config.count("num_layers", 6)
+    sizes = _sizes(config, variant)
+    depth = config.count("num_layers", variant.layers)
     tied_by_config = config.flag("tie_word_embeddings", True)
-    scaled = config.flag("scale_decoder_outputs", tied_by_config)
+    scaled = variant.scales and config.flag("scale_decoder_outputs", tied_by_config)
     tied = tied_by_config if config.tensors is None else "lm_head.weight" not in config.tensors
     in_logits = kind == "ForConditionalGeneration"
     buckets = config.size("relative_attention_num_buckets", 32)
@@ -67,7 +90,7 @@ def write_model(config: Config) -> ModelText:
     )
     source = statements(
         [
-            "model:name t5",
+            f"model:name {model_type}",
             *INPUTS,
             f"{name}:param shared shape=[{sizes.vocabulary}, {sizes.width}]",
             f"{name}:param encoder_bias shape=[{buckets}, {sizes.heads}]",
@@ -82,23 +105,25 @@ def write_model(config: Config) -> ModelText:
         ]
     )
     names = _names(sizes.gated) | last_product(in_logits and not tied)
-    return ModelText(source, names, "", float16_problem="activations of t5 exceed its range")
+    return ModelText(
+        source, names, "", float16_problem=f"activations of {model_type} exceed its range"
+    )
 
 
-def _sizes(config: Config) -> Sizes:
-    activation = config.text("feed_forward_proj", "relu")
+def _sizes(config: Config, variant: Variant) -> Sizes:
+    activation = config.text("feed_forward_proj", variant.feed_forward)
     for key in ("dense_act_fn", "is_gated_act"):  # repeat the same
         config.get(key)
     gated = activation in GATED
     config.given["feed_forward_proj"] = GATED.get(activation, activation)
     return Sizes(
-        vocabulary=config.size("vocab_size", 32128),
+        vocabulary=config.size("vocab_size", variant.vocabulary),
         width=config.size("d_model", 512),
         head_size=config.size("d_kv", 64),
-        heads=config.size("num_heads", 8),
-        inner=config.size("d_ff", 2048),
+        heads=config.size("num_heads", variant.heads),
+        inner=config.size("d_ff", variant.inner),
         distance=config.size("relative_attention_max_distance", 128),
-        activation=config.activation("feed_forward_proj", "relu"),
+        activation=config.activation("feed_forward_proj"),
         gated=gated,
     )
 

@@ -26,6 +26,7 @@ BART = {
     "max_position_embeddings": 23,
 }
 MARIAN = {**BART, "pad_token_id": 44, "decoder_start_token_id": 44, "eos_token_id": 0}
+SMALL = {**BART, "vocab_size": 31, "d_model": 12, "encoder_layers": 1, "decoder_layers": 1}
 BOTH = ("attention_mask", "decoder_input_ids", "decoder_attention_mask")
 
 CASES = [
@@ -112,6 +113,29 @@ CASES = [
         {**BART, "encoder_layers": 1, "tie_word_embeddings": False},
         inputs=BOTH,
         rows="",
+        batch=2,
+    ),
+    Case(
+        "mbart-plain",
+        "MBartForConditionalGeneration",
+        {**SMALL, "decoder_start_token_id": 3, "scale_embedding": True},
+        inputs=BOTH,
+        batch=2,
+    ),
+    Case("pegasus-plain", "PegasusForConditionalGeneration", SMALL, inputs=BOTH, batch=2),
+    Case("blenderbot-plain", "BlenderbotForConditionalGeneration", SMALL, inputs=BOTH, batch=2),
+    Case(
+        "blenderbot-small-plain",
+        "BlenderbotSmallForConditionalGeneration",
+        {**SMALL, "scale_embedding": True},
+        inputs=BOTH,
+        batch=2,
+    ),
+    Case(
+        "mt5-plain",
+        "MT5ForConditionalGeneration",
+        {**T5, "num_layers": 1, "num_heads": 2},
+        inputs=BOTH,
         batch=2,
     ),
 ]
