@@ -28,6 +28,24 @@ export interface Part {
  */
 export function fit(source: Memory | ImageBitmapSource, options: string): Promise<Uint8Array<ArrayBuffer>>;
 
+/** A picture that is decoded: RGBA over white. */
+export interface DecodedPicture {
+  width: number;
+  height: number;
+  pixels: Uint8ClampedArray;
+}
+
+/** Return a picture of Python, decoded; the options have the `size` of RGBA pixels. */
+export function open(source: Memory | ImageBitmapSource, options: string): Promise<DecodedPicture>;
+
+/** Return the RGB pixels of a picture at another size; `filter` is a number of Pillow's resampling. */
+export function resample(
+  picture: DecodedPicture,
+  across: number,
+  down: number,
+  filter: number,
+): Uint8Array<ArrayBuffer>;
+
 /** Return the width and the height of a picture of Python as it is to be seen. */
 export function measure(source: Memory | ImageBitmapSource, options: string): Promise<[number, number]>;
 

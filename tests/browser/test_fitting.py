@@ -13,6 +13,7 @@ import pytest
 from tests.browser.harness import PyodidePage
 from webnnm import ImageDataset, NNModel
 from webnnm.cli.serve import SiteServer
+from webnnm.data.pictures.decoded_picture import Filter, decode_picture
 from webnnm.data.pictures.fitting import PictureFormat, fit_picture
 from webnnm.formats.page.exporting import export_page
 
@@ -24,6 +25,20 @@ FORMS = [
     PictureFormat(9, 31, 3, "stretch"),
     PictureFormat(64, 64, 3, "pad"),
 ]
+RESIZED = """
+import base64
+from webnnm.data.pictures.decoded_picture import Filter, decode_picture
+
+answers = []
+for text in files:
+    decoded = await decode_picture(base64.b64decode(text), "a picture")
+    answers.append([
+        list(bytes((await decoded.resize(height, width, filter)).data))
+        for height, width in sizes for filter in Filter
+    ])
+    decoded.close()
+answers
+"""
 IN_PAGE = """
 import base64
 from webnnm.data.pictures.fitting import PictureFormat, fit_picture, measure_picture
@@ -87,6 +102,18 @@ async def test_pages_have_the_pixels_of_desktops(pyodide_page: PyodidePage) -> N
             expected = bytes((await fit_picture(content, "a picture", form)).data)
             assert pixels == [*expected], (size, form)
     assert "NNM802: bad.png cannot be read" in answers[-1]
+
+
+async def test_filters_of_pages_give_the_pixels_of_desktops(pyodide_page: PyodidePage) -> None:
+    files, sizes = make_files(), [(16, 12), (64, 7), (90, 110)]
+    texts = [base64.b64encode(content).decode() for content in files]
+    answers = await pyodide_page.run_python(RESIZED, files=texts, sizes=sizes)
+    for content, actual in zip(files, answers, strict=True):
+        decoded = await decode_picture(content, "a picture")
+        cases = [(*size, filter) for size in sizes for filter in Filter]
+        for (height, width, filter), pixels in zip(cases, actual, strict=True):
+            expected = bytes((await decoded.resize(height, width, filter)).data)
+            assert pixels == [*expected], (decoded.width, decoded.height, height, width, filter)
 
 
 @pytest.mark.webnn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,6 +49,7 @@ class HubModel(ABC):
     generation_config: Mapping[str, Any]
     backend: Backend
     read_tokenizer: Callable[[], Tokenizer]
+    read_file: Callable[[str], Awaitable[str]]
     input_rules: InputRules = InputRules()
     _transcribing: Transcribing | None = None
 
@@ -63,6 +64,10 @@ class HubModel(ABC):
     @abstractmethod
     def describe_output(self, name: str) -> Shape:
         """Return the sizes of an output, and whether it has a row for each token (`sequence`)."""
+
+    def picture_size(self) -> tuple[int, int] | None:
+        """Return the height and width of pictures, None if they can have any."""
+        return None
 
     @abstractmethod
     def _make_generator(self, max_length: int | None) -> Generator:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -186,6 +187,13 @@ def _special_tokens(fields: Fields) -> dict[str, str]:
         elif value is not None:
             texts[key] = fields.text(key)
     return texts
+
+
+def text_reader(folder: Folder) -> Callable[[str], Awaitable[str]]:
+    """Return a function that reads a JSON file of a folder; it does not hold on to the weights."""
+    if isinstance(folder, Mapping):
+        folder = {name: data for name, data in folder.items() if name.endswith(".json")}
+    return partial(text_of_folder, folder)
 
 
 def join_path(folder: str | Path, name: str) -> str | Path:

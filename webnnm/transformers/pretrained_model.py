@@ -31,6 +31,7 @@ from webnnm.transformers.pretrained import (
     folder_of,
     generation_config_of,
     gguf_of,
+    text_reader,
     tokenizer_of,
     weights_of,
 )
@@ -167,7 +168,7 @@ async def from_pretrained(
     tensors = {**tensors, **text.constants}
     model = await PretrainedModel.begun(settings, config, tensors, text.names, weights, block)
     model.generation_config, model.read_tokenizer = generation, read_tokenizer
-    model.input_rules = text.input_rules
+    model.input_rules, model.read_file = text.input_rules, text_reader(source)
     model.origin = partial(_origin, full_config, text.names, text.prefix)
     return model
 
@@ -241,6 +242,14 @@ class PretrainedModel(NNModel, HubModel):
         """Return the sizes of an output, and whether it has a row for each token (`sequence`)."""
         outputs = self.state.network.outputs
         return next(output.source.features for output in outputs if output.name == name)
+
+    def picture_size(self) -> tuple[int, int] | None:
+        """Return the height and width of pictures, None for models of other kinds."""
+        for vertex in self.state.network.inputs:
+            if vertex.block == "pixel_values":
+                height, width = vertex.features[0].sizes()[-2:]
+                return height, width
+        return None
 
     def _make_generator(self, max_length: int | None) -> Generator:
         return Generator(self, max_length=max_length)

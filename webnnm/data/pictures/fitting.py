@@ -115,7 +115,8 @@ async def fit_picture(picture: Any, name: str, form: PictureFormat) -> HostArray
     content = await load_file(picture)
     shape = (form.height, form.width, form.channels)
     if pyodide_host.in_browser():
-        return HostArray("uint8", shape, await _call_page("fit", content, name, form))
+        pixels = await call_page("fit", content, name, form)
+        return HostArray("uint8", shape, pixels.to_py())
     return HostArray("uint8", shape, await asyncio.to_thread(_fit_by_pillow, content, name, form))
 
 
@@ -123,20 +124,24 @@ async def measure_picture(picture: Any, name: str) -> tuple[int, int]:
     """Return the width and the height of a picture as it is to be seen; errors as `fit_picture`."""
     content = await load_file(picture)
     if pyodide_host.in_browser():
-        width, height = await _call_page("measure", content, name)
+        width, height = await call_page("measure", content, name)
         return width, height
     image = rotate_upright(open_picture(content, name))
     return image.size
 
 
-async def _call_page(function: str, content: Any, name: str, form: Any = None) -> Any:
+async def call_page(function: str, content: Any, name: str, form: Any = None) -> Any:
+    """Return what a function of `page/fitting.js` returns for a picture.
+
+    `content` is what `load_file` returned. Raises `DataError` NNM802 if it is no picture.
+    """
     module = await pyodide_host.load_module("page/fitting")
     size: list[int] = []
     if not hasattr(content, "js_id") and not isinstance(content, (bytes, bytearray, memoryview)):
         content, *size = _read_colours(content, name)
     options = json.dumps({**(asdict(form) if form else {}), "size": size})
     try:
-        return (await getattr(module, function)(content, options)).to_py()
+        return await getattr(module, function)(content, options)
     except pyodide_host.js_error() as error:
         message = f"{name} cannot be read: {getattr(error, 'message', error)}"
         raise DataError("NNM802", message, hint="browsers read PNG, JPEG, WebP, GIF") from error
@@ -170,9 +175,9 @@ def _get_sizes(pixels: HostArray, name: str) -> tuple[int, int, int]:
 def _fit_by_pillow(content: Any, name: str, form: PictureFormat) -> bytes:
     image = open_picture(content, name)
     try:
-        image = _flatten(rotate_upright(image), name, form.channels)
+        image = flatten_picture(rotate_upright(image), name, form.channels)
     except (OSError, ValueError, SyntaxError) as error:
-        raise _refuse(name, error) from error
+        raise refuse_picture(name, error) from error
     box, (width, height) = find_part(image.width, image.height, form)
     filter = importlib.import_module("PIL.Image").Resampling.BILINEAR
     # Which direction comes first is rounding, and differs between versions of Pillow.
@@ -225,14 +230,15 @@ def open_picture(content: Any, name: str) -> Any:
     try:
         return pillow.open(io.BytesIO(content))
     except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError) as error:
-        raise _refuse(name, error) from error
+        raise refuse_picture(name, error) from error
 
 
-def _refuse(name: str, error: Exception) -> DataError:
+def refuse_picture(name: str, error: Exception) -> DataError:
+    """Return NNM802, the error for a file that is no picture."""
     return DataError("NNM802", f"{name} is no picture: {error}", hint="check or remove the file")
 
 
-def _flatten(image: Any, name: str, channels: int) -> Any:
+def flatten_picture(image: Any, name: str, channels: int) -> Any:
     """Return an image of 8 bits, grey or RGB, over white where it is transparent."""
     if image.mode == "F":
         hint = "pass bytes: numpy.uint8(255 * numpy.asarray(image) / white)"

@@ -104,16 +104,19 @@ def write_model(config: Config) -> ModelText:
     text, vision = (
         (config, config) if single else map(config.part, ("text_config", "vision_config"))
     )
-    shared = config.size("projection_dim", 512)
-    config.get("logit_scale_init_value")
+    shared = config.size("projection_dim", 512) if both else 0
+    for unused in ("projection_dim", "logit_scale_init_value"):
+        config.get(unused)
     lines = [f"model:name {config.get('model_type')}"]
     names: dict[str, str | Form | None] = {}
     for tower, tower_config, write in ((TEXT, text, _text_tower), (VISION, vision, _image_tower)):
         if not both and not kind.startswith(tower):
             tower_config.pass_over()
             continue
-        own_size = tower_config.size("projection_dim", 512)
-        size = shared if both else own_size if kind.endswith(WITH_PROJECTION) else 0
+        tower_config.get("projection_dim")  # that of the whole model counts, if there is one
+        size = shared
+        if kind.endswith(WITH_PROJECTION):
+            size = tower_config.size("projection_dim", 512)
         tower_lines, tower_names = write(tower_config, size, both, single is not None)
         lines, names = lines + tower_lines, names | tower_names
     if both:

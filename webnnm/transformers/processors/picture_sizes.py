@@ -1,0 +1,111 @@
+"""The size that a processor resizes a picture to, and the part of it that is taken."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webnnm.transformers.processors.picture_settings import PictureSettings, Size
+
+CONVNEXT_WHOLE = 384
+"""From this side on, ConvNeXt takes whole pictures, as squares."""
+LEVIT_MARGIN = 256 / 224
+YOLOS_MULTIPLE = 16
+
+
+class Cut(NamedTuple):
+    """What is done to a picture: resized to a size, then cropped or filled up to another one.
+
+    Sizes are height and width.
+    """
+
+    resized: Size
+    cropped: Size
+
+
+def find_cut(picture: Size, settings: PictureSettings) -> Cut:
+    """Return how a picture of a size is brought to that of the model.
+
+    >>> from webnnm.transformers.processors.picture_settings import read_picture_settings
+    >>> file = {"image_processor_type": "CLIPImageProcessor"}
+    >>> find_cut((100, 200), read_picture_settings(file))
+    Cut(resized=(224, 448), cropped=(224, 224))
+    """
+    size, share = settings.size, settings.crop_share
+    if not settings.resize:
+        return Cut(picture, settings.crop or picture)
+    if settings.sizing == "convnext":
+        side = size["shortest_edge"]
+        if side >= CONVNEXT_WHOLE:
+            return Cut((side, side), settings.crop or (side, side))
+        assert share is not None
+        resized = _fit_shorter(picture, int(side / share))
+        return Cut(resized, settings.crop or (side, side))
+    resized = _find_size(picture, settings)
+    return Cut(resized, settings.crop or resized)
+
+
+def _find_size(picture: Size, settings: PictureSettings) -> Size:
+    """Return the size that a picture is resized to."""
+    size, share = settings.size, settings.crop_share
+    if "longest_edge" in size and "shortest_edge" not in size:
+        scale = size["longest_edge"] / max(picture)
+        return int(picture[0] * scale + 0.5), int(picture[1] * scale + 0.5)
+    if "longest_edge" in size:
+        multiple = YOLOS_MULTIPLE if settings.sizing == "multiple_of_16" else 1
+        fitted = _fit_between(picture, size["shortest_edge"], size["longest_edge"])
+        return fitted[0] - fitted[0] % multiple, fitted[1] - fitted[1] % multiple
+    if "max_height" in size:
+        scale = min(size["max_height"] / picture[0], size["max_width"] / picture[1])
+        return int(picture[0] * scale), int(picture[1] * scale)
+    if "shortest_edge" in size:
+        side = size["shortest_edge"]
+        if settings.sizing == "levit":
+            side = int(LEVIT_MARGIN * side)
+        if settings.sizing == "poolformer" and share is not None:
+            side = int(side / share)
+        return _fit_shorter(picture, side)
+    height, width = size["height"], size["width"]
+    if settings.sizing == "poolformer" and share is not None:
+        if height == width:
+            return _fit_shorter(picture, int(height / share))
+        return int(height / share), int(width / share)
+    if settings.sizing == "multiple":
+        return _fit_multiple(picture, (height, width), settings)
+    return height, width
+
+
+def _fit_shorter(picture: Size, side: int) -> Size:
+    """Return the size at which the shorter side has a length; the other one is rounded down."""
+    height, width = picture
+    longer = int(side * max(picture) / min(picture))
+    return (longer, side) if width <= height else (side, longer)
+
+
+def _fit_between(picture: Size, shorter: int, longer: int) -> Size:
+    """Return the size at which the shorter side has a length, unless the longer gets too long."""
+    height, width = picture
+    exact = float(shorter)
+    if max(picture) / min(picture) * shorter > longer:
+        exact = longer * float(min(picture)) / max(picture)
+    side = round(exact)
+    if min(picture) == side:
+        return picture
+    other = int(exact * max(picture) / min(picture))
+    return (other, side) if width < height else (side, other)
+
+
+def _fit_multiple(picture: Size, size: Size, settings: PictureSettings) -> Size:
+    """Return a size with sides that are multiples of a number, scaled as little as possible.
+
+    Source: R. Ranftl et al., arXiv:2103.13413 (2021).
+    """
+    scales = size[0] / picture[0], size[1] / picture[1]
+    if settings.keep_aspect_ratio:
+        scale = scales[1] if abs(1 - scales[1]) < abs(1 - scales[0]) else scales[0]
+        scales = scale, scale
+    multiple = settings.multiple
+    height, width = (
+        max(round(scale * side / multiple) * multiple, multiple)
+        for scale, side in zip(scales, picture, strict=True)
+    )
+    return height, width
