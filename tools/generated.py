@@ -16,6 +16,7 @@ from tools import (
     operator_index,
     operators,
     optimizers,
+    pipelines_document,
     portable_limits,
 )
 from tools.browsers import document as browsers
@@ -37,6 +38,7 @@ def files() -> dict[Path, str]:
         expert.RULES_PAGE: expert.rules_page(),
         onnx_document.PAGE: onnx_document.page(),
         operators.PAGE: operators.page(),
+        pipelines_document.PAGE: pipelines_document.page(),
         portable_limits.PAGE: portable_limits.page(),
         **grammar.files(),
         **by_optimizers,

@@ -12,6 +12,7 @@ from tools.environment import python_with
 REQUIREMENTS = (
     *("torch==2.13.0", "transformers==5.23.0", "peft==0.21.0", "diffusers==0.42.1"),
     *("jax==0.10.2", "jaxlib==0.10.2", "numpy>=2.1,<3", "pytest>=8"),
+    "pillow>=11,<13",  # newer ones resize pictures in another order, and round differently
 )
 """On Linux, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu offers smaller builds."""
 

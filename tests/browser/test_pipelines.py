@@ -10,6 +10,7 @@ from tests.browser import pipelines_in_page
 from tests.browser.harness import PyodidePage
 
 MODULES = (
+    "tests.unit.tasks.tiny_vit",
     "tests.unit.tasks.words",
     "tests.unit.transformers.folders",
     "tests.unit.transformers.tiny_bert",

@@ -14,6 +14,9 @@ from tests.parity import fixtures
 from tests.parity.cases import CASES, Case
 from tests.parity.outcome import LIMIT, Outcome, compute, difference
 from tests.parity.pretrained.live import report as report_pretrained
+from tests.parity.tasks.in_pipelines import report as report_pictures
+from tests.parity.tasks.in_processors import report as report_processors
+from tests.parity.tasks.in_sounds import report as report_sounds
 from tests.parity.tasks.live import report as report_tasks
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import report
@@ -70,7 +73,10 @@ def main() -> None:
     print(f"\n{len(CASES) - len(wrong)} of {len(CASES)} cases agree with PyTorch.")
     if stale:
         print(f"Fixtures of no case: {', '.join(stale)}; `make parity-fixtures` writes them anew.")
-    agreed = [report(seed), report_pretrained(seed), report_tasks(seed), report_tuning()]
+    agreed = [
+        *(report(seed), report_pretrained(seed), report_tasks(seed), report_tuning()),
+        *(report_processors(), report_sounds(), report_pictures(seed)),
+    ]
     if not all(agreed) or wrong or stale:
         raise SystemExit(1)
 

@@ -10,6 +10,9 @@ from tests.parity.cases import CASES
 from tests.parity.pretrained.families import FAMILIES
 from tests.parity.pretrained.live import record as record_pretrained
 from tests.parity.pretrained.live import record_texts
+from tests.parity.tasks.in_pipelines import record as record_pictures
+from tests.parity.tasks.in_processors import record as record_processors
+from tests.parity.tasks.in_sounds import record as record_sounds
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import record as record_training
 from tests.parity.tuning.live import record as record_tuning
@@ -27,6 +30,9 @@ GROUPS = {
     "training": record_training,
     **{family: partial(record_pretrained, family) for family in FAMILIES},
     "texts": record_texts,
+    "processors": record_processors,
+    "pictures": record_pictures,
+    "sounds": record_sounds,
     "tuning": record_tuning,
 }
 

@@ -1,1 +1,1 @@
-"""Pipelines: a task of a Hugging Face model in one call, from texts or sounds to plain results."""
+"""Pipelines: tasks of Hugging Face models in one call; texts, pictures, sounds to plain results."""

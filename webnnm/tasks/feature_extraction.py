@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from webnnm.core.arrays import HostArray
@@ -43,15 +43,37 @@ class FeatureExtraction(Pipeline):
             hint = f"one of {', '.join(POOLINGS)}"
             raise DataError("NNM704", f'pooling is "{pooling}"', hint=hint)
         texts, single = as_list(inputs, str)
+        if pooling != "none":
+            vectors = await self.embed(
+                texts, pooling, normalize=normalize, batch_size=batch_size, truncation=truncation
+            )
+            return HostArray.of(vectors, "float32").public()
+        states = [state async for state in self._compute(texts, batch_size, truncation=truncation)]
+        arrays = [HostArray(one.dtype, (1, *one.shape), one.data).public() for one in states]
+        return arrays[0] if single else arrays
+
+    async def embed(
+        self,
+        texts: Sequence[str],
+        pooling: str,
+        *,
+        normalize: bool,
+        batch_size: int,
+        truncation: bool,
+    ) -> list[list[float]]:
+        """Return a vector for each text; the arguments are those of a call."""
+        return [
+            _pool(states.tolist(), pooling, normalize)
+            async for states in self._compute(texts, batch_size, truncation=truncation)
+        ]
+
+    async def _compute(
+        self, texts: Sequence[str], batch_size: int, *, truncation: bool
+    ) -> AsyncIterator[HostArray]:
+        """Yield the last hidden states of each text."""
         rows = (encode_text(self.model, text, truncation=truncation) for text in texts)
-        states: list[HostArray] = []
         async for result in run_rows(self.model, rows, batch_size):
-            states.append(result.outputs["last_hidden_state"].part(0, len(result.row.ids)))
-        if pooling == "none":
-            arrays = [HostArray(one.dtype, (1, *one.shape), one.data).public() for one in states]
-            return arrays[0] if single else arrays
-        vectors = [_pool(one.tolist(), pooling, normalize) for one in states]
-        return HostArray.of(vectors, "float32").public()
+            yield result.outputs["last_hidden_state"].part(0, len(result.row.ids))
 
 
 def _pool(states: Sequence[Sequence[float]], pooling: str, normalize: bool) -> list[float]:

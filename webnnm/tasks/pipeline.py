@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
@@ -11,17 +12,27 @@ from webnnm.transformers.pretrained import Folder
 from webnnm.transformers.pretrained_model import PretrainedModel, from_pretrained
 
 TASKS = {
+    "audio-classification": ("audio_classification", "AudioClassification"),
     "automatic-speech-recognition": ("speech_recognition", "SpeechRecognition"),
+    "depth-estimation": ("depth_estimation", "DepthEstimation"),
     "feature-extraction": ("feature_extraction", "FeatureExtraction"),
     "fill-mask": ("fill_mask", "FillMask"),
+    "image-classification": ("image_classification", "ImageClassification"),
+    "image-feature-extraction": ("image_features", "ImageFeatureExtraction"),
+    "image-segmentation": ("image_segmentation", "ImageSegmentation"),
+    "mask-generation": ("mask_generation", "MaskGeneration"),
+    "object-detection": ("object_detection", "ObjectDetection"),
     "question-answering": ("question_answering", "QuestionAnswering"),
+    "sentence-similarity": ("sentence_similarity", "SentenceSimilarity"),
     "summarization": ("text_to_text", "Summarization"),
     "text-classification": ("text_classification", "TextClassification"),
     "text-generation": ("text_generation", "TextGeneration"),
+    "text-ranking": ("text_ranking", "TextRanking"),
     "text2text-generation": ("text_to_text", "TextToText"),
     "token-classification": ("token_classification", "TokenClassification"),
     "translation": ("text_to_text", "Translation"),
     "zero-shot-classification": ("zero_shot", "ZeroShotClassification"),
+    "zero-shot-image-classification": ("zero_shot_images", "ZeroShotImageClassification"),
 }
 """Task → the module and the class of its pipeline."""
 ALIASES = {
@@ -40,6 +51,8 @@ class Pipeline:
     Attributes: `model`, the `PretrainedModel`.
     """
 
+    inputs: ClassVar[frozenset[str]] = frozenset()
+    """The inputs that a model for the task has, all of them."""
     outputs: ClassVar[frozenset[str]]
     """The outputs that a model for the task has, at least one of them."""
     classes: ClassVar[str]
@@ -49,9 +62,22 @@ class Pipeline:
         self.task, self.model, self._owned = task, model, owned
         self.check()
 
+    @classmethod
+    async def open(cls, task: str, source: Folder, settings: Mapping[str, Any]) -> Self:
+        """Return the pipeline for a folder; if it cannot be used, nothing stays open."""
+        model = await from_pretrained(source, **settings)
+        try:
+            opened = cls(task, model, owned=True)
+            await opened.prepare()
+        except BaseException:
+            model.close()
+            raise
+        return opened
+
     def check(self) -> None:
         """Raise `DataError` NNM717 if the model does not fit the task."""
-        if not self.outputs & {*self.model.outputs()} or not self.fits():
+        inputs, outputs = {*self.model.inputs()}, {*self.model.outputs()}
+        if not self.inputs <= inputs or not self.outputs & outputs or not self.fits():
             architectures = self.model.config.get("architectures") or ["a model without a class"]
             raise DataError(
                 "NNM717",
@@ -63,6 +89,9 @@ class Pipeline:
     def fits(self) -> bool:
         """Return whether a model with such outputs fits the task."""
         return True
+
+    async def prepare(self) -> None:
+        """Read what the task needs besides the model; called once, by `pipeline`."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -91,10 +120,7 @@ async def pipeline(task: str, model: Folder | PretrainedModel, **settings: Any) 
     Tasks, their arguments and results have the names and forms that they have in Hugging Face's
     `transformers`; [Pipelines](../docs/pipelines.md) lists them.
 
-    - `task`: one of "automatic-speech-recognition", "feature-extraction", "fill-mask",
-      "question-answering", "summarization", "text-classification" (also "sentiment-analysis"),
-      "text-generation", "text2text-generation", "token-classification" (also "ner"), "translation"
-      and "zero-shot-classification".
+    - `task`: a name such as "text-classification" or "image-classification".
     - `model`: a folder, URL or files, or an open model of `from_pretrained`.
     - `settings`: those of `from_pretrained`, such as `weights="int8"`.
 
@@ -107,15 +133,12 @@ async def pipeline(task: str, model: Folder | PretrainedModel, **settings: Any) 
         raise DataError("NNM704", f'there is no pipeline for the task "{task}"', hint=hint)
     module, class_name = TASKS[name]
     kind_of_task: type[Pipeline] = getattr(import_module(f"webnnm.tasks.{module}"), class_name)
-    if isinstance(model, PretrainedModel):
-        if settings:
-            names = ", ".join(settings)
-            hint = "pass them to from_pretrained, which opens the model"
-            raise DataError("NNM704", f"{names}: the model is already open", hint=hint)
-        return kind_of_task(name, model, owned=False)
-    opened = await from_pretrained(model, **settings)
-    try:
-        return kind_of_task(name, opened, owned=True)
-    except BaseException:
-        opened.close()
-        raise
+    if not isinstance(model, PretrainedModel):
+        return await kind_of_task.open(name, model, settings)
+    if settings:
+        names = ", ".join(settings)
+        hint = "pass them to from_pretrained, which opens the model"
+        raise DataError("NNM704", f"{names}: the model is already open", hint=hint)
+    opened = kind_of_task(name, model, owned=False)
+    await opened.prepare()
+    return opened

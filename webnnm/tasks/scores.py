@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from webnnm.core.errors import DataError
 from webnnm.evaluation import probabilities
 
 
@@ -28,6 +29,49 @@ def sigmoid(logits: Sequence[float]) -> list[float]:
     [0.5, 0.0]
     """
     return list(map(probabilities.sigmoid, logits))
+
+
+FUNCTIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
+    "softmax": softmax,
+    "sigmoid": sigmoid,
+    "none": list,
+}
+"""What turns logits into scores."""
+
+
+def score(logits: Sequence[float], config: Mapping[str, Any], function: str | None) -> list[float]:
+    """Return the scores of classes, by a function or by the one that follows from the config.
+
+    That is sigmoid for several labels at once and for a single output, none for regression.
+
+    >>> score([0.0], {}, None), score([2.0], {"problem_type": "regression"}, None)
+    ([0.5], [2.0])
+
+    Raises `DataError` NNM704 for an unknown function.
+    """
+    if function is None:
+        alone = len(logits) == 1 or config.get("problem_type") == "multi_label_classification"
+        regression = config.get("problem_type") == "regression"
+        function = "none" if regression else "sigmoid" if alone else "softmax"
+    if function not in FUNCTIONS:
+        hint = f"one of {', '.join(FUNCTIONS)}"
+        raise DataError("NNM704", f'function_to_apply is "{function}"', hint=hint)
+    return FUNCTIONS[function](logits)
+
+
+def best_labels(
+    logits: Sequence[float],
+    config: Mapping[str, Any],
+    top_k: int | None,
+    function: str | None = None,
+) -> list[dict[str, Any]]:
+    """Return the most likely classes as dicts with `label` and `score`, all of them for None.
+
+    >>> best_labels([2.0, 1.0], {"id2label": {"0": "cat"}}, 1, "none")
+    [{'label': 'cat', 'score': 2.0}]
+    """
+    scores, labels = score(logits, config, function), read_labels(config, len(logits))
+    return [{"label": labels[k], "score": scores[k]} for k in rank(scores, top_k)]
 
 
 def read_labels(config: Mapping[str, Any], count: int) -> list[str]:

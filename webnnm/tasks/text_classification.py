@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from webnnm.core.errors import DataError
 from webnnm.tasks.pipeline import Pipeline
-from webnnm.tasks.scores import rank, read_labels, sigmoid, softmax
+from webnnm.tasks.scores import best_labels
 from webnnm.tasks.text_rows import as_list, encode_text, run_rows
-
-FUNCTIONS = {"softmax": softmax, "sigmoid": sigmoid, "none": list}
-"""What turns logits into scores."""
 
 Text = str | Mapping[str, str]
 
@@ -53,31 +49,15 @@ class TextClassification(Pipeline):
         - `truncation`: whether texts that are too long lose their end, instead of NNM711.
         """
         texts, single = as_list(inputs, (str, Mapping))
-        function = FUNCTIONS.get(function_to_apply or self._function())
-        if function is None:
-            hint = f"one of {', '.join(FUNCTIONS)}"
-            raise DataError("NNM704", f'function_to_apply is "{function_to_apply}"', hint=hint)
         rows = (encode_text(self.model, _pair(text), truncation=truncation) for text in texts)
         results: list[Any] = []
         async for result in run_rows(self.model, rows, batch_size):
-            scores = function(result.get_scores("logits"))
-            labels = read_labels(self.model.config, len(scores))
             count = 1 if top_k == "best" else top_k
-            best = [{"label": labels[k], "score": scores[k]} for k in rank(scores, count)]
+            logits = result.get_scores("logits")
+            best = best_labels(logits, self.model.config, count, function_to_apply)
             results.append(best[0] if top_k == "best" else best)
         is_listed = isinstance(inputs, str) and top_k == "best"
         return results[0] if single and not is_listed else results
-
-    def _function(self) -> str:
-        config = self.model.config
-        match config.get("problem_type"):
-            case "regression":
-                return "none"
-            case "multi_label_classification":
-                return "sigmoid"
-            case _:
-                outputs = self.model.describe_output("logits").sizes()[-1]
-                return "sigmoid" if outputs == 1 else "softmax"
 
 
 def _pair(text: Text) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.series.sequences import resolve_length
+from webnnm.tasks.batching import fill_batch, split_batches
 from webnnm.transformers.json_tokenizer import JsonTokenizer
 from webnnm.transformers.pretrained_model import PretrainedModel
 
@@ -55,6 +56,14 @@ def get_tokenizer(model: PretrainedModel) -> JsonTokenizer:
         message = "the task needs a tokenizer.json"
         raise DataError("NNM718", message, hint="put it next to config.json")
     return tokenizer
+
+
+def get_padding(model: PretrainedModel) -> int:
+    """Return the token that texts are padded with; 0 if neither tokenizer nor config has one."""
+    tokenizer = get_tokenizer(model)
+    text = tokenizer.template.special.get("pad_token")
+    tokens = tokenizer.encode_rendered(text) if text else []
+    return tokens[0] if len(tokens) == 1 else model.config.get("pad_token_id") or 0
 
 
 def encode_text(
@@ -125,26 +134,18 @@ async def run_rows(
 
     Raises `DataError` NNM704 for an invalid batch size.
     """
-    if type(batch_size) is not int or batch_size < 1:
-        raise DataError("NNM704", f"batch_size is {batch_size!r}", hint="an integer from 1")
-    waiting: list[Row] = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == batch_size:
-            for result in await _run(model, waiting, batch_size):
-                yield result
-            waiting = []
-    for result in await _run(model, waiting, batch_size) if waiting else ():
-        yield result
+    for batch in split_batches(rows, batch_size):
+        for result in await _run(model, batch, batch_size):
+            yield result
 
 
-async def _run(model: PretrainedModel, rows: Sequence[Row], batch_size: int) -> list[Result]:
-    """Return the results of at most `batch_size` rows; the last one is repeated for the others."""
+async def _run(model: PretrainedModel, rows: list[Row], batch_size: int) -> list[Result]:
+    """Return the results of at most `batch_size` rows."""
     longest = max(len(row.ids) for row in rows)
     length = max(SHORTEST, resolve_length("texts", "bucket", [longest]))
     length = max(longest, min(length, model.max_length or length))
     padding = model.config.get("pad_token_id") or 0
-    filled = [*rows, *[rows[-1]] * (batch_size - len(rows))]
+    filled = fill_batch(rows, batch_size)
     inputs = {
         "input_ids": [pad(row.ids, length, padding) for row in filled],
         "attention_mask": [pad([1] * len(row.ids), length, 0) for row in filled],
@@ -154,12 +155,13 @@ async def _run(model: PretrainedModel, rows: Sequence[Row], batch_size: int) -> 
     outputs = await model.predict(taken)
     arrays = {name: HostArray.of(values, "float32") for name, values in outputs.items()}
     return [
-        Result({name: _select(values, number) for name, values in arrays.items()}, row)
+        Result({name: select_row(values, number) for name, values in arrays.items()}, row)
         for number, row in enumerate(rows)
     ]
 
 
-def _select(values: HostArray, number: int) -> HostArray:
+def select_row(values: HostArray, number: int) -> HostArray:
+    """Return a row of an array, without the dimension of the batch."""
     return HostArray(values.dtype, values.shape[1:], values.part(number, number + 1).data)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.tasks.candidate_labels import fill_template
 from webnnm.tasks.pipeline import Pipeline
 from webnnm.tasks.scores import rank, read_labels, softmax
 from webnnm.tasks.text_rows import as_list, encode_text, run_rows
@@ -54,16 +55,10 @@ class ZeroShotClassification(Pipeline):
         - `multi_label`: whether several labels may fit; each then has a probability of its own.
         """
         texts, single = as_list(sequences, str)
-        labels = candidate_labels
-        if isinstance(labels, str):
-            labels = [label.strip() for label in labels.split(",")]
-        labels = [label for label in labels if label]
-        if not labels or not texts:
-            raise DataError("NNM704", "there are no texts or no labels", hint="give one of each")
-        if hypothesis_template.format(labels[0]) == hypothesis_template:
-            message = f'hypothesis_template "{hypothesis_template}" has no place for the label'
-            raise DataError("NNM704", message, hint="write {} where the label belongs")
-        pairs = [(text, hypothesis_template.format(label)) for text in texts for label in labels]
+        labels, hypotheses = fill_template(candidate_labels, hypothesis_template)
+        if not texts:
+            raise DataError("NNM704", "there are no texts", hint="give at least one")
+        pairs = [(text, hypothesis) for text in texts for hypothesis in hypotheses]
         rows = (encode_text(self.model, pair, truncation=truncation) for pair in pairs)
         logits = [
             result.get_scores("logits") async for result in run_rows(self.model, rows, batch_size)

@@ -7,7 +7,6 @@ The models are tiny, with random weights; what the pipelines return has to be th
 from __future__ import annotations
 
 import asyncio
-import math
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -18,8 +17,8 @@ from tokenizers import Tokenizer, decoders, processors
 
 import webnnm
 from tests.browser.exported_texts import bert, make_tokenizers
+from tests.parity.tasks.pictures import LIMIT, find_difference
 
-LIMIT = 1e-4
 TEXTS = [
     *("the cat sat on the mat", "Hello, world! naïve café", "My name is Sarah, I live in London."),
     *("fox foxes FOX Fox don't", "日本語テキスト 50% #tag @user", "the fox sat. " * 3, "Größe"),
@@ -168,32 +167,9 @@ async def compare(case: Case, tokenizer: Any) -> list[str]:
         async with await webnnm.pipeline(case.task, folder, **settings) as ours:
             for given, keywords in case.calls:
                 wanted, found = theirs(given, **keywords), await ours(given, **keywords)
-                if problem := find_difference(wanted, found):
+                if problem := find_difference(wanted, found, LIMIT):
                     different.append(f"{str(given)[:40]!r} {keywords}: {problem}")
     return different
-
-
-def find_difference(wanted: Any, found: Any, place: str = "") -> str:
-    """Return where two results differ, "" if they do not."""
-    if hasattr(found, "tolist"):
-        found = found.tolist()
-    if isinstance(wanted, Mapping):
-        if wanted.keys() != found.keys():
-            return f"{place}: {[*wanted]} and {[*found]}"
-        parts = ((wanted[name], found[name], f"{place}/{name}") for name in wanted)
-    elif isinstance(wanted, list):
-        if not isinstance(found, list) or len(wanted) != len(found):
-            return f"{place}: {wanted} and {found}"
-        parts = (
-            (one, other, f"{place}/{k}")
-            for k, (one, other) in enumerate(zip(wanted, found, strict=True))
-        )
-    elif isinstance(found, float):
-        close = math.isclose(wanted, found, rel_tol=LIMIT, abs_tol=LIMIT)
-        return "" if close else f"{place}: {wanted} and {found}"
-    else:
-        return "" if wanted == found else f"{place}: {wanted!r} and {found!r}"
-    return next(filter(None, (find_difference(*part) for part in parts)), "")
 
 
 def report(seed: int) -> bool:

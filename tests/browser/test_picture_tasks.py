@@ -1,0 +1,51 @@
+"""Pipelines of pictures give on WebNN what those of `transformers` gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser import picture_tasks_in_page
+from tests.browser.harness import PyodidePage
+from tests.parity.tasks.pictures import (
+    LIMIT,
+    draw,
+    find_difference,
+    make_files,
+    read_fixtures,
+    summarize,
+)
+from webnnm.core.arrays import HostArray
+
+CALLS = 2
+"""The calls of each case that run in a page."""
+
+
+def send(pictures: Any) -> Any:
+    """Return pictures as a page takes them: width, height and bytes."""
+    if isinstance(pictures, list):
+        return [send(picture) for picture in pictures]
+    height, width, _ = pictures.shape
+    return width, height, bytes(pictures.data)
+
+
+def receive(result: Any) -> Any:
+    """Return a result with its arrays."""
+    if isinstance(result, dict) and result.keys() == {"shape", "values"}:
+        return HostArray.of(result["values"], "float32", result["shape"])
+    if isinstance(result, dict):
+        return {name: receive(value) for name, value in result.items()}
+    return [receive(value) for value in result] if isinstance(result, list) else result
+
+
+async def test_results_are_those_of_transformers(pyodide_page: PyodidePage) -> None:
+    pytest.importorskip("tokenizers")
+    for fixture in read_fixtures():
+        calls = fixture["calls"][-CALLS:]
+        sent = [(send(draw(sizes)), keywords) for sizes, keywords, _ in calls]
+        arguments = fixture["task"], make_files(fixture), fixture["opening"], sent
+        results = await pyodide_page.call(picture_tasks_in_page.run_calls, "webnn", *arguments)
+        for (sizes, keywords, expected), result in zip(calls, results, strict=True):
+            difference = find_difference(expected, summarize(receive(result)), 10 * LIMIT)
+            assert not difference, (fixture["task"], sizes, keywords)

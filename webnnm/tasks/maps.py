@@ -1,0 +1,181 @@
+"""Maps of numbers, such as a score for each pixel, brought to the size of a picture on a device.
+
+The numbers are those of PyTorch's `interpolate` with `align_corners=False`.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable
+from typing import Literal
+
+from webnnm.backends.base import Backend
+from webnnm.core.arrays import HostArray
+from webnnm.graph.builder import GraphBuilder
+from webnnm.graph.node import Operand
+
+Size = tuple[int, int]
+Method = Literal["linear", "cubic"]
+
+SHARPNESS = -0.75
+"""The parameter of the cubic convolution (R. Keys, 1981) as PyTorch has it."""
+BLOCK = 1 << 22
+"""About how many numbers are computed at a time."""
+
+
+async def resize_maps(
+    backend: Backend,
+    maps: HostArray,
+    size: Size,
+    method: Method = "linear",
+    *,
+    block: int = BLOCK,
+) -> HostArray:
+    """Return maps, float32 `[count, height, width]`, at another size.
+
+    About `block` numbers are computed at a time.
+
+    >>> import asyncio
+    >>> from webnnm import backend
+    >>> async def enlarged(values):
+    ...     return await resize_maps(await backend("numpy"), HostArray.of([values]), (1, 4))
+    >>> asyncio.run(enlarged([[0.0, 1.0]])).tolist()
+    [[[0.0, 0.25, 0.75, 1.0]]]
+    """
+    blocks = await _run(backend, maps, size, method, block, lambda b, values: values)
+    count, rows = maps.shape[0], [part.shape[1] for part in blocks]
+    width = 4 * size[1]
+    data = bytearray()
+    for number in range(count):
+        for part, height in zip(blocks, rows, strict=True):
+            data += part.data[number * height * width : (number + 1) * height * width]
+    return HostArray("float32", (count, *size), bytes(data))
+
+
+async def find_largest(
+    backend: Backend, maps: HostArray, size: Size, *, block: int = BLOCK
+) -> HostArray:
+    """Return which of several maps is the largest at each pixel of a size, int32 `[height, width]`.
+
+    About `block` numbers are computed at a time.
+
+    >>> import asyncio
+    >>> from webnnm import backend
+    >>> async def segmented(values):
+    ...     return await find_largest(await backend("numpy"), HostArray.of(values), (1, 4))
+    >>> asyncio.run(segmented([[[1.0, 0.0]], [[0.0, 1.0]]])).tolist()
+    [[0, 0, 1, 1]]
+    """
+
+    def choose(b: GraphBuilder, values: Operand) -> Operand:
+        return b.arg_max(values, axis=0)
+
+    blocks = await _run(backend, maps, size, "linear", block, choose)
+    return HostArray("int32", size, b"".join(bytes(part.data) for part in blocks))
+
+
+async def _run(
+    backend: Backend,
+    maps: HostArray,
+    size: Size,
+    method: Method,
+    block: int,
+    finish: Callable[[GraphBuilder, Operand], Operand],
+) -> list[HostArray]:
+    """Return what is made of the resized maps, for blocks of rows from top to bottom."""
+    count, height, width = maps.shape
+    rows = max(1, min(size[0], block // (count * max(size[1], width))))
+    down, across = weigh(height, size[0], method), weigh(width, size[1], method)
+    columns = HostArray("float32", (width, size[1]), transpose(across))
+    b = GraphBuilder()
+    wide = b.matmul(
+        b.input("maps", "float32", maps.shape), b.input("columns", "float32", columns.shape)
+    )
+    tall = b.matmul(b.input("rows", "float32", (1, rows, height)), wide)
+    executable = await backend.compile(b.build({"result": finish(b, tall)}))
+    results: list[HostArray] = []
+    try:
+        for start in range(0, size[0], rows):
+            # The last block begins earlier, so that all have one size.
+            first = min(start, size[0] - rows)
+            part = HostArray("float32", (1, rows, height), down.part(first, first + rows).data)
+            inputs = {"maps": maps, "columns": columns, "rows": part}
+            result = (await executable.run_host(inputs))["result"]
+            results.append(_drop_rows(result, start - first))
+    finally:
+        backend.release(executable)
+    return results
+
+
+def _drop_rows(values: HostArray, count: int) -> HostArray:
+    """Return maps, or a single one, without their first rows."""
+    if not count:
+        return values
+    if len(values.shape) == 2:
+        return values.part(count, len(values))
+    planes, rows, columns = values.shape
+    size = 4 * rows * columns
+    data = b"".join(
+        values.data[plane * size + 4 * count * columns : (plane + 1) * size]
+        for plane in range(planes)
+    )
+    return HostArray("float32", (planes, rows - count, columns), data)
+
+
+def weigh(length: int, size: int, method: Method = "linear") -> HostArray:
+    """Return the weight of each number of a row in each of a row of another length.
+
+    >>> weigh(2, 4).tolist()
+    [[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]
+    """
+    values = array("f", bytes(4 * length * size))
+    for index in range(size):
+        middle = (index + 0.5) * length / size - 0.5
+        if method == "linear":
+            middle = max(middle, 0.0)
+        first = math.floor(middle)
+        for at, weight in _weights(middle - first, method):
+            values[index * length + min(max(first + at, 0), length - 1)] += weight
+    return HostArray("float32", (size, length), values)
+
+
+def _weights(part: float, method: Method) -> list[tuple[int, float]]:
+    """Return the weights of the neighbours of a position between two numbers."""
+    if method == "linear":
+        return [(0, 1 - part), (1, part)]
+    a = SHARPNESS
+
+    def near(x: float) -> float:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: float) -> float:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [(-1, far(part + 1)), (0, near(part)), (1, near(1 - part)), (2, far(2 - part))]
+
+
+def chain_weights(first: HostArray, second: HostArray) -> HostArray:
+    """Return the weights of both, one after the other; the second may read fewer than there are.
+
+    >>> chain_weights(weigh(1, 2), weigh(1, 3)).tolist()
+    [[1.0], [1.0], [1.0]]
+    """
+    (size, middle), length = second.shape, first.shape[1]
+    near, far = array("f", second.values()), array("f", first.values())
+    values = array("f", bytes(4 * size * length))
+    for index in range(size):
+        for between in range(middle):
+            if weight := near[index * middle + between]:
+                for k in range(length):
+                    values[index * length + k] += weight * far[between * length + k]
+    return HostArray("float32", (size, length), values)
+
+
+def transpose(values: HostArray) -> array[float]:
+    """Return the numbers of a matrix column by column."""
+    rows, columns = values.shape
+    flat, result = values.values(), array("f", bytes(4 * rows * columns))
+    for row in range(rows):
+        result[row::rows] = array("f", flat[row * columns : (row + 1) * columns])
+    return result
