@@ -56,6 +56,8 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         return _latents(case, config, random)
     found: Arrays = {}
     seeing = config.get("vision_config", config)
+    if "num_channels" not in seeing:
+        seeing = config.get("backbone_config") or seeing
     image = case.image or seeing.get("image_size")
     if image is not None:
         sizes = image if isinstance(image, list | tuple) else [image, image]
@@ -67,7 +69,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             points = image * random.random((case.pictures, 2, 3, 2))
             labels = random.choice([-10, -1, 0, 1], (case.pictures, 2, 3))
             return found | {"input_points": points.astype(np.float32), "input_labels": labels}
-        if seeing is config:
+        if "vision_config" not in config:
             return found
     config = config.get("text_config", config)
     whole = config["vocab_size"]

@@ -28,10 +28,12 @@ ARCHITECTURES: Mapping[str, str] = {
     "convnextv2": "convnext",
     "deberta-v2": "deberta",
     "deit": "vit",
+    "depth_anything": "depth",
     "detr": "detr",
     "dinov2": "dinov2",
     "dinov2_with_registers": "dinov2",
     "distilbert": "bert",
+    "dpt": "depth",
     "efficientnet": "efficientnet",
     "electra": "bert",
     "falcon": "bloom",
@@ -67,10 +69,12 @@ ARCHITECTURES: Mapping[str, str] = {
     "roberta": "bert",
     "sam": "sam",
     "sam_vision_model": "sam",
+    "segformer": "segformer",
     "smollm2": "llama",
     "smollm3": "llama",
     "stablelm": "llama",
     "starcoder2": "phi",
+    "swin": "swin",
     "t5": "t5",
     "vit": "vit",
     "whisper": "whisper",
@@ -79,7 +83,18 @@ ARCHITECTURES: Mapping[str, str] = {
 }
 """`model_type` → module here; its `write_model(config)` is a function of the config alone."""
 ANY_SIZE = frozenset(
-    {"convnext", "convnextv2", "detr", "efficientnet", "mobilenet_v1", "mobilenet_v2", "resnet"}
+    {
+        "convnext",
+        "convnextv2",
+        "depth_anything",
+        "detr",
+        "dinov2",
+        "efficientnet",
+        "mobilenet_v1",
+        "mobilenet_v2",
+        "resnet",
+        "segformer",
+    }
 )
 """`model_type` of models that read pictures of any size: that of their texts is chosen."""
 DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}

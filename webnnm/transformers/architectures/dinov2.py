@@ -7,6 +7,9 @@ arXiv:2304.07193 (2023); T. Darcet et al., "Vision transformers need registers",
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from webnnm.core.arrays import HostArray
 from webnnm.snapshots.foreign import Part, Reshaped, Transposed
 from webnnm.transformers.architectures.model_text import (
     ModelText,
@@ -21,6 +24,7 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.patches import picture
+from webnnm.transformers.architectures.stretching import stretch_cubic
 from webnnm.transformers.architectures.vision_encoder import (
     MODULE_NAMES,
     Encoder,
@@ -44,8 +48,14 @@ def write_model(config: Config) -> ModelText:
     family = str(config.get("model_type", "dinov2"))
     kind = class_suffix(config, "Model", "ForImageClassification", default="Dinov2Model")
     read_backbone_keys(config)
-    encoder, registers = read_encoder(config)
-    body = [*write_encoder(encoder, registers), "norm(weight=final_norm, bias=final_norm_b"]
+    size = config.pair("picture_size", [0, 0]) if "picture_size" in config else None
+    dino = read_encoder(config, size=size)
+    encoder, registers = dino.encoder, dino.registers
+    body = [
+        *dino.rows(),
+        f"layer(repeat={encoder.depth})",
+        "norm(weight=final_norm, bias=final_norm_b",
+    ]
     first = 1 + registers
     if kind == "Model":
         block = STATES
@@ -70,24 +80,105 @@ def write_model(config: Config) -> ModelText:
         [
             f"model:name {family}",
             encoder.seen.input,
-            *declare_tokens(encoder, registers, block),
+            *dino.parameters(block),
             *outputs,
             *encoder.statements(),
+            dino.stretch_statement(),
         ]
     )
-    names = encoder_names(config, encoder, registers) | norm_names("final_norm1", "layernorm")
+    names = encoder_names(config, dino) | norm_names("final_norm1", "layernorm")
     names |= linear_names("classifier1", "classifier") if kind != "Model" else {}
     names |= dict.fromkeys(("classifier.*", "embeddings.mask_token"))
-    return ModelText(source, names, f"{family}.", module_names=MODULE_NAMES)
+    return ModelText(source, names, f"{family}.", dino.constants(), module_names=MODULE_NAMES)
 
 
-def read_encoder(config: Config, prefix: str = "") -> tuple[Encoder, int]:
-    """Return the sizes of an encoder from a config, and the number of registers."""
+class Dino(NamedTuple):
+    """An encoder, its number of registers, and the grid of its table of positions.
+
+    Pictures may have another grid: positions are interpolated then.
+    """
+
+    encoder: Encoder
+    registers: int
+    table: tuple[int, int]
+
+    @property
+    def stretches(self) -> bool:
+        """Whether positions are interpolated."""
+        return self.table != self.encoder.seen.grid
+
+    def rows(self) -> list[str]:
+        """Return the layers from the picture to the tokens of the first layer."""
+        seen = self.encoder.seen
+        rows = list(seen.tokens(self.encoder.width))
+        if self.stretches:
+            rows = ["stretch_positions(name=positions)", *rows[:-1], "add(positions)"]
+        if self.registers:
+            rows += [
+                f"split([1, {seen.patches}], axis=0, name=part)",
+                "concat([part.0, registers, part.1], axis=0)",
+            ]
+        return rows
+
+    def parameters(self, block: str) -> tuple[str, ...]:
+        """Return the statements of the parameters of tokens and positions."""
+        width, (height, across) = self.encoder.width, self.encoder.seen.grid
+        table = self.encoder.seen._replace(
+            height=self.table[0] * self.encoder.seen.patch[0],
+            width=self.table[1] * self.encoder.seen.patch[1],
+        )
+        stretching = (
+            f"{block}:param stretch_down shape=[{self.table[0]}, {height}] trainable=false",
+            f"{block}:param stretch_across shape=[{self.table[1]}, {across}] trainable=false",
+        )
+        return (
+            *table.parameters(block, width),
+            f"{block}:param registers shape=[{self.registers}, {width}]" if self.registers else "",
+            *(stretching if self.stretches else ()),
+        )
+
+    def stretch_statement(self) -> str:
+        """Return the statement of the block that interpolates positions."""
+        if not self.stretches:
+            return ""
+        width, (height, across) = self.encoder.width, self.table
+        rows = layers(
+            f"split([1, {height * across}], node=position_embeddings, axis=0, name=table)",
+            f"reshape([{height}, {across}, {width}], node=table.1)",
+            "transpose([2, 1, 0])",
+            "matmul(stretch_down)",
+            "transpose([0, 2, 1])",
+            "matmul(stretch_across)",
+            f"reshape([{width}, {self.encoder.seen.patches}])",
+            "transpose([1, 0], name=stretched)",
+            "concat([table.0, stretched], axis=0)",
+        )
+        return f"stretch_positions:layers\n{rows}"
+
+    def constants(self) -> dict[str, HostArray]:
+        """Return the weights of the interpolation."""
+        if not self.stretches:
+            return {}
+        pairs = zip(("down", "across"), self.table, self.encoder.seen.grid, strict=True)
+        return {f"stretch_{name}": stretch_cubic(old, new) for name, old, new in pairs}
+
+
+def read_encoder(config: Config, prefix: str = "", size: tuple[int, int] | None = None) -> Dino:
+    """Return the sizes of an encoder from a config; `size` is that of pictures, if it is another.
+
+    Raises `DataError` NNM818 for invalid sizes.
+    """
     config.get("use_mask_token")
     seen = picture(config, patch=14)
-    registers = (
-        config.size("num_register_tokens", 4) if "with_reg" in str(config.get("model_type")) else 0
-    )
+    table = seen.grid
+    if size is not None:
+        seen = seen._replace(height=size[0], width=size[1])
+        if not seen.patches or (table[0] != table[1] and seen.grid != table):
+            hint = "it is at least a patch, and positions of a square are interpolated alone"
+            raise config.not_supported("picture_size", [*size], hint)
+    registers = 0
+    if config.get("model_type") == WITH_REGISTERS:
+        registers = config.size("num_register_tokens", 4)
     width = config.size("hidden_size", 768)
     inner = int(width * config.positive("mlp_ratio", 4))
     gated = config.flag("use_swiglu_ffn", False)
@@ -105,34 +196,15 @@ def read_encoder(config: Config, prefix: str = "") -> tuple[Encoder, int]:
         prefix=prefix,
         gated=gated,
     )
-    return encoder, registers
+    return Dino(encoder, registers, table)
 
 
-def write_encoder(encoder: Encoder, registers: int) -> list[str]:
-    """Return the layers from the picture to the states before the last norm."""
-    rows = [*encoder.seen.tokens(encoder.width)]
-    if registers:
-        rows += [
-            f"split([1, {encoder.seen.patches}], axis=0, name=part)",
-            "concat([part.0, registers, part.1], axis=0)",
-        ]
-    return [*rows, f"layer(repeat={encoder.depth})"]
-
-
-def declare_tokens(encoder: Encoder, registers: int, block: str) -> tuple[str, ...]:
-    """Return the statements of the parameters of tokens and positions."""
-    width = encoder.width
-    return (
-        *encoder.seen.parameters(block, width),
-        f"{block}:param registers shape=[{registers}, {width}]" if registers else "",
-    )
-
-
-def encoder_names(config: Config, encoder: Encoder, registers: int) -> Names:
+def encoder_names(config: Config, dino: Dino) -> Names:
     """Return the names of the parameters of an encoder, without those of the last norm."""
+    encoder, registers = dino.encoder, dino.registers
     width, prefix = encoder.width, encoder.prefix
     names: Names = {
-        **patch_names(encoder._replace(tokens=encoder.seen.patches + 1)),
+        **patch_names(encoder._replace(tokens=dino.table[0] * dino.table[1] + 1)),
         **encoder.names(),
         "cls_token": Reshaped(f"{prefix}embeddings.cls_token", (1, width)),
     }

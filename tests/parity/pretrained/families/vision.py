@@ -50,6 +50,41 @@ DETR = {
     "decoder_ffn_dim": 10,
     "num_queries": 3,
 }
+SWIN = {
+    "embed_dim": 4,
+    "depths": [2, 2],
+    "num_heads": [1, 2],
+    "window_size": 3,
+    "image_size": 14,
+    "patch_size": 2,
+    "mlp_ratio": 1.5,
+}
+SEGFORMER = {
+    "depths": [1, 1],
+    "hidden_sizes": [4, 8],
+    "num_attention_heads": [1, 2],
+    "sr_ratios": [2, 1],
+    "num_encoder_blocks": 2,
+    "patch_sizes": [7, 3],
+    "strides": [4, 2],
+    "mlp_ratios": [2, 3],
+    "decoder_hidden_size": 6,
+}
+NECK = {"reassemble_factors": [2, 0.5], "neck_hidden_sizes": [4, 6], "fusion_hidden_size": 4}
+DEPTH_ANYTHING = {
+    "backbone_config": {
+        "model_type": "dinov2",
+        **DINO,
+        "num_hidden_layers": 3,
+        "out_indices": [1, 3],
+        "reshape_hidden_states": False,
+    },
+    **NECK,
+    "reassemble_hidden_size": 12,
+    "patch_size": 4,
+    "head_hidden_size": 3,
+}
+DPT = {**VIT, "num_hidden_layers": 3, "backbone_out_indices": [0, 2], **NECK}
 see = partial(Case, inputs=(), batch=2)
 
 CASES = [
@@ -139,4 +174,28 @@ CASES = [
         {**DETR, "encoder_layers": 2, "decoder_layers": 2},
         image=(18, 13),
     ),
+    see("swin-base", "SwinModel", {**SWIN, "use_absolute_embeddings": True, "qkv_bias": False}),
+    see("swin-classes", "SwinForImageClassification", {**SWIN, "image_size": [14, 18]}),
+    see("segformer-base", "SegformerModel", SEGFORMER, image=(18, 25)),
+    see("segformer-classes", "SegformerForImageClassification", SEGFORMER, image=(16, 16)),
+    see(
+        "segformer-segments",
+        "SegformerForSemanticSegmentation",
+        {**SEGFORMER, "num_labels": 3, "depths": [2, 1]},
+        image=(20, 25),
+    ),
+    see("depth-anything", "DepthAnythingForDepthEstimation", DEPTH_ANYTHING),
+    see(
+        "depth-anything-metric",
+        "DepthAnythingForDepthEstimation",
+        {**DEPTH_ANYTHING, "depth_estimation_type": "metric", "max_depth": 20},
+    ),
+    see("dpt-project", "DPTForDepthEstimation", DPT),
+    see(
+        "dpt-add",
+        "DPTForDepthEstimation",
+        {**DPT, "readout_type": "add", "reassemble_factors": [1, 1]},
+    ),
+    see("dinov2-stretched", "Dinov2Model", {**DINO, "image_size": 16}, image=(20, 12)),
+    see("depth-anything-wide", "DepthAnythingForDepthEstimation", DEPTH_ANYTHING, image=(12, 20)),
 ]
