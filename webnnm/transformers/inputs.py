@@ -119,7 +119,8 @@ def _count_positions(
 def _default(vertex: InputVertex, arrays: Mapping[str, HostArray]) -> HostArray:
     """Return the default of Hugging Face for an input that is left out."""
     name = vertex.block
-    like = arrays.get(name.rpartition("attention_mask")[0] + "input_ids")
+    prefix = name.rpartition("attention_mask")[0]
+    like = arrays.get(f"{prefix}input_ids", arrays.get(f"{prefix}input_values"))
     fill = DEFAULTS.get(name.removeprefix("decoder_"))
     if like is None or fill is None:
         raise DataError("NNM710", f"{name} is needed", hint=f"predict({name}=…)")

@@ -71,6 +71,11 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             return found | {"input_points": points.astype(np.float32), "input_labels": labels}
         if "vision_config" not in config:
             return found
+    if "conv_stride" in config:
+        size = case.batch, case.length
+        waves = (2 * random.random(size) - 1).astype(np.float32)
+        found |= {"input_values": waves, "attention_mask": _mask(case, case.length)}
+        return {name: found[name] for name in ("input_values", *case.inputs)}
     config = config.get("text_config", config)
     whole = config["vocab_size"]
     vocabularies = {"": whole, "decoder_": config.get("decoder_vocab_size") or whole}

@@ -20,7 +20,13 @@ from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_
 from tests.parity.pretrained.generated import Texts, draw_rows, select_settings
 
 OUTPUTS = (
-    *("logits", "last_hidden_state", "pooler_output", "encoder_last_hidden_state"),
+    *(
+        "logits",
+        "extract_features",
+        "last_hidden_state",
+        "pooler_output",
+        "encoder_last_hidden_state",
+    ),
     *("logits_per_image", "logits_per_text", "image_embeds", "text_embeds"),
     *("pred_masks", "iou_scores", "sample", "start_logits", "end_logits"),
     *("cls_logits", "distillation_logits", "pred_boxes", "predicted_depth", "heatmaps"),

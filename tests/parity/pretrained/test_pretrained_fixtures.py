@@ -156,6 +156,13 @@ def test_names_of_older_files_are_known() -> None:
         return name
 
     assert _rename("vae-plain", older) <= LIMIT
+    norms = {"original0": "weight_g", "original1": "weight_v"}
+
+    def of_wave(name: str) -> str:
+        stem, _, part = name.rpartition(".")
+        return f"{stem.removesuffix('.parametrizations.weight')}.{norms.get(part, part)}"
+
+    assert _rename("wav2vec2-letters", of_wave) <= LIMIT
 
 
 def _compute(folder: dict[str, bytes], fixture: Any) -> float:

@@ -145,10 +145,10 @@ def write_first_token(node: str = "") -> str:
     return f"gather(start, {node and f'node={node}, '}axis=tokens)"
 
 
-def write_attention(heads: int, options: str = "") -> str:
-    """Return the layer of attention of a text encoder."""
+def write_attention(heads: int, options: str = "", *, mask: str = "attention_mask") -> str:
+    """Return the layer of attention of an encoder."""
     more = f", {options}" if options else ""
-    return f"attend(wq, wk, wv, o=wo, bias=true, heads={heads}, mask=attention_mask{more})"
+    return f"attend(wq, wk, wv, o=wo, bias=true, heads={heads}, mask={mask}{more})"
 
 
 def write_layer(width: int, inner: int, activation: str, attention: str) -> str:
@@ -250,14 +250,16 @@ def write_answers(*rows: str) -> list[str]:
     ]
 
 
-def average_tokens(node: str) -> list[str]:
+def average_tokens(
+    node: str, *, mask: str = "attention_mask", sequence: str = "tokens"
+) -> list[str]:
     """Return the layers of the mean of the tokens of a node that are not padding."""
     return [
-        "cast(float32, node=attention_mask)",
+        f"cast(float32, node={mask})",
         "reshape([1], name=counted)",
-        "reduceSum(axes=[tokens], name=count)",
+        f"reduceSum(axes=[{sequence}], name=count)",
         f"mul([{node}, counted])",
-        "reduceSum(axes=[tokens])",
+        f"reduceSum(axes=[{sequence}])",
         "div(count)",
     ]
 

@@ -21,6 +21,28 @@ WHISPER = {
     "eos_token_id": 2,
     "decoder_start_token_id": 3,
 }
+WAV2VEC2 = {
+    "vocab_size": 17,
+    "hidden_size": 12,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 11,
+    "conv_dim": [6, 8, 8],
+    "conv_kernel": [5, 3, 2],
+    "conv_stride": [3, 2, 2],
+    "num_conv_pos_embeddings": 4,
+    "num_conv_pos_embedding_groups": 2,
+    "classifier_proj_size": 7,
+}
+STABLE = {
+    **WAV2VEC2,
+    "num_hidden_layers": 2,
+    "feat_extract_norm": "layer",
+    "do_stable_layer_norm": True,
+    "conv_bias": True,
+    "num_conv_pos_embeddings": 5,
+    "num_conv_pos_embedding_groups": 3,
+}
 
 CASES = [
     Case(
@@ -44,4 +66,15 @@ CASES = [
         batch=2,
         rows="",
     ),
+    Case("wav2vec2-letters", "Wav2Vec2ForCTC", WAV2VEC2, length=73),
+    Case("wav2vec2-base", "Wav2Vec2Model", STABLE, length=61, batch=2),
+    Case("wav2vec2-frames", "Wav2Vec2ForAudioFrameClassification", WAV2VEC2, length=40, batch=2),
+    Case(
+        "hubert-classes",
+        "HubertForSequenceClassification",
+        {**WAV2VEC2, "feat_proj_layer_norm": False, "num_labels": 3},
+        length=73,
+        batch=2,
+    ),
+    Case("hubert-letters", "HubertForCTC", STABLE, length=50, batch=2, inputs=()),
 ]
