@@ -206,9 +206,9 @@ class Search:
             length = self._max_length
         return self._running[0][0] / length**penalty <= self._ended[-1][0]
 
-    def tokens(self) -> list[int]:
-        """Return the tokens of the best text, among those that have ended if there are any."""
-        return (self._ended or self._running)[0][1]
+    def best(self, count: int) -> list[list[int]]:
+        """Return the tokens of the best texts; those that have ended come first."""
+        return [tokens for _, tokens in [*self._ended, *self._running][:count]]
 
 
 def update_searches(searches: Sequence[Search], logs: Sequence[HostArray], count: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
 from webnnm.formats.fields import Fields
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import Sampling
@@ -62,6 +63,8 @@ def choice_settings(
     vocabulary: int,
     *,
     num_beams: int = 1,
+    num_return_sequences: int = 1,
+    more_ends: frozenset[int] = frozenset(),
     length_penalty: float = 1.0,
     early_stopping: bool | Literal["never"] = False,
     seed: int = 0,
@@ -88,13 +91,14 @@ def choice_settings(
     if len(ways) > 1:
         raise DataError("NNM704", ", and ".join(ways), hint="leave one of them out")
     if num_beams != 1:
-        ends = (*sorted(end_tokens(config)),)
+        ends = (*sorted(end_tokens(config) | more_ends),)
         beams = Beams(num_beams, length_penalty, early_stopping, ends)
+    _check_count(num_return_sequences, num_beams, sampling.get("temperature"))
     at_first = [t for t in _tokens(config, "begin_suppress_tokens") if t < vocabulary]
     chosen = Sampling(
         suppress_tokens=suppress_tokens,
         begin_suppress_tokens=at_first,
-        ends=[*end_tokens(config)] if sampling.get("min_new_tokens") else (),
+        ends=[*end_tokens(config) | more_ends] if sampling.get("min_new_tokens") else (),
         **sampling,
     )
     return {
@@ -103,7 +107,22 @@ def choice_settings(
         "seed": seed,
         "choose": choose,
         "allowed": allowed,
+        "returned": num_return_sequences,
     }
+
+
+def _check_count(count: int, num_beams: int, temperature: float | None) -> None:
+    """Raise `DataError` NNM704 if there are not so many texts for a prompt."""
+    if not is_integer(count) or count < 1:
+        raise DataError(
+            "NNM704", f"num_return_sequences is {count!r}", hint="give an integer from 1"
+        )
+    if num_beams != 1 and count > num_beams:
+        message = f"num_return_sequences is {count}, num_beams is {num_beams}"
+        raise DataError("NNM704", message, hint="a search has one text for each beam at most")
+    if num_beams == 1 and count > 1 and not temperature:
+        message = f"num_return_sequences is {count}, but there is no temperature"
+        raise DataError("NNM704", message, hint="all texts would be the same: sample, or use beams")
 
 
 def last_token(config: Mapping[str, Any]) -> int | None:

@@ -187,10 +187,12 @@ class Generator:
         sampling: Sampling | None = None,
         source: Mapping[str, Any] | None = None,
         last: int | None = None,
+        returned: int = 1,
         forced: int = 0,
     ) -> list[list[int]]:
         """Return the continuation of each text by beam search, up to a token that ends it.
 
+        `returned` is how many of the best continuations each text has, one after the other.
         `forced` tokens at the end of each text count as written. After `stop`, the best texts so
         far are returned. Raises `DataError` like `generate`, and NNM704 if tokens are to be drawn.
         """
@@ -227,7 +229,7 @@ class Generator:
                 outputs, step_seconds = await self._advance(base, size)
             update_searches(searches, outputs, size)
             count += size
-        return [search.tokens() for search in searches]
+        return [tokens for search in searches for tokens in search.best(returned)]
 
     def _spec(
         self, rows: list[list[int]], new_tokens: int, source: Mapping[str, HostArray]

@@ -24,6 +24,7 @@ from webnnm.transformers.texts import (
     align_rows,
     continue_rows,
     end_tokens,
+    read_ends,
     read_masked_rows,
     read_rows,
 )
@@ -121,7 +122,9 @@ class HubModel(ABC):
         num_beams: int = 1,
         length_penalty: float = 1.0,
         early_stopping: bool | Literal["never"] = False,
+        num_return_sequences: int = 1,
         forced_bos_token_id: int | None = None,
+        eos_token_id: int | Sequence[int] | None = None,
         stop: str | Sequence[str] = (),
         choices: Sequence[str] | None = None,
         regex: str | None = None,
@@ -154,7 +157,11 @@ class HubModel(ABC):
         - `suppress_tokens`: tokens that are never chosen, instead of those of the config.
         - `num_beams`: the number of beams of a beam search, whose best text is returned in one
           piece; `length_penalty` and `early_stopping` are those of `transformers`.
+        - `num_return_sequences`: how many texts each prompt has: as many samples, or the best texts
+          of a beam search. If there are several, the result is a list, with those of a prompt one
+          after the other.
         - `forced_bos_token_id`: the first token of a model with an encoder, such as a language.
+        - `eos_token_id`: the token, or tokens, that end the text, besides those of the model.
         - `stop`: strings before which the text ends.
         - `choices`, `regex`, `json_schema`: structured output, one of these: the text is one of
           the choices, matches a regular expression, or is JSON that fits a schema (`True` for any
@@ -173,6 +180,8 @@ class HubModel(ABC):
         settings = choice_settings(
             self.generation_config,
             self._generator.language.vocabulary,
+            num_return_sequences=num_return_sequences,
+            more_ends=read_ends(eos_token_id),
             num_beams=num_beams,
             length_penalty=length_penalty,
             early_stopping=early_stopping,
@@ -195,6 +204,7 @@ class HubModel(ABC):
             prompt,
             max_new_tokens,
             stop=stop,
+            ends=self.tokenizer.ends | read_ends(eos_token_id),
             settings=settings,
             prepare=prepare,
             chat={
@@ -293,11 +303,13 @@ class HubModel(ABC):
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
         vocabulary = self._generator.language.vocabulary
+        more_ends = read_ends(more.pop("eos_token_id", None))
         structured = [more.pop(name, None) for name in ("choices", "regex", "json_schema")]
         settings = choice_settings(
             self.generation_config,
             vocabulary,
             allowed=self._find_allowed_tokens(*structured),
+            more_ends=more_ends,
             **more,
         )
         if names:
@@ -309,7 +321,7 @@ class HubModel(ABC):
         else:
             rows, single = read_rows(input_ids, attention_mask)
             limit = max_new_tokens
-        ends = end_tokens(self.generation_config)
+        ends = end_tokens(self.generation_config) | more_ends
         texts = await continue_rows(self._generator, rows, limit, ends, settings)
         if pad_token_id is not None:
             texts = align_rows(texts, [len(row) for row in rows], pad_token_id)

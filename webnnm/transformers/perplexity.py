@@ -1,4 +1,4 @@
-"""Perplexity of a text: how well a language model predicts it, token by token.
+"""How well a language model predicts a text, token by token, and its perplexity.
 
 Source: https://huggingface.co/docs/transformers/perplexity, with its windows and strides.
 """
@@ -22,7 +22,7 @@ from webnnm.transformers.training_texts import check_network
 
 LENGTH = 512
 """The default length of a window in tokens."""
-TARGETS, COUNTED, TOTAL = "perplexity/targets", "perplexity/counted", "perplexity/total"
+TARGETS, LOSSES = "perplexity/targets", "perplexity/losses"
 
 
 class Window(NamedTuple):
@@ -47,16 +47,17 @@ def windows(count: int, length: int, stride: int) -> Iterator[Window]:
             return
 
 
-async def perplexity(
+async def log_probabilities(
     state: ModelState,
     tokens: Sequence[int],
     length: int | None = None,
     stride: int | None = None,
     max_length: int | None = None,
-) -> float:
-    """Return the perplexity of tokens; `max_length` is the number of positions of the model.
+) -> list[float]:
+    """Return log p of each token after the first, given those before it in its window.
 
-    Raises the same errors as `PretrainedModel.perplexity`.
+    `max_length` is the number of positions of the model. Raises the same errors as
+    `PretrainedModel.perplexity`.
     """
     check_network(state.network)
     default_length = min(LENGTH, max_length or LENGTH)
@@ -67,11 +68,11 @@ async def perplexity(
     if len(tokens) < 2:
         message = f"a text of {len(tokens)} tokens"
         raise DataError(
-            "NNM711", message, hint="perplexity is computed over the tokens after the first"
+            "NNM711", message, hint="the tokens after the first are predicted; give two or more"
         )
     parameters = state.parameters.readable()
     length = min(length, len(tokens))
-    backend, total = state.backend, 0.0
+    backend, logs = state.backend, list[float]()
     executable = await backend.compile(_graph(state.network, length))
     parameters_bound = {PARAMETER_PREFIX + name: tensor for name, tensor in parameters.items()}
     types = {**executable.inputs, **executable.outputs}
@@ -80,18 +81,28 @@ async def perplexity(
         tensors = await backend.tensors(
             {n: type for n, type in types.items() if n not in parameters_bound}
         )
-        states = {name: tensor for name, tensor in tensors.items() if name != TOTAL}
+        states = {name: tensor for name, tensor in tensors.items() if name != LOSSES}
         for window in windows(len(tokens), length, stride):
             for name, values in _inputs(tokens, window, length).items():
                 if name in states:
                     type = states[name].type
                     backend.write(states[name], HostArray.of(values, *type))
-            backend.dispatch(executable, parameters_bound | states, {TOTAL: tensors[TOTAL]})
-            (loss,) = await backend.read(tensors[TOTAL])
-            total += loss.values()[0]
+            backend.dispatch(executable, parameters_bound | states, {LOSSES: tensors[LOSSES]})
+            (losses,) = await backend.read(tensors[LOSSES])
+            first = window.first - window.start - 1
+            logs += [-loss for loss in losses.values()[first : window.end - window.start - 1]]
     finally:
         backend.release(executable, *tensors.values())
-    return math.exp(total / (len(tokens) - 1))
+    return logs
+
+
+def perplexity(logs: Sequence[float]) -> float:
+    """Return the perplexity of tokens with these log probabilities.
+
+    >>> round(perplexity([math.log(1 / 8)] * 3), 6)
+    8.0
+    """
+    return math.exp(-sum(logs) / len(logs))
 
 
 def _check(name: str, value: Any, minimum: int, maximum: int | None) -> None:
@@ -103,7 +114,7 @@ def _check(name: str, value: Any, minimum: int, maximum: int | None) -> None:
 
 
 def _graph(network: Network, length: int) -> Graph:
-    """Return the graph of the sum of −log p over the tokens of a window that count."""
+    """Return the graph of −log p of the tokens of a window, `[length]`."""
     b = GraphBuilder()
     names = {vertex.features[0].sequence for vertex in network.inputs}
     sequence = {name: length for name in names if name is not None}
@@ -112,20 +123,17 @@ def _graph(network: Network, length: int) -> Graph:
     targets: Any = b.input(TARGETS, "int32", [1, length, 1])
     chosen = b.gather_elements(scores, targets, axis=2)
     lost = b.reduce_log_sum_exp(scores, axes=[2], keep_dimensions=True) - chosen
-    counted = b.input(COUNTED, "float32", [1, length, 1])
-    return b.build({TOTAL: b.reduce_sum(b.cast(lost, type="float32") * counted)})
+    return b.build({LOSSES: b.reshape(b.cast(lost, type="float32"), new_shape=(length,))})
 
 
 def _inputs(tokens: Sequence[int], window: Window, length: int) -> dict[str, Sequence[float]]:
     """Return the inputs of the graph for a window, padded at its end."""
     own = list(tokens[window.start : window.end])
     rest = [0] * (length - len(own))
-    counted = [float(window.start + index + 1 >= window.first) for index in range(len(own) - 1)]
     return {
         "input_ids": own + rest,
         "attention_mask": [1] * len(own) + rest,
         "position_ids": [*range(len(own)), *rest],
         "token_type_ids": [0] * length,
         TARGETS: [*own[1:], 0, *rest],
-        COUNTED: counted + [0.0] * (len(rest) + 1),
     }

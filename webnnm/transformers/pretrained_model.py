@@ -295,8 +295,38 @@ class PretrainedModel(NNModel, HubModel):
         """
         from webnnm.transformers.perplexity import perplexity
 
-        tokens = self.tokenizer.encode(text) if isinstance(text, str) else [*text]
-        return await perplexity(self.state, tokens, length, stride, self.max_length)
+        return perplexity(await self.log_probabilities(text, length=length, stride=stride))
+
+    async def log_probabilities(
+        self,
+        text: str | Sequence[int],
+        *,
+        prompt: str | Sequence[int] = (),
+        length: int | None = None,
+        stride: int | None = None,
+    ) -> list[float]:
+        """Return the logarithm of the probability of each token of a text, given those before it.
+
+        >>> async def choose(model, question, answers):
+        ...     scores = [sum(await model.log_probabilities(a, prompt=question)) for a in answers]
+        ...     return answers[scores.index(max(scores))]
+
+        The first token of a text without a prompt has no probability.
+
+        - `text`, `prompt`: texts or their tokens; those of the prompt are not counted.
+        - `length`, `stride`: those of `perplexity`.
+
+        Raises what `perplexity` raises.
+        """
+        from webnnm.transformers.perplexity import log_probabilities
+
+        before = self.tokenizer.encode(prompt) if isinstance(prompt, str) else [*prompt]
+        if isinstance(text, str):
+            encode = self.tokenizer.encode_rendered if before else self.tokenizer.encode
+            text = encode(text)
+        tokens = [*before, *text]
+        logs = await log_probabilities(self.state, tokens, length, stride, self.max_length)
+        return logs[max(0, len(before) - 1) :]
 
     def texts(
         self,

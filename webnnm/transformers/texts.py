@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import Unfinished
 from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.chat_template import Message, conversation
 from webnnm.transformers.generator import Choose, Generator
@@ -42,6 +43,7 @@ class Writing(Unfinished):
         max_new_tokens: int,
         *,
         stop: str | Sequence[str],
+        ends: frozenset[int],
         settings: Mapping[str, Any],
         prepare: PrepareRows | None = None,
         chat: Mapping[str, Any] | None = None,
@@ -50,6 +52,10 @@ class Writing(Unfinished):
         self._prepare = prepare
         self._rows_of_tokens, self._single = prompt_tokens(prompt, tokenizer, chat or {})
         self._max_new_tokens = max_new_tokens
+        self._ends = ends
+        self._returned: int = settings["returned"]
+        if self._returned > 1:
+            self._single = False
         self._stops = [stop] if isinstance(stop, str) else [*stop]
         self._settings = dict(settings)
 
@@ -63,7 +69,7 @@ class Writing(Unfinished):
         return self._whole().__await__()
 
     async def _whole(self) -> Any:
-        texts = ["" for _ in self._rows_of_tokens]
+        texts = [""] * len(self._rows_of_tokens) * self._returned
         async for piece in self._rows():
             texts = [text + more for text, more in zip(texts, piece, strict=True)]
         return texts[0] if self._single else texts
@@ -76,17 +82,20 @@ class Writing(Unfinished):
 
     async def _rows(self) -> AsyncGenerator[list[str], None]:
         tokens = self._rows_of_tokens
+        if self._settings["beams"] is None:
+            tokens = [row for row in tokens for _ in range(self._returned)]
         limit, settings = self._max_new_tokens, self._settings
         if self._prepare is not None:
             tokens, limit, more = self._prepare(tokens, limit)
             settings = {**settings, **more}
-        streams = [TextStream(self._tokenizer, self._stops) for _ in tokens]
-        ended = [False for _ in tokens]
+        count = len(self._rows_of_tokens) * self._returned
+        streams = [TextStream(self._tokenizer, self._stops) for _ in range(count)]
+        ended = [False] * count
         async with aclosing(generate_tokens(self._generator, tokens, limit, **settings)) as rounds:
             async for new_tokens in rounds:
                 pieces: list[str] = []
                 for row, tokens_of_row in enumerate(new_tokens):
-                    text_tokens = cut_at_end(tokens_of_row, self._tokenizer.ends)
+                    text_tokens = cut_at_end(tokens_of_row, self._ends)
                     piece = "" if ended[row] else streams[row].push(text_tokens)
                     if not ended[row] and (
                         len(text_tokens) < len(tokens_of_row) or streams[row].stopped
@@ -109,16 +118,22 @@ async def generate_tokens(
     seed: int = 0,
     choose: Choose | None = None,
     allowed: AllowedTokens | None = None,
+    returned: int = 1,
     forced: int = 0,
     **settings: Any,
 ) -> AsyncGenerator[list[list[int]], None]:
-    """Yield the next tokens of all texts: some at a time, or all of them once they are found."""
+    """Yield the next tokens of all texts: some at a time, or all of them once they are found.
+
+    A beam search finds `returned` texts for each row.
+    """
     sampling = settings.get("sampling")
     if forced and sampling is not None and sampling.min_new_tokens:  # forced ones count
         least = max(0, sampling.min_new_tokens - forced)
         settings["sampling"] = replace(sampling, min_new_tokens=least)
     if beams is not None:
-        yield await generator.search(rows, max_new_tokens, beams, forced=forced, **settings)
+        yield await generator.search(
+            rows, max_new_tokens, beams, returned=returned, forced=forced, **settings
+        )
         return
     structured = None
     if allowed is not None:
@@ -189,6 +204,19 @@ def align_rows(rows: Sequence[list[int]], starts: Sequence[int], token: int) -> 
     aligned = [[token] * (first - start) + row for row, start in zip(rows, starts, strict=True)]
     length = max(map(len, aligned), default=0)
     return [row + [token] * (length - len(row)) for row in aligned]
+
+
+def read_ends(eos_token_id: int | Sequence[int] | None) -> frozenset[int]:
+    """Return the tokens of an argument that ends texts.
+
+    Raises `DataError` NNM704 for what is not a token.
+    """
+    values = eos_token_id if isinstance(eos_token_id, LISTS) else [eos_token_id]
+    tokens = [token for token in cast("Sequence[Any]", values) if token is not None]
+    for token in tokens:
+        if not is_integer(token) or token < 0:
+            raise DataError("NNM704", f"eos_token_id has {token!r}", hint="give tokens, integers")
+    return frozenset(tokens)
 
 
 def end_tokens(config: Mapping[str, Any]) -> frozenset[int]:
