@@ -47,5 +47,5 @@ async def test_results_are_those_of_transformers(pyodide_page: PyodidePage) -> N
         arguments = fixture["task"], make_files(fixture), fixture["opening"], sent
         results = await pyodide_page.call(picture_tasks_in_page.run_calls, "webnn", *arguments)
         for (sizes, keywords, expected), result in zip(calls, results, strict=True):
-            difference = find_difference(expected, summarize(receive(result)), 10 * LIMIT)
+            difference = find_difference(expected, summarize(receive(result)), LIMIT)
             assert not difference, (fixture["task"], sizes, keywords)

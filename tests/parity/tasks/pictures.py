@@ -57,6 +57,7 @@ NETWORKS = (
     ("ConvNextForImageClassification", vision.CONVNEXT, "ConvNext", SHORT),
     ("MobileNetV2ForImageClassification", MOBILENET, "MobileNetV2", CROPS),
     ("EfficientNetForImageClassification", vision.EFFICIENTNET, "EfficientNet", {"size": SIDE}),
+    ("SwinForImageClassification", {**vision.SWIN, "image_size": 32}, "ViT", {"size": SIDE}),
 )
 """Models that classify, their configs, the classes of their processors and settings."""
 
@@ -103,6 +104,28 @@ def list_picture_cases() -> Iterator[PictureCase]:
         task, "DetrForObjectDetection", config, "Detr", {"size": sides}, detect,
         {"image_size": [32, 48]},
     )  # fmt: skip
+    task = "image-segmentation"
+    config = {**vision.SEGFORMER, **LABELS}
+    segment: list[Call] = [(size, {}) for size in SIZES]
+    segment.append((SIZES[:2], {"subtask": "semantic", "batch_size": 2}))
+    yield PictureCase(
+        task, "SegformerForSemanticSegmentation", config, "Segformer", {"size": SIDE}, segment
+    )
+    task = "depth-estimation"
+    measure: list[Call] = [(SIZES[0], {}), (SIZES[2:], {"batch_size": 2})]
+    config = {**vision.DPT, "image_size": 32}
+    yield PictureCase(task, "DPTForDepthEstimation", config, "DPT", {"size": SIDE}, measure)
+    config = {**vision.DEPTH_ANYTHING}
+    config["backbone_config"] = {**config["backbone_config"], "image_size": 32}
+    kept = {"keep_aspect_ratio": True, "ensure_multiple_of": 4, "size": SIDE}
+    yield PictureCase(
+        task,
+        "DepthAnythingForDepthEstimation",
+        config,
+        "DPT",
+        kept,
+        [((32, 32), {}), ((64, 64), {})],
+    )
     extract: list[Call] = [
         *((size, {}) for size in SIZES),
         (SIZES[0], {"pool": True}),
