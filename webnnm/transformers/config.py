@@ -30,6 +30,7 @@ HARMLESS = re.compile(
     | static_position_embeddings | is_llama_config | transformers\.js_config | output_past
     | save_step | directionality | tie_weights_ | n_positions | typical_p
     | num_(beam_groups|return_sequences)
+    | router_(aux_loss_coef|jitter_noise|z_loss_coef) | output_router_logits
     | drop_(path|connect)_rate | layer_?scale_(init_)?value | .*_loss_.* | .*_cost
     | (eos|giou_loss|bbox_loss)_coefficient
     | pooler_(type|fc_size|num_attention_heads|num_fc_layers|size_per_head)

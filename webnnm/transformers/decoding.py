@@ -144,7 +144,9 @@ class Language:
             start = builder.input(POSITION, "int32", [spec.batch])
             count, position = None, start + builder.constant(1, "int32")
         order = builder.input(ORDER, "int32", [spec.batch]) if spec.beams > 1 else None
-        cache = KeyValues(builder, self.sequence, spec.length, spec.batch, tokens, start, order)
+        cache = KeyValues(
+            builder, self.sequence, spec.length, spec.batch, tokens, start, order, count
+        )
         scores = _last_scores(builder, self._scores(builder, ids, cache, spec), count)
         outputs: dict[str, Operand] = {**cache.following, POSITION: position}
         if spec.on_host:

@@ -28,6 +28,7 @@ from webnnm.transformers.decoding import (
     Language,
 )
 from webnnm.transformers.graphs import PAUSE_SECONDS, Graphs, round_up
+from webnnm.transformers.key_values import EARLIER
 from webnnm.transformers.source import Source, pad_source, source_lengths
 
 if TYPE_CHECKING:
@@ -398,10 +399,15 @@ class Generator:
         if not is_valid or len(self._texts) != len(rows):
             return 0
         # The tokens that were chosen last have no keys yet.
-        return min(
-            _common_prefix(before[:-1], row[:-1])
-            for before, row in zip(self._texts, rows, strict=True)
-        )
+        earlier = [before[:-1] for before in self._texts]
+        prefixes = [
+            _common_prefix(before, row[:-1]) for before, row in zip(earlier, rows, strict=True)
+        ]
+        lengths = [len(before) for before in earlier]
+        has_state = any(name.endswith(EARLIER) for name in self._state[0])
+        if has_state and (prefixes != lengths or len({*lengths}) > 1):
+            return 0  # a state is that after all tokens
+        return min(prefixes)
 
     async def _allocate(self, base: GraphSpec, types: Mapping[str, TensorType]) -> None:
         """Allocate the memory for the state of graphs, unless it is there."""

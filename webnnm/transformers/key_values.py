@@ -10,6 +10,8 @@ from webnnm.graph.node import Operand
 from webnnm.ops.declare.attention import MASKED
 from webnnm.ops.declare.tensors import OperatorError
 
+KEYS, EARLIER = "/keys", "/earlier"
+"""How the names of keys end, and those of the values of tokens just before, which are a state."""
 PREFIX = "cache/"
 """Keys and values are inputs and outputs of graphs under this prefix."""
 SOURCE = "source/"
@@ -23,7 +25,8 @@ class KeyValues:
     `start` are the positions of the first tokens: int32 `[batch]` for one token, otherwise `[1]`,
     the same in all rows. `following` are the states after the graph, by the names of its inputs;
     `source` computes the keys and values of other tokens, by the names of the inputs in their
-    place. `order` are the rows whose texts are continued, int32 `[batch]`, None for each its own.
+    place. `order` are the rows whose texts are continued, int32 `[batch]`, None for each its own;
+    `count`, how many tokens each row has, int32 `[batch]`, None if it has one.
     """
 
     def __init__(
@@ -35,9 +38,10 @@ class KeyValues:
         tokens: int,
         start: Any,
         order: Any = None,
+        count: Any = None,
     ) -> None:
         self.sequence, self.length = sequence, length
-        self._order = order
+        self._order, self._count = order, count
         self.following: dict[str, Operand] = {}
         self.source: dict[str, Operand] = {}
         self._builder, self._start = builder, start
@@ -50,8 +54,36 @@ class KeyValues:
 
     def update(self, keys: Any, values: Any) -> tuple[Any, Any]:
         """Return keys and values of all positions, with the new ones at theirs."""
-        layer = len(self.following) // 2
-        return self._put(f"{layer}/keys", keys), self._put(f"{layer}/values", values)
+        layer = sum(name.endswith(KEYS) for name in self.following)
+        return self._put(f"{layer}{KEYS}", keys), self._put(f"{layer}/values", values)
+
+    def prepend_earlier(self, x: Any, size: int) -> Any:
+        """Return values of tokens behind those of the tokens before them, of which `size` are kept.
+
+        Before a text there are zeros.
+        """
+        if len(x.shape) != 3:
+            message = f"values {show(x.shape)} of tokens are not [batch, tokens, features]"
+            raise OperatorError("NNM411", message, "mix tokens only along the sequence")
+        batch, tokens, features = x.shape
+        b = self._builder
+        name = f"{PREFIX}{sum(n.endswith(EARLIER) for n in self.following)}{EARLIER}"
+        before: Any = b.input(name, x.dtype, [batch, size, features])
+        if self._order is not None:
+            before = b.gather(before, self._order, axis=0)
+        has_begun = b.greater(self._start, b.constant(0, "int32"))
+        shape = (self._start.shape[0], 1, 1)
+        before = before * b.reshape(b.cast(has_begun, type=x.dtype), new_shape=shape)
+        history = b.concat([before, x], axis=1)
+        if self._count is None:
+            after = b.slice(history, starts=(0, tokens, 0), sizes=(batch, size, features))
+        else:  # rows are padded behind their tokens
+            offsets = b.constant([*range(size)], "int32", [1, size, 1])
+            last = b.reshape(self._count, new_shape=(batch, 1, 1)) + offsets
+            places = b.constant([*range(size + tokens)], "int32", [1, 1, size + tokens])
+            after = b.matmul(b.cast(b.equal(places, last), type=x.dtype), history)
+        self.following[name] = after
+        return history
 
     def read_source(self, keys: Any, values: Any) -> tuple[Any, Any]:
         """Return keys and values of other tokens, which another graph computed once."""

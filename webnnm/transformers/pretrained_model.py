@@ -35,7 +35,7 @@ from webnnm.transformers.pretrained import (
     tokenizer_of,
     weights_of,
 )
-from webnnm.transformers.tensor_names import publish_names
+from webnnm.transformers.tensor_names import publish_names, stack_experts
 from webnnm.transformers.texts import (
     end_tokens,
 )
@@ -148,7 +148,7 @@ async def from_pretrained(
             if binary is None
             else tensors_of_ctranslate2(binary)
         )
-        published = publish_names(stored, text.module_names)
+        published = stack_experts(publish_names(stored, text.module_names))
         tensors = {name.removeprefix(text.prefix): tensor for name, tensor in published.items()}
         tokenizer, template = await tokenizer_of(source)
         if binary is not None:

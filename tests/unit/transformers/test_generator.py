@@ -52,11 +52,16 @@ ids:layers
   matmul(q, shape=[8]), rotaryEmbedding(heads=2, name=turned),
   attend(turned, k, v, heads=2, causal=true, mask=mask), matmul(out);
 """.replace("mask:", "attention_mask:").replace("mask=mask", "mask=attention_mask")
+STATE = LLAMA.replace(
+    "matmul(gate, shape=[64])", "shortConv(taps, kernel=3), matmul(gate, shape=[64])"
+)
 TEXTS = {
     "llama": LLAMA,
     "gpt": GPT,
     "rotated": ROTATED,
     "window": LLAMA.replace("causal=true", "causal=true, window=6"),
+    "alibi": GPT.replace("causal=true", "causal=true, alibi=true"),
+    "state": STATE,
 }
 PROMPTS = [[1, 2, 3, 4, 5], [7] * 20, [9, 8]]
 
@@ -123,6 +128,29 @@ async def test_a_conversation_adds_only_what_is_new() -> None:
     (third,) = await whole(generator, [turn[:10]], 5)
     assert third == (await whole(other, [[*turn[:10]]], 5))[0]
     assert generator.speed.prompt_tokens == 1
+
+
+@pytest.mark.alike
+async def test_a_state_is_continued_from_its_end_alone() -> None:
+    _, generator = await create(STATE)
+    rows = [[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]
+    answers = await whole(generator, rows, 20)
+    turns = [[*row, *answer, 6, 7] for row, answer in zip(rows, answers, strict=True)]
+    found = await whole(generator, turns, 20)
+    assert generator.speed.prompt_tokens == 6
+    _, other = await create(STATE)
+    assert await whole(other, turns, 20) == found
+    # The state after the first tokens of a text is not kept.
+    shorter = [turn[:10] for turn in turns]
+    found = await whole(generator, shorter, 5)
+    assert generator.speed.prompt_tokens == 20
+    _, other = await create(STATE)
+    assert await whole(other, shorter, 5) == found
+    # Texts of different lengths have no common end.
+    uneven = [turns[0], turns[1][:9]]
+    found = await whole(generator, uneven, 5)
+    found = await whole(generator, [[*a, *b, 8] for a, b in zip(uneven, found, strict=True)], 5)
+    assert generator.speed.prompt_tokens == sum(map(len, uneven)) + 2 * 6
 
 
 @pytest.mark.alike

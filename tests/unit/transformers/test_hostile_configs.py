@@ -61,6 +61,12 @@ SMALL: dict[str, Mapping[str, Any]] = {
     },
 }
 SMALL["stablelm"] = {**SMALL["stablelm"], "head_dim": 8}
+EXPERTS = {
+    **{key: {"num_experts": 8} for key in ("mixtral", "granitemoe", "olmoe")},
+    "qwen2_moe": {"moe_intermediate_size": 8, "shared_expert_intermediate_size": 8},
+    "qwen3_moe": {"moe_intermediate_size": 8},
+}
+SMALL |= {kind: {**SMALL[kind], "num_experts": 8, **more} for kind, more in EXPERTS.items()}
 SMALL["phi"] = {**SMALL["phi"], "num_attention_heads": 3, "tie_word_embeddings": False}
 KINDS = [*ARCHITECTURES, *DIFFUSERS]
 

@@ -12,7 +12,8 @@ from tests.unit.transformers.folders import CONFIG, pack, weights, write
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
 from webnnm.core.shapes import count
-from webnnm.transformers.tensor_names import publish_names
+from webnnm.snapshots.safetensors import StoredTensor
+from webnnm.transformers.tensor_names import publish_names, stack_experts
 
 VIT: dict[str, Any] = {
     "model_type": "vit",
@@ -108,3 +109,31 @@ async def test_hints_name_arguments_that_there_are(tmp_path: Path) -> None:
             await webnnm.from_pretrained(tmp_path, backend="numpy", log=lambda _: None)
         assert "strict" not in caught.value.hint and "mapping=" not in caught.value.hint
         assert "architecture=" in caught.value.hint
+
+
+def test_tensors_of_experts_are_one() -> None:
+    tensors = {
+        f"layers.0.experts.{n}.w1.weight": StoredTensor(
+            "F32", (2,), HostArray.of([n, n + 0.5], "float32").data.cast("B")
+        )
+        for n in (2, 0, 1)
+    }
+    (stacked,) = stack_experts(tensors).items()
+    assert stacked[0] == "layers.0.experts.w1.weight"
+    assert stacked[1].array().tolist() == [[0, 0.5], [1, 1.5], [2, 2.5]]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shapes", "code", "says"),
+    [((0, 2), (2, 2), "NNM805", "expert 1 is missing"), ((0, 1), (2, 3), "NNM806", "differ")],
+)
+def test_experts_have_to_be_complete_and_alike(
+    numbers: tuple[int, int], shapes: tuple[int, int], code: str, says: str
+) -> None:
+    tensors = {
+        f"experts.{n}.w1.weight": StoredTensor("F32", (size,), memoryview(bytes(4 * size)))
+        for n, size in zip(numbers, shapes, strict=True)
+    }
+    with pytest.raises(DataError, match=says) as caught:
+        stack_experts(tensors)
+    assert caught.value.code == code

@@ -29,6 +29,10 @@ class TokenCache(Protocol):
         """Return keys and values of tokens outside the sequence, which do not change."""
         ...
 
+    def prepend_earlier(self, x: Any, size: int) -> Any:
+        """Return `x [batch, tokens, features]` behind the values of the `size` tokens before it."""
+        ...
+
     def mask_scores(self, scores: Any, window: int | None = None) -> Any:
         """Hide from each token later ones, and those before a window that ends with it.
 

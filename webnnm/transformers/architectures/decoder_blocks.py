@@ -64,6 +64,20 @@ def call_norm(part: str, operand: str = "", name: str = "", *, bias: bool = True
     return f"norm({', '.join([*arguments, *([f'name={name}'] if name else [])])})"
 
 
+def mlp_layers(inner: int, width: int, activation: str, *, bias: bool = False) -> str:
+    """Return the layers of an MLP in which one product gates the other."""
+    return layers(
+        f"matmul(up, node=input, shape=[{inner}]{'' if bias else ', name=value'})",
+        "add(up_b, name=value)" if bias else "",
+        f"matmul(gate, node=input, shape=[{inner}])",
+        "add(gate_b)" if bias else "",
+        activation,
+        "mul(value)",
+        f"matmul(down, shape=[{width}])",
+        "add(down_b)" if bias else "",
+    )
+
+
 def head_size(width: int, heads: int) -> int:
     """Return the size of a head. Raises `DataError` NNM818 unless heads divide the width.
 

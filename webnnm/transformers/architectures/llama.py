@@ -19,6 +19,7 @@ from webnnm.transformers.architectures.decoder_blocks import (
     Order,
     block_layers,
     call_norm,
+    mlp_layers,
     projection_parts,
 )
 from webnnm.transformers.architectures.layer_kinds import (
@@ -27,11 +28,11 @@ from webnnm.transformers.architectures.layer_kinds import (
     call_layers,
     list_kinds,
 )
+from webnnm.transformers.architectures.mixture import Experts, mixture_layers, mixture_names
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
     last_product,
-    layers,
     linear_names,
     norm_names,
     output,
@@ -57,6 +58,7 @@ class Variant(NamedTuple):
     - `fused`: whether projections of the same input are stored as one.
     - `tied`: whether the last product uses the embeddings.
     - `positions`: how attention depends on them.
+    - `experts`: those in place of an MLP, if there are any.
     - `defaults`: the values of keys that a config leaves out; only members that have one here know
       a key for a factor, a limit or parallel blocks.
     """
@@ -71,9 +73,16 @@ class Variant(NamedTuple):
     fused: bool = False
     tied: bool = False
     positions: Positions = Positions()
+    experts: Experts | None = None
     defaults: Mapping[str, Any] = {}
 
 
+GRANITE = {
+    "attention_multiplier": 1.0,
+    "embedding_multiplier": 1.0,
+    "residual_multiplier": 1.0,
+    "logits_scaling": 1.0,
+}
 GEMMA_2 = {
     "num_key_value_heads": 4,
     "head_dim": 256,
@@ -128,14 +137,28 @@ VARIANTS: Mapping[str, Variant] = {
         positions=Positions(Usual(share=1.0)),
         defaults={"original_max_position_embeddings": 4096},
     ),
-    "granite": Variant(
-        mlp_bias=True,
-        defaults={
-            "attention_multiplier": 1.0,
-            "embedding_multiplier": 1.0,
-            "residual_multiplier": 1.0,
-            "logits_scaling": 1.0,
-        },
+    "granite": Variant(mlp_bias=True, defaults=GRANITE),
+    "granitemoe": Variant(
+        experts=Experts("granite", "intermediate_size", 2, normalised=True),
+        defaults=GRANITE,
+    ),
+    "mixtral": Variant(
+        bias="",
+        epsilon=1e-5,
+        positions=Positions(Usual(1e6)),
+        experts=Experts("mixtral", "intermediate_size", 2, normalised=True),
+        defaults={"num_key_value_heads": 8},
+    ),
+    "qwen2_moe": Variant(
+        bias=("qkv_bias", "qkv"),
+        experts=Experts(chosen=4, shared_key="shared_expert_intermediate_size"),
+        defaults={"num_key_value_heads": 16, "qkv_bias": True},
+    ),
+    "qwen3_moe": Variant(norms="heads", experts=Experts(), defaults={"num_key_value_heads": 4}),
+    "olmoe": Variant(
+        norms="all",
+        epsilon=1e-5,
+        experts=Experts(inner_key="intermediate_size"),
     ),
     "olmo2": Variant(epsilon=1e-5, norms="all", order="after"),
     "stablelm": Variant(
@@ -178,6 +201,7 @@ def write_model(config: Config) -> ModelText:
         variant = variant._replace(order="parallel")
     for key in ("qk_layernorm", "use_qk_norm", "use_bidirectional_attention"):
         config.require(key, False)
+    config.require("clip_qkv", None)
     tied = config.flag("tie_word_embeddings", variant.tied)
     sizes, in_logits = _sizes(config), kind == "ForCausalLM"
     biases = _biases(config, variant)
@@ -218,11 +242,11 @@ def write_model(config: Config) -> ModelText:
             *output(output_name, size, *body),
             f"layer:layers\n{_layer(config, variant)}",
             *(f"{block}:layers\n{text}" for block, text in attentions.items()),
-            f"mlp:layers\n{_mlp(config, sizes, mlp_bias, variant.gemma)}",
+            f"mlp:layers\n{_mlp(config, variant, sizes, mlp_bias)}",
             f"norm:layers {_norm_layers(config, variant)}",
         ]
     )
-    names = _names(variant, sizes, biases, mlp_bias) | last_product(in_logits and not tied)
+    names = _names(config, variant, sizes, biases, mlp_bias) | last_product(in_logits and not tied)
     return ModelText(source, names, "model.")
 
 
@@ -287,20 +311,15 @@ def _norm_layers(config: Config, variant: Variant) -> str:
     return f"rmsNorm(scale=weight, epsilon={epsilon})"
 
 
-def _mlp(config: Config, sizes: Sizes, bias: bool, gemma: bool) -> str:
+def _mlp(config: Config, variant: Variant, sizes: Sizes, bias: bool) -> str:
+    gemma = variant.gemma
+    if variant.experts is not None:
+        return mixture_layers(config, variant.experts, sizes.width)
     activation = "hidden_activation" if "hidden_activation" in config else "hidden_act"
     if config.get("hidden_act") == "gelu" and gemma:  # early configs meant the other one
         config.given["hidden_act"] = "gelu_pytorch_tanh"
-    return layers(
-        f"matmul(up, node=input, shape=[{sizes.inner}]{'' if bias else ', name=value'})",
-        "add(up_b, name=value)" if bias else "",
-        f"matmul(gate, node=input, shape=[{sizes.inner}])",
-        "add(gate_b)" if bias else "",
-        config.activation(activation, "gelu_pytorch_tanh" if gemma else "silu"),
-        "mul(value)",
-        f"matmul(down, shape=[{sizes.width}])",
-        "add(down_b)" if bias else "",
-    )
+    function = config.activation(activation, "gelu_pytorch_tanh" if gemma else "silu")
+    return mlp_layers(sizes.inner, sizes.width, function, bias=bias)
 
 
 NORMS = {
@@ -318,7 +337,7 @@ NORMS = {
 
 
 def _names(
-    variant: Variant, sizes: Sizes, biases: str, mlp_bias: bool
+    config: Config, variant: Variant, sizes: Sizes, biases: str, mlp_bias: bool
 ) -> dict[str, str | Form | None]:
     layer = "layers.{n-1}"
     names: dict[str, str | Form | None] = {
@@ -331,7 +350,10 @@ def _names(
         with_bias = variant.centred == "bias"
         names |= norm_names(parameter, name) if with_bias else {parameter: f"{name}.weight"}
     names |= linear_names("wo{n}", f"{layer}.self_attn.o_proj", bias="o" in biases)
-    names |= linear_names("down{n}", f"{layer}.mlp.down_proj", bias=mlp_bias)
+    if variant.experts is not None:
+        names |= mixture_names(config, variant.experts, layer)
+    else:
+        names |= linear_names("down{n}", f"{layer}.mlp.down_proj", bias=mlp_bias)
     if variant.fused:
         shared = sizes.kv_heads * sizes.head_size
         widths = (sizes.heads * sizes.head_size, shared, shared)
@@ -342,7 +364,7 @@ def _names(
         for part in "qkv":
             name = f"{layer}.self_attn.{part}_proj"
             names |= linear_names(f"w{part}{{n}}", name, bias=part in biases)
-        for part in ("gate", "up"):
+        for part in ("gate", "up") if variant.experts is None else ():
             names |= linear_names(f"{part}{{n}}", f"{layer}.mlp.{part}_proj", bias=mlp_bias)
     if variant.norms:
         for part in "qk":

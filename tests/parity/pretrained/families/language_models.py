@@ -16,6 +16,8 @@ SMALL = {
     "max_position_embeddings": 64,
     "pad_token_id": 0,
 }
+EXPERTS = {**SMALL, "intermediate_size": 12, "num_experts_per_tok": 2}
+QWEN = {**EXPERTS, "num_experts": 4, "moe_intermediate_size": 12}
 CLASSIC = {
     **{k: v for k, v in SMALL.items() if k != "num_key_value_heads"},
     "hidden_size": 24,
@@ -142,6 +144,25 @@ CASES = [
         "falcon-alibi",
         "FalconForCausalLM",
         {**FALCON, "alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},
+        rows="left",
+    ),
+    _case("mixtral-plain", "MixtralForCausalLM", {**EXPERTS, "num_local_experts": 4}),
+    _case(
+        "qwen2-moe-plain",
+        "Qwen2MoeForCausalLM",
+        {**QWEN, "shared_expert_intermediate_size": 8},
+    ),
+    _case(
+        "qwen3-moe-plain",
+        "Qwen3MoeForCausalLM",
+        {**QWEN, "head_dim": 8, "norm_topk_prob": True},
+    ),
+    _case("olmoe-plain", "OlmoeModel", {**EXPERTS, "num_experts": 4}),
+    _case("granite-moe-plain", "GraniteMoeModel", {**EXPERTS, "num_local_experts": 4}),
+    _case(
+        "lfm2-plain",
+        "Lfm2ForCausalLM",
+        {**SMALL, "num_hidden_layers": 3, "full_attn_idxs": [1], "block_multiple_of": 4},
         rows="left",
     ),
 ]
