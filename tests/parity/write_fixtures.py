@@ -31,8 +31,8 @@ GROUPS = {
     **{family: partial(record_pretrained, family) for family in FAMILIES},
     "texts": record_texts,
     "processors": record_processors,
-    "pictures": record_pictures,
-    "sounds": record_sounds,
+    "picture-tasks": record_pictures,
+    "sound-tasks": record_sounds,
     "tuning": record_tuning,
 }
 

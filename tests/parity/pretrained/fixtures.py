@@ -71,6 +71,9 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             return found | {"input_points": points.astype(np.float32), "input_labels": labels}
         if "vision_config" not in config:
             return found
+    if "frequency_stride" in config:
+        size = case.batch, config["max_length"], config["num_mel_bins"]
+        return {"input_values": (2 * random.random(size) - 1).astype(np.float32)}
     if "conv_stride" in config:
         size = case.batch, case.length
         waves = (2 * random.random(size) - 1).astype(np.float32)

@@ -12,6 +12,7 @@ from webnnm.transformers.config import Config
 
 ARCHITECTURES: Mapping[str, str] = {
     "albert": "albert",
+    "audio-spectrogram-transformer": "ast",
     "bart": "bart",
     "beit": "beit",
     "bert": "bert",

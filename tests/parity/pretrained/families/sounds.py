@@ -43,6 +43,18 @@ STABLE = {
     "num_conv_pos_embeddings": 5,
     "num_conv_pos_embedding_groups": 3,
 }
+AST = {
+    "hidden_size": 12,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 11,
+    "patch_size": 4,
+    "frequency_stride": 3,
+    "time_stride": 2,
+    "max_length": 13,
+    "num_mel_bins": 11,
+    "num_labels": 3,
+}
 
 CASES = [
     Case(
@@ -77,4 +89,12 @@ CASES = [
         batch=2,
     ),
     Case("hubert-letters", "HubertForCTC", STABLE, length=50, batch=2, inputs=()),
+    Case("ast-base", "ASTModel", {**AST, "num_hidden_layers": 2}, inputs=(), batch=2),
+    Case(
+        "ast-classes",
+        "ASTForAudioClassification",
+        {**AST, "qkv_bias": False, "hidden_act": "relu"},
+        inputs=(),
+        batch=2,
+    ),
 ]
