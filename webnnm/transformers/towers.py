@@ -13,7 +13,9 @@ from webnnm.graph.elaboration.vertices import InputVertex, Network, Output
 
 WEIGHTS, PICTURES = "zeroshot_weights", "image_embeds"
 """Outputs whose product measures how well texts and pictures match."""
-FEATURES = frozenset({"text_features", "image_features", WEIGHTS})
+BIASES = "zeroshot_biases"
+"""An output that is added to the product, a number for each text, if a model has it."""
+FEATURES = frozenset({"text_features", "image_features", WEIGHTS, BIASES})
 """Outputs from which other outputs are computed."""
 
 
@@ -39,13 +41,17 @@ class Comparison:
 
     async def of(self, outputs: Mapping[str, HostArray]) -> dict[str, HostArray]:
         """Return `logits_per_image [pictures, texts]` and `logits_per_text`, its transpose."""
-        features = {name: outputs[name] for name in (WEIGHTS, PICTURES)}
+        names = (WEIGHTS, PICTURES, BIASES)
+        features = {name: outputs[name] for name in names if name in outputs}
         shapes = features[WEIGHTS].shape, features[PICTURES].shape
         if self._kept is None or self._kept[0] != shapes:
             self.close()
             b = GraphBuilder()
-            weights, pictures = (b.input(name, "float32", a.shape) for name, a in features.items())
-            scores = b.matmul(pictures, b.transpose(weights, permutation=(1, 0)))
+            inputs = {name: b.input(name, "float32", a.shape) for name, a in features.items()}
+            weights = b.transpose(inputs[WEIGHTS], permutation=(1, 0))
+            scores = b.matmul(inputs[PICTURES], weights)
+            if BIASES in inputs:
+                scores = b.add(scores, b.transpose(inputs[BIASES], permutation=(1, 0)))
             other = b.transpose(scores, permutation=(1, 0))
             graph = b.build({"logits_per_image": scores, "logits_per_text": other})
             self._kept = shapes, await self._backend.compile(graph)

@@ -69,7 +69,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             points = image * random.random((case.pictures, 2, 3, 2))
             labels = random.choice([-10, -1, 0, 1], (case.pictures, 2, 3))
             return found | {"input_points": points.astype(np.float32), "input_labels": labels}
-        if "vision_config" not in config:
+        if "vision_config" not in config or "ForImage" in case.architecture:
             return found
     if "frequency_stride" in config:
         size = case.batch, config["max_length"], config["num_mel_bins"]

@@ -69,5 +69,7 @@ def difference(found: Arrays, fixture: Fixture) -> float:
         mask = fixture.inputs.get(f"{'decoder_' if of_target else ''}attention_mask")
         if mask is not None and wanted.shape[:2] == mask.shape and not mask[:, 0].all():
             apart = apart[mask.astype(bool)]
-        largest = max(largest, float(apart.max() / np.abs(wanted).max()))
+        ratio = float(apart.max() / np.abs(wanted).max())
+        assert not np.isnan(ratio), f"{name} has no number but 0, or some that are none"
+        largest = max(largest, ratio)
     return largest

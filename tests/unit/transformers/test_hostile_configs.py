@@ -53,6 +53,12 @@ ODD: tuple[Any, ...] = (
 SMALL: dict[str, Mapping[str, Any]] = {
     "clip": {"text_config": {}, "vision_config": {}},
     **{key: {"d_model": 16, "max_position_embeddings": 8} for key in ("m2m_100", "marian")},
+    "beit": {"image_size": 32, "use_relative_position_bias": True},
+    "depth_anything": {
+        "backbone_config": {"model_type": "dinov2", "image_size": 28, "out_indices": [3, 6, 9, 12]}
+    },
+    "detr": {"d_model": 8, "image_size": 64},
+    "swin": {"image_size": 32, "depths": [2, 1], "num_heads": [1, 2], "window_size": 3},
     "sam": {"vision_config": {}, "prompt_encoder_config": {}, "mask_decoder_config": {}},
     **{
         kind: {k: v for k, v in CONFIG.items() if k not in ("model_type", "architectures")}

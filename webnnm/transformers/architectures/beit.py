@@ -6,7 +6,7 @@ Source: H. Bao et al., "BEiT: BERT pre-training of image transformers", arXiv:21
 from __future__ import annotations
 
 from webnnm.snapshots.foreign import Reshaped
-from webnnm.transformers.architectures.grid_distances import measure_distances
+from webnnm.transformers.architectures.grid_distances import MAX_CELLS, measure_distances
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
@@ -64,8 +64,8 @@ def write_model(config: Config) -> ModelText:
     placed = config.flag("use_absolute_position_embeddings", False)
     averages = config.flag("use_mean_pooling", True)
     seen = picture(config)
-    if (own or shared) and seen.grid[0] != seen.grid[1]:
-        hint = "with a bias for distances, pictures must be square"
+    if (own or shared) and (seen.grid[0] != seen.grid[1] or seen.patches > MAX_CELLS):
+        hint = f"with a bias for distances, pictures are square, of up to {MAX_CELLS:,} patches"
         raise config.not_supported("image_size", [seen.height, seen.width], hint)
     encoder = Encoder(
         seen=seen,

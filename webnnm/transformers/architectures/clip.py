@@ -121,7 +121,7 @@ def write_model(config: Config) -> ModelText:
         lines, names = lines + tower_lines, names | tower_names
     if both:
         names["logit_scale"] = Reshaped("logit_scale", (1,))
-        lines += _zeroshot_weights(shared)
+        lines += zeroshot_weights(shared)
     others = ("text_model.*", "vision_model.*", "text_projection.*", "visual_projection.*")
     names |= dict.fromkeys(others) | ({} if both else {"logit_scale": None})
     lines += ["norm:layers layerNorm(scale=weight, bias=bias)"]
@@ -129,7 +129,7 @@ def write_model(config: Config) -> ModelText:
     return ModelText(statements(lines), names, prefix)
 
 
-def _zeroshot_weights(size: int) -> list[str]:
+def zeroshot_weights(size: int) -> list[str]:
     """Return the output with the weights for zero-shot classification of images."""
     length = "reduceL2(axes=[features], keepDimensions=true, name=length)"
     return [
@@ -145,7 +145,17 @@ def _zeroshot_weights(size: int) -> list[str]:
     ]
 
 
-def _tower(config: Config, prefix: str, sizes: tuple[int, int, int], **fields: Any) -> Tower:
+def read_tower(
+    config: Config,
+    prefix: str,
+    sizes: tuple[int, int, int],
+    *,
+    activation: str = "quick_gelu",
+    epsilon: float = 1e-5,
+    **fields: Any,
+) -> Tower:
+    """Return the sizes of a tower from a config; `sizes` are the defaults of width, inner width and
+    heads."""
     width, inner, heads = sizes
     config.flag("tie_word_embeddings", True)  # without effect: there are no logits of words
     return Tower(
@@ -154,8 +164,8 @@ def _tower(config: Config, prefix: str, sizes: tuple[int, int, int], **fields: A
         inner=config.size("intermediate_size", inner),
         heads=config.size("num_attention_heads", heads),
         depth=config.count("num_hidden_layers", 12),
-        activation=config.activation("hidden_act", "quick_gelu"),
-        epsilon=config.positive("layer_norm_eps", 1e-5),
+        activation=config.activation("hidden_act", activation),
+        epsilon=config.positive("layer_norm_eps", epsilon),
         **fields,
     )
 
@@ -168,7 +178,7 @@ def _text_tower(
 ) -> tuple[list[str], Names]:
     """Return the statements and the names of the text tower."""
     file_prefix = "" if single else "text_model."
-    tower = _tower(
+    tower = read_tower(
         config,
         "text",
         (512, 2048, 8),
@@ -201,10 +211,10 @@ def _text_tower(
         *INPUTS,
         *(f"{block}:param {table} shape=[{rows}, {tower.width}]" for table, rows in tables.items()),
         *outputs,
-        *_layer(tower, ", causal=true, mask=attention_mask"),
+        *write_layer(tower, ", causal=true, mask=attention_mask"),
     ]
     names: Names = {
-        **_names(tower),
+        **tower_names(tower),
         "words": f"{file_prefix}embeddings.token_embedding.weight",
         "text_positions": f"{file_prefix}embeddings.position_embedding.weight",
         **norm_names("text_norm1", f"{file_prefix}final_layer_norm"),
@@ -218,7 +228,7 @@ def _image_tower(
     """Return the statements and the names of the image tower."""
     file_prefix = "" if single else "vision_model."
     patching = picture(config, patch=32)
-    tower = _tower(
+    tower = read_tower(
         config,
         "image",
         (768, 3072, 12),
@@ -241,10 +251,10 @@ def _image_tower(
         *outputs,
         f"image_layer:param image_up_b shape=[{tower.inner}] shared=false",
         f"image_layer:param image_down_b shape=[{tower.width}] shared=false",
-        *_layer(tower, ""),
+        *write_layer(tower, ""),
     ]
     names: Names = {
-        **_names(tower),
+        **tower_names(tower),
         "cls_token": Reshaped(f"{file_prefix}embeddings.class_embedding", (1, tower.width)),
         "patch1": f"{file_prefix}embeddings.patch_embedding.weight",
         "position_embeddings": f"{file_prefix}embeddings.position_embedding.weight",
@@ -254,7 +264,7 @@ def _image_tower(
     return lines, names
 
 
-def _layer(tower: Tower, options: str) -> list[str]:
+def write_layer(tower: Tower, options: str) -> list[str]:
     """Return the block of the layers of a tower."""
     prefix, lead = tower.prefix, f"{tower.tokens}, " if tower.tokens else ""
     projections = ", ".join(f"{prefix}_w{letter}" for letter in "qkv")
@@ -271,7 +281,7 @@ def _layer(tower: Tower, options: str) -> list[str]:
     return [f"{prefix}_layer:layers\n{rows}"]
 
 
-def _names(tower: Tower) -> Names:
+def tower_names(tower: Tower) -> Names:
     """Return the names of the parameters of the layers of a tower."""
     prefix, layer = tower.prefix, f"{tower.file_prefix}encoder.layers.{{n-1}}"
     projection = "text_projection" if prefix == "text" else "visual_projection"

@@ -20,7 +20,7 @@ from webnnm.transformers.architectures.model_text import (
 )
 from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.architectures.vision_encoder import read_backbone_keys
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_COUNT, Config
 
 INNER = 4
 """How many times more channels the middle of an MLP has."""
@@ -52,7 +52,7 @@ def write_model(config: Config) -> ModelText:
 def _write_stages(config: Config, body: ConvNet, *, scaled: bool, again: bool) -> None:
     """Add the layers of all stages."""
     widths = config.integers("hidden_sizes", [96, 192, 384, 768], 1)
-    depths = config.integers("depths", [3, 3, 9, 3], 1)
+    depths = config.integers("depths", [3, 3, 9, 3], 1, MAX_COUNT)
     count = config.count("num_stages", 4)
     if len(widths) < count or len(depths) < count:
         raise config.wrong("num_stages", "at most the numbers of hidden_sizes and of depths")

@@ -16,6 +16,7 @@ from webnnm.transformers.architectures.depth_neck import (
     IGNORE,
     PROJECT,
     Body,
+    Neck,
     neck_blocks,
     read_neck,
     write_fusion,
@@ -121,9 +122,9 @@ def _write_depth_anything(config: Config) -> _Parts:
         *dino.rows(),
         *_write_states(part, encoder, [index - 1 for index in indices], "out_indices"),
     ]
+    neck = _read_neck(config, [48, 96, 192, 384], 64, len(indices))
     for number in range(1, len(indices) + 1):
         body.add(f"final_norm(node=state{number}, name=normed{number})")
-    neck = read_neck(config, [48, 96, 192, 384], 64)
     end = write_fusion(body, neck, write_maps(body, neck, "normed"), doubles=False)
     pixels = grid[0] * patch[0], grid[1] * patch[1]
     head = ("head.conv1", "head.conv2", "head.conv3")
@@ -176,7 +177,7 @@ def _write_dpt(config: Config) -> _Parts:
     rows = [*seen.tokens(encoder.width), *_write_states(config, encoder, indices, key)]
     config.require("readout_type", PROJECT, ADD, IGNORE)
     readout = config.text("readout_type", PROJECT)
-    neck = read_neck(config, [96, 192, 384, 768], 256)
+    neck = _read_neck(config, [96, 192, 384, 768], 256, len(indices))
     size = write_fusion(body, neck, write_maps(body, neck, "state", readout), doubles=True)
     pixels = 2 * size[0], 2 * size[1]
     write_head(
@@ -193,6 +194,14 @@ def _write_dpt(config: Config) -> _Parts:
         names,
         (*MODULE_NAMES, *MLP_MODULE_NAMES),
     )
+
+
+def _read_neck(config: Config, widths: list[int], width: int, count: int) -> Neck:
+    """Return the sizes of a neck for a number of states."""
+    neck = read_neck(config, widths, width)
+    if len(neck.widths) != count:
+        raise config.wrong("neck_hidden_sizes", f"a list of {count} integers, one for each state")
+    return neck
 
 
 def _write_states(config: Config, encoder: Encoder, indices: Sequence[int], key: str) -> list[str]:

@@ -108,14 +108,14 @@ def _write_backbone(config: Config, body: ConvNet) -> list[str]:
     """Add the layers of the residual network, and return the blocks that they call."""
     part = config.part("backbone_config")
     read_backbone_keys(part)
-    name = config.get("backbone") or part.get("backbone")
+    name = config.text("backbone", part.text("backbone", ""))
     config.get("use_timm_backbone")
-    if name is None:
+    if not name:
         part.require("model_type", "resnet")
         part.require("num_channels", body.channels)
         return write_stages(part, body, UnitNames(BACKBONE))
     if name not in TIMM:
-        hint = suggestion(str(name), TIMM) or f"supported are {', '.join(TIMM)}"
+        hint = suggestion(name, TIMM) or f"supported are {', '.join(TIMM)}"
         raise config.not_supported("backbone", name, hint)
     part.pass_over()
     layer_type, widths, depths = TIMM[name]

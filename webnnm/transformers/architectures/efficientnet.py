@@ -25,7 +25,7 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.patches import picture
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_COUNT, Config
 
 FIRST, LAST = 32, 1280
 """The channels of the first and of the last convolution, before they are multiplied."""
@@ -71,6 +71,9 @@ def _write_stages(config: Config, body: ConvNet) -> list[str]:
     )
     divisor = config.size("depth_divisor", 8)
     stages = [config.integers(key, default, 1) for key, default in STAGES.items()]
+    if deep * max(stages[4], default=1) > MAX_COUNT:
+        hint = f"stages of up to {MAX_COUNT:,} layers can be used"
+        raise config.not_supported("depth_coefficient", deep, hint)
     even = config.integers("depthwise_padding", [])
     ratio = config.positive("squeeze_expansion_ratio", 0.25)
     if len({*map(len, stages)}) > 1:

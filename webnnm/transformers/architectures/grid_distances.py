@@ -10,6 +10,8 @@ from __future__ import annotations
 from webnnm.core.arrays import HostArray
 
 Grid = tuple[int, int]
+MAX_CELLS = 1 << 11
+"""The most cells of a grid: a table of pairs has the square of it."""
 
 
 def count_distances(grid: Grid, *, classes: bool = False) -> int:

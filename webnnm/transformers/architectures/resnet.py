@@ -22,7 +22,7 @@ from webnnm.transformers.architectures.model_text import (
 )
 from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.architectures.vision_encoder import read_backbone_keys
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_COUNT, Config
 
 REDUCTION = 4
 """How many times fewer channels the middle of a bottleneck has."""
@@ -89,7 +89,7 @@ class TimmNames(UnitNames):
 def write_stages(config: Config, body: ConvNet, names: UnitNames) -> list[str]:
     """Add the layers of all stages, named stage1, stage2, …, and return the blocks they call."""
     widths = config.integers("hidden_sizes", [256, 512, 1024, 2048], 1)
-    depths = config.integers("depths", [3, 4, 6, 3], 1)
+    depths = config.integers("depths", [3, 4, 6, 3], 1, MAX_COUNT)
     config.require("layer_type", "bottleneck", "basic")
     deep = config.text("layer_type", "bottleneck") == "bottleneck"
     shrinks_first = config.flag("downsample_in_first_stage", False)

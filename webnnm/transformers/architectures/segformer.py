@@ -24,6 +24,8 @@ from webnnm.transformers.architectures.model_text import (
 from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.config import Config
 
+MAX_WIDTH = 1 << 16
+"""The most channels of a stage."""
 BASE, CLASSES, SEGMENTS = "Model", "ForImageClassification", "ForSemanticSegmentation"
 STAGES = {
     "depths": [2, 2, 2, 2],
@@ -85,7 +87,7 @@ def write_model(config: Config) -> ModelText:
 def _write_stages(config: Config, body: ConvNet) -> tuple[list[str], list[tuple[int, int, int]]]:
     """Add the layers of all stages; return the blocks that they call, and their shapes."""
     count = config.count("num_encoder_blocks", 4)
-    keys = {key: config.integers(key, default, 1) for key, default in STAGES.items()}
+    keys = {key: config.integers(key, default, 1, MAX_WIDTH) for key, default in STAGES.items()}
     if any(len(values) != count for values in keys.values()):
         raise config.wrong("num_encoder_blocks", f"as many as in {', '.join(STAGES)}")
     shapes: list[tuple[int, int, int]] = []

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from webnnm.core.arrays import HostArray
 from webnnm.snapshots.foreign import Reshaped
-from webnnm.transformers.architectures.grid_distances import count_distances, measure_distances
+from webnnm.transformers.architectures.grid_distances import (
+    MAX_CELLS,
+    count_distances,
+    measure_distances,
+)
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
@@ -24,7 +28,7 @@ from webnnm.transformers.architectures.parameter_names import ParameterNames
 from webnnm.transformers.architectures.patches import picture
 from webnnm.transformers.architectures.vision_encoder import read_backbone_keys
 from webnnm.transformers.architectures.windows import ROLL, Windows
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_COUNT, Config
 
 STATES = "last_hidden_state"
 _BLOCK = r"(layers\.\d+\.blocks\.\d+\.)"
@@ -121,11 +125,13 @@ def _write_stages(
     config: Config, body: _Body, height: int, across: int, width: int
 ) -> tuple[int, int, int]:
     """Add the layers of all stages; return height, width and features of the last."""
-    depths = config.integers("depths", [2, 2, 6, 2], 1)
+    depths = config.integers("depths", [2, 2, 6, 2], 1, MAX_COUNT)
     heads = config.integers("num_heads", [3, 6, 12, 24], 1)
     if len(heads) != len(depths):
         raise config.wrong("num_heads", f"a list of {len(depths)} integers, one for each stage")
     side, ratio = config.size("window_size", 7), config.positive("mlp_ratio", 4.0)
+    if side**2 > MAX_CELLS:
+        raise config.not_supported("window_size", side, f"up to {MAX_CELLS:,} cells can be used")
     body.constants["distances"] = measure_distances((side, side))
     kinds: dict[str, Windows] = {}
     for stage, (depth, count) in enumerate(zip(depths, heads, strict=True)):

@@ -14,6 +14,11 @@ VIT = {
     "image_size": 8,
     "patch_size": 4,
 }
+SIGLIP_TEXT = {
+    **{key: value for key, value in VIT.items() if key not in ("image_size", "patch_size")},
+    "vocab_size": 9,
+    "max_position_embeddings": 7,
+}
 DINO = {key: value for key, value in VIT.items() if key != "intermediate_size"}
 YOLOS = {**VIT, "image_size": [8, 12], "num_detection_tokens": 3}
 RESNET = {"embedding_size": 4, "hidden_sizes": [8, 12], "depths": [1, 2]}
@@ -124,7 +129,7 @@ CASES = [
     see(
         "mobilenet1-classes",
         "MobileNetV1ForImageClassification",
-        {"depth_multiplier": 0.02, "min_depth": 3, "tf_padding": False, "hidden_act": "relu"},
+        {"depth_multiplier": 0.02, "min_depth": 3, "tf_padding": False, "hidden_act": "swish"},
         image=(19, 16),
     ),
     see(
@@ -198,4 +203,21 @@ CASES = [
     ),
     see("dinov2-stretched", "Dinov2Model", {**DINO, "image_size": 16}, image=(20, 12)),
     see("depth-anything-wide", "DepthAnythingForDepthEstimation", DEPTH_ANYTHING, image=(12, 20)),
+    Case(
+        "siglip-plain",
+        "SiglipModel",
+        {"text_config": SIGLIP_TEXT, "vision_config": VIT},
+        inputs=(),
+        batch=3,
+    ),
+    Case("siglip-text", "SiglipTextModel", {**SIGLIP_TEXT, "projection_size": 5}, batch=2),
+    see(
+        "siglip-vision", "SiglipVisionModel", {**VIT, "num_hidden_layers": 1, "hidden_act": "gelu"}
+    ),
+    see(
+        "siglip-classes",
+        "SiglipForImageClassification",
+        {"text_config": SIGLIP_TEXT, "vision_config": VIT, "num_labels": 3},
+        batch=2,
+    ),
 ]
