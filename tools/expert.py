@@ -79,7 +79,7 @@ whether rows are sorted (E610), rows that testing shares with training (E606), e
 different classes (E621), numbers that are not finite (E605), facts about targets (E1xx). A feature
 that is constant in the sample is compared in all training rows before E604 reports it.
 
-Means, deviations and extremes of features (E603), and what E614 to E654 find in rows and columns,
+Means, deviations and extremes of features (E603), and what E614 to E655 find in rows and columns,
 are those of the sample. A sample of n rows has a fault that a share p of the rows has with a chance
 of 1 − (1 − p)ⁿ: of 510 rows one in a hundred is missed in 0.6 % of the samples, one in a thousand
 in 60 %. So E614 may miss a few cells that are far off, E603 a column whose outliers alone make it

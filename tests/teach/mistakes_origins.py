@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tests.teach.cases import mistake
@@ -13,15 +11,17 @@ from tests.teach.origins import (
     buoys,
     forklifts,
     parcels,
+    recordings,
     scans,
     scratches,
     seedlings,
     takings,
+    tiles,
     two_clinics,
     wards,
 )
-from tests.teach.setup import Setup
-from tests.teach.texts import classifier, regressor
+from tests.teach.setup import Data, Setup, of
+from tests.teach.texts import classifier, model, regressor
 
 TOO_GOOD = "the score with the mistake is too good to be true, and falls when it is mended"
 
@@ -154,9 +154,37 @@ def hours_in_seconds_since_1970() -> Setup:
     return Setup(regressor(2, (16,)), forklifts(hours=False), {"epochs": 60}, score="r2")
 
 
-def _interpolated(*, first: bool) -> Any:
-    from tests.teach.setup import of
+@mistake(
+    "Four of ten recordings are in g, the others in m/s².",
+    remedy="Multiply these by 9.80665.",
+    mended=lambda setup: setup.but(data=recordings(in_g=0.0)),
+    named_by=("E655",),
+)
+def recordings_in_g() -> Setup:
+    layers = (
+        "conv1d(f, filters=12, kernel=3, bias=a), relu(), reduceMean(axes=[1]), matmul(w), "
+        "add(b), softmax()"
+    )
+    text = model("shape={channels:1, length:24}", layers, 3)
+    return Setup(text, recordings(in_g=0.4), {"epochs": 30})
 
+
+@mistake(
+    "Tiles to test with have blue first, and as many are red as blue.",
+    remedy="Read them as those that were trained on.",
+    mended=lambda setup: setup.but(data=tiles(swapped=False)),
+    named_by=("E638",),
+)
+def tiles_with_blue_first() -> Setup:
+    layers = (
+        "conv2d(f, filters=8, kernel=3, padding=same, bias=a), relu(), globalAveragePool(), "
+        "matmul(w), add(b), softmax()"
+    )
+    text = model("shape={channels:3, height:10, width:10}", layers, 3)
+    return Setup(text, tiles(swapped=True), {"epochs": 20})
+
+
+def _interpolated(*, first: bool) -> Data:
     draw = np.random.default_rng(311)
     x = draw.normal(0, 1, (600, 6))
     score = x[:, 0] - x[:, 1] + draw.normal(0, 1, 600)

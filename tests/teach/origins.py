@@ -190,3 +190,29 @@ def forklifts(*, hours: bool) -> Data:
         standardize=True,
         standardize_targets=True,
     )
+
+
+def recordings(*, in_g: float) -> Data:
+    """Return recordings of three activities, a share of them in g, the others in m/s²."""
+    draw = np.random.default_rng(314)
+    kinds = draw.permutation(np.arange(600) % 3)
+    x = draw.normal(0, 1, (600, 1, 24)) * np.exp(draw.normal(0, 0.25, (600, 1, 1)))
+    x *= np.array([0.6, 2.0, 7.0])[kinds][:, None, None]
+    x[draw.random(600) < in_g] /= 9.80665
+    return of(x.astype("float32"), kinds.astype("int32"), standardize=True)
+
+
+def tiles(*, swapped: bool) -> Data:
+    """Return pictures of red, green and blue tiles; those to test with may be read the other way
+    round."""
+    draw = np.random.default_rng(315)
+    kinds = draw.permutation(np.arange(450) % 3)
+    colours = np.array([[0.6, 0.35, 0.3], [0.3, 0.6, 0.35], [0.35, 0.3, 0.6]])
+    x = draw.normal(0.4, 0.1, (450, 3, 10, 10))
+    for row, kind in enumerate(kinds):
+        top, left = draw.integers(1, 4, 2)
+        x[row, :, top : top + 5, left : left + 5] += (colours[kind] - 0.4)[:, None, None]
+    if swapped:
+        x[300:] = x[300:, ::-1]
+    split = ([*range(300)], [], [*range(300, 450)])
+    return of(x.astype("float32"), kinds.astype("int32"), split=split, standardize=True)

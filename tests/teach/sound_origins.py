@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.teach.cases import sound
-from tests.teach.origins import EYE, boilers, buoys, parcels, scans, takings, wards
+from tests.teach.origins import EYE, boilers, buoys, parcels, recordings, scans, takings, wards
 from tests.teach.setup import Setup, of
-from tests.teach.texts import classifier, regressor
+from tests.teach.texts import classifier, model, regressor
 
 
 @sound("The takings of a day are learnt from the mean of the seven days before.")
@@ -85,3 +85,13 @@ def lamp_in_a_corner() -> Setup:
     x[y > 0, 1:3, 9:11] = 0.98
     data = of(x.astype("float32")[:, None], y, standardize=True, batch_size=32)
     return Setup(EYE, data, {"epochs": 8})
+
+
+@sound("Recordings in one unit, of activities that differ in how strong they are.")
+def recordings_in_one_unit() -> Setup:
+    layers = (
+        "conv1d(f, filters=12, kernel=3, bias=a), relu(), reduceMean(axes=[1]), matmul(w), "
+        "add(b), softmax()"
+    )
+    text = model("shape={channels:1, length:24}", layers, 3)
+    return Setup(text, recordings(in_g=0.0), {"epochs": 30})

@@ -180,6 +180,33 @@ def variants(*, apart: bool = False, flipped: bool = True, noise: float = 0.03) 
     return Dataset(x, [row // 3 % 2 for row in range(300)], split=split)
 
 
+def devices(factor: float = 9.80665, *, of: str = "all", spread: float = 0.2) -> Dataset:
+    """Return signals of two classes, some of devices with another unit."""
+    draw = Random(13)
+    x: list[Any] = []
+    kinds = [row % 2 for row in range(ROWS)]
+    for row, kind in enumerate(kinds):
+        size = (1 + 3 * kind) * math.exp(draw.gauss(0, spread))
+        if row % 5 < 2 and (of == "all" or kind == 0):
+            size /= factor
+        x.append([[draw.gauss(0, size) for _ in range(20)]])
+    return Dataset(x, kinds, standardize=True)
+
+
+def colours(*, swapped: bool = True, shares: float = 0.5) -> Dataset:
+    """Return pictures that are mostly red, or mostly blue; some to test with in another order."""
+    draw = Random(14)
+    kinds = [int(draw.random() < (0.5 if row < 200 else shares)) for row in range(300)]
+    x: list[Any] = []
+    for row, kind in enumerate(kinds):
+        levels = [0.6, 0.3, 0.2] if kind else [0.2, 0.3, 0.6]
+        planes = [
+            [[draw.gauss(level, 0.1) for _ in range(8)] for _ in range(8)] for level in levels
+        ]
+        x.append(planes[::-1] if swapped and row >= 200 else planes)
+    return Dataset(x, kinds, split=([*range(200)], [], [*range(200, 300)]))
+
+
 TOLD: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E646", lambda: sales("centred"), "column 0 is a combination of the target of the row and"),
     ("E646", lambda: sales("running"), "column 0 is a combination of the target"),
@@ -212,10 +239,13 @@ TOLD: list[tuple[str, Callable[[], Dataset], str]] = [
     ("E653", lambda: pictures(0.98), "lines 0 to 1 and columns 0 to 2, alone tell whether it is"),
     (
         "E653",
-        lambda: pictures(0.98, kinds=3, content=0.045),
-        "alone tell whether it is class 1 in 9",
+        lambda: pictures(0.98, kinds=3, content=0.05),
+        "alone tell whether it is class 1 in",
     ),
     ("E654", lambda: pictures(scale=255), "34% of the pictures of model have pixels from 0 to 1"),
+    ("E655", devices, "in 2 of 2 classes, 40% of the rows of model are 1/9.807 of the others"),
+    ("E655", lambda: devices(1000), "are 1/1000 of the others (as millivolts to volts)"),
+    ("E638", colours, "the mean of channel 0 of model in testing of class 0"),
     ("E619", variants, "much nearer than all others, mirrored or with another brightness"),
     ("E621", lambda: survey(copied=True), "are equal to a row of another class"),
 ]
@@ -250,6 +280,12 @@ SILENT: list[tuple[str, Callable[[], Dataset]]] = [
     ("E653", pictures),
     ("E654", pictures),
     ("E654", lambda: pictures(scale=4)),
+    ("E655", lambda: devices(1.0)),
+    ("E655", lambda: devices(of="one class")),
+    ("E655", lambda: devices(6.5)),
+    ("E655", lambda: devices(1.0, spread=1.5)),
+    ("E638", lambda: colours(swapped=False)),
+    ("E638", lambda: colours(swapped=False, shares=0.2)),
     ("E619", lambda: variants(apart=True)),
     ("E619", lambda: variants(noise=0.3)),
     ("E621", survey),

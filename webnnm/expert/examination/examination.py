@@ -54,6 +54,7 @@ from webnnm.expert.examination.positions import find_positions
 from webnnm.expert.examination.rare_classes import find_overlooked_classes
 from webnnm.expert.examination.recoded import find_recoded_categories
 from webnnm.expert.examination.remaining_rows import find_class_weights, find_lost_rows
+from webnnm.expert.examination.row_units import find_two_units
 from webnnm.expert.examination.rows import Rows, collect_rows
 from webnnm.expert.examination.scaled_apart import find_subsets_scaled_apart
 from webnnm.expert.examination.sequences import (
@@ -115,6 +116,7 @@ CHECKS: dict[str, Callable[[Rows], Suspicion | None]] = {
     "E652": find_weights_of_noise,
     "E653": find_picture_marks,
     "E654": find_two_scales,
+    "E655": find_two_units,
 }
 """What is looked for, by the rule that reports it."""
 
@@ -149,6 +151,7 @@ CONSEQUENCES = {
     "E641": ("E619",),
     "E647": ("E648", "E615", "E614"),
     "E651": ("E627", "E636"),
+    "E654": ("E655",),
 }
 """Findings that follow from another one: cells far off squeeze their column, a column that float32
 rounds has whole numbers, copies vote for each other. Each fact is reported once."""

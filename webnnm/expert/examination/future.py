@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from webnnm.expert.facts.facts import Suspicion
 REACH = 6
 """How many rows before and after are looked at: windows of up to 13 rows."""
 
-MIN_ROWS, MAX_ROWS = 80, 400
+MIN_ROWS, MAX_ROWS = 80, 300
 MAX_COLUMNS = 64
 
 MIN_EXPLAINED = 0.99
@@ -41,11 +41,11 @@ REMEDY = "Compute it from the rows before alone; or leave the column out."
 
 
 class _Window(NamedTuple):
-    """The targets of rows and of those around them: of the row itself, those before, and all."""
+    """The targets of rows by how many rows further they are, as orthonormal vectors: of all others
+    than that of the row itself, and what these leave of it."""
 
     numbers: Sequence[int]
-    own: Sequence[Sequence[float]]
-    before: Sequence[Sequence[float]]
+    lags: Mapping[int, Sequence[float]]
     others: Sequence[Sequence[float]]
     last: Sequence[float]
 
@@ -85,9 +85,7 @@ def _collect_targets(rows: Rows, target: Sequence[float]) -> _Window | None:
     _, rest, length = combination(normalise(lags[0]), others)
     if length < 1e-3:
         return None
-    before = orthonormalise(lags[step] for step in reach if step < 0)
-    own = orthonormalise([lags[0]])
-    return _Window(numbers, own, before, others, [value / length for value in rest])
+    return _Window(numbers, lags, others, [value / length for value in rest])
 
 
 def _is_computed(column: Column, window: _Window, digits: float) -> bool:
@@ -96,14 +94,16 @@ def _is_computed(column: Column, window: _Window, digits: float) -> bool:
     vector = normalise(values)
     if not any(vector):
         return False
-    if max(_explain(vector, window.own), _explain(vector, window.before)) > MAX_EXPLAINED_BY_OTHERS:
-        return False
     by_others = _explain(vector, window.others)
     by_own = math.fsum(map(mul, vector, window.last)) ** 2
     rest = max(1e-12, 1 - by_others - by_own)
     freedom = len(values) - len(window.others) - 2
     if 1 - rest < MIN_EXPLAINED or by_own / rest * freedom < MIN_F:
         return False
+    for steps in ([0], range(-REACH, 0)):
+        basis = orthonormalise(window.lags[step] for step in steps)
+        if _explain(vector, basis) > MAX_EXPLAINED_BY_OTHERS:
+            return False
     mean = math.fsum(values) / len(values)
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / freedom)
     by_rounding = math.hypot(MAX_RESIDUAL * measure_step(values), MAX_RESIDUAL_OF_TARGET * digits)

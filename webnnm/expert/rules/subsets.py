@@ -125,7 +125,8 @@ def distribution_shift(facts: Facts) -> Hit | None:
 )
 def column_swap(facts: Facts) -> Hit | None:
     """Two or more columns, or channels of pictures, differ in testing by more than five standard
-    errors from themselves in training, and each of them is like another one of these, within three.
+    errors from themselves in training, and each of them is like another one of these, within three;
+    in all rows, or in those of each class.
 
     Libraries read colours as red, green, blue, or as blue, green, red; a second table may have its
     columns in another order. The model then takes one for another, and is often worse than a guess.
