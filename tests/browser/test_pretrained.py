@@ -15,6 +15,8 @@ NAMES = (
     "gpt2-base-left",
     "mistral-window",
     "qwen3-plain",
+    "gemma3-plain",
+    "phi3-partial",
     "bert-base",
     "roberta-base",
     "deberta-base",
@@ -28,6 +30,7 @@ NAMES = (
     "m2m-base",
     "whisper-plain",
 )
+GENERATING = ("gemma2-plain", "gptj-plain", "bloom-plain", "mixtral-plain", "lfm2-plain")
 
 
 @pytest.mark.parametrize("backend", ["webnn", "onnxruntime"])
@@ -45,6 +48,14 @@ async def test_models_are_those_of_transformers(pyodide_page: PyodidePage, backe
         if apart > WEBNN_LIMIT:
             above[name] = apart
     assert not above
+
+
+async def test_texts_on_webnn_are_those_on_numpy(pyodide_page: PyodidePage) -> None:
+    recorded = fixtures.read()
+    for name in GENERATING:
+        given = files(recorded[name], fixtures.SEED), [[5, 9, 12], [7, 3, 11]]
+        expected = await in_page.generate(*given, "numpy")
+        assert await pyodide_page.call(in_page.generate, *given, "webnn") == expected, name
 
 
 async def test_packed_weights_and_float16_compute_on_webnn_as_on_numpy(

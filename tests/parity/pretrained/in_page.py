@@ -24,6 +24,19 @@ async def forward(
     return {name: HostArray.of(array).tolist() for name, array in found.items()}
 
 
+async def generate(
+    files: Mapping[str, bytes], ids: list[list[int]], backend: str
+) -> list[list[int]]:
+    """Return rows of tokens as a model continues them, and as it continues those."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files.items():
+            Path(folder, name).write_bytes(data)
+        model = await webnnm.from_pretrained(folder, backend=backend, log=lambda line: None)
+    async with model:
+        first = await model.generate_ids(ids, max_new_tokens=8)
+        return [*first, *await model.generate_ids(first, max_new_tokens=8)]
+
+
 async def in_each_form(
     files: Mapping[str, bytes], ids: Any, forms: Sequence[Mapping[str, Any]], backend: str
 ) -> list[dict[str, Any]]:
