@@ -25,7 +25,9 @@ GROUPS = {
     "Models": [
         "NNModel",
         "OnnxModel",
+        "HubModel",
         "PretrainedModel",
+        "PretrainedOnnxModel",
         "check",
         "diagnose",
         "elaborate",

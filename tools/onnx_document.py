@@ -80,6 +80,44 @@ four bits are refused as well, because it computes them wrongly; on the WebNN of
   is bounded. Tensors of up to 65,536 elements are computed in advance, larger ones on the device;
   positions and ranges written as constants have at most 8,388,608 numbers.
 
+## Models of the hub in ONNX files
+
+Many models are published for transformers.js as ONNX files, in the folder `onnx` beside
+`config.json` and `tokenizer.json`. `pipeline` and `from_pretrained` open them if `dtype` says
+which, or if a folder has no other weights:
+
+```python
+>>> import webnnm
+>>> async def judge(folder):
+...     async with await webnnm.pipeline("text-classification", folder, dtype="q8") as classify:
+...         return await classify("What a day!")
+
+```
+
+| `dtype` | Files | Weights |
+|---|---|---|
+| `"fp32"` | `model.onnx` | float32 |
+| `"fp16"` | `model_fp16.onnx` | float16 |
+| `"q8"` | `model_quantized.onnx` | 8 bits |
+| `"int8"`, `"uint8"` | `model_int8.onnx`, `model_uint8.onnx` | 8 bits |
+| `"q4"`, `"q4f16"` | `model_q4.onnx`, `model_q4f16.onnx` | 4 bits, the rest float32 or float16 |
+| `"bnb4"` | `model_bnb4.onnx` | NF4 or FP4 |
+
+A dict has a type for each file: `dtype={{"encoder_model": "fp32", "decoder_model_merged": "q4"}}`.
+Models with an encoder are in `encoder_model.onnx` and `decoder_model_merged.onnx`, or
+`decoder_model.onnx`. Weights may be in further files beside these. A URL is not asked what it has:
+say `dtype`.
+
+The result is a [`PretrainedOnnxModel`](api.md#pretrainedonnxmodel): it predicts, generates and
+transcribes as other [models of the hub](transformers.md) do, with the same arguments. Unlike a
+`PretrainedModel` it has no text, so that it is neither trained nor changed; but it may be of any
+architecture.
+
+Files that generate take keys and values of any length. Here they have a fixed length, so that no
+graph is compiled for a token: what follows the last token is masked. That takes a file with
+`attention_mask` and `position_ids`, or `GroupQueryAttention`. Other decoders, those of models with
+an encoder among them, compute all tokens again for each new one, without keys and values.
+
 ## In a model text
 
 A block of a model text can be the graph of an ONNX file, up to any of its values: the trunk of a

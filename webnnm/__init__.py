@@ -128,7 +128,9 @@ if TYPE_CHECKING:
     from webnnm.trainer.training import Training as Training
     from webnnm.transformers.choice import Sampling as Sampling
     from webnnm.transformers.generator import Generator as Generator
+    from webnnm.transformers.hub_model import HubModel as HubModel
     from webnnm.transformers.log_mel import log_mel as log_mel
+    from webnnm.transformers.onnx_hub_model import PretrainedOnnxModel as PretrainedOnnxModel
     from webnnm.transformers.pretrained_model import PretrainedModel as PretrainedModel
     from webnnm.transformers.pretrained_model import from_pretrained as from_pretrained
     from webnnm.transformers.text_head import train_text_head as train_text_head
@@ -198,6 +200,8 @@ _OFFERED = {
     "formats.onnx.onnx_model": "OnnxModel load_onnx",
     "editing.ensembling": "MemberPredictions predict_members train_ensemble",
     "editing.parts": "join_models replace_head split_model",
+    "transformers.hub_model": "HubModel",
+    "transformers.onnx_hub_model": "PretrainedOnnxModel",
     "transformers.pretrained_model": "PretrainedModel from_pretrained",
     "transformers.text_head": "train_text_head",
     "tasks.pipeline": "pipeline",

@@ -150,6 +150,30 @@ CASES: Mapping[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] 
         {"p": positions(2)},
         {"num_heads": 2},
     ),
+    "MatMulBnb4": (
+        "y = com.microsoft.MatMulBnb4(x, w, s)",
+        {"x": floats(3, 32)},
+        {"w": bytes_(64), "s": floats(8)},
+        {"K": 32, "N": 4, "block_size": 16, "quant_type": 1},
+    ),
+    "MatMulBnb4, FP4": (
+        "y = com.microsoft.MatMulBnb4(x, w, s)",
+        {"x": floats(3, 32)},
+        {"w": bytes_(64), "s": floats(8)},
+        {"K": 32, "N": 4, "block_size": 16, "quant_type": 0},
+    ),
+    "GatherBlockQuantized": (
+        "y = com.microsoft.GatherBlockQuantized(w, x, s)",
+        {"x": positions(3, 0)},
+        {"w": bytes_(5, 16), "s": floats(5, 2)},
+        {"block_size": 16, "quantize_axis": 1, "bits": 4},
+    ),
+    "GatherBlockQuantized, with zero points": (
+        "y = com.microsoft.GatherBlockQuantized(w, x, s, z)",
+        {"x": positions(3, 0)},
+        {"w": bytes_(5, 32), "s": floats(5, 2), "z": bytes_(5, 2)},
+        {"block_size": 16, "quantize_axis": 1, "bits": 8},
+    ),
     "DynamicQuantizeMatMul": (
         "y = com.microsoft.DynamicQuantizeMatMul(x, w, s)",
         {"x": floats(4, 6)},

@@ -27,7 +27,7 @@ class FillMask(Pipeline):
     def fits(self) -> bool:
         """Return whether there are scores of all tokens at each position."""
         features = self.model.describe_output("logits")
-        return features.sequence is not None and "position_ids" not in self.model.inputs()
+        return features.sequence is not None and not self.model.continues_texts
 
     @property
     def mask_token(self) -> str:

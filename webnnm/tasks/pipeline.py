@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 
 from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError, suggestion
+from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.pretrained import Folder
-from webnnm.transformers.pretrained_model import PretrainedModel, from_pretrained
+from webnnm.transformers.pretrained_model import from_pretrained
 
 TASKS = {
     "audio-classification": ("audio_classification", "AudioClassification"),
@@ -48,7 +49,7 @@ class Pipeline:
     Call it with one input or a list of them. Use `async with`, or call `close`, to free device
     memory early; a model that was passed to `pipeline` stays open.
 
-    Attributes: `model`, the `PretrainedModel`.
+    Attributes: `model`, the `PretrainedModel`, or `PretrainedOnnxModel`.
     """
 
     inputs: ClassVar[frozenset[str]] = frozenset()
@@ -58,7 +59,7 @@ class Pipeline:
     classes: ClassVar[str]
     """The classes of models that have them, for messages."""
 
-    def __init__(self, task: str, model: PretrainedModel, *, owned: bool) -> None:
+    def __init__(self, task: str, model: HubModel, *, owned: bool) -> None:
         self.task, self.model, self._owned = task, model, owned
         self.check()
 
@@ -109,7 +110,7 @@ class Pipeline:
 
 
 @require_await
-async def pipeline(task: str, model: Folder | PretrainedModel, **settings: Any) -> Any:
+async def pipeline(task: str, model: Folder | HubModel, **settings: Any) -> Any:
     """Open a model for a task; the result is called with inputs, and returns plain results.
 
     >>> import webnnm
@@ -122,7 +123,8 @@ async def pipeline(task: str, model: Folder | PretrainedModel, **settings: Any) 
 
     - `task`: a name such as "text-classification" or "image-classification".
     - `model`: a folder, URL or files, or an open model of `from_pretrained`.
-    - `settings`: those of `from_pretrained`, such as `weights="int8"`.
+    - `settings`: those of `from_pretrained`, such as `weights="int8"`, or `dtype="q8"` for
+      the ONNX files of a folder.
 
     Raises `DataError` NNM704 for an unknown task, NNM717 for a model that does not fit it, and what
     `from_pretrained` raises; then nothing stays open.
@@ -133,7 +135,7 @@ async def pipeline(task: str, model: Folder | PretrainedModel, **settings: Any) 
         raise DataError("NNM704", f'there is no pipeline for the task "{task}"', hint=hint)
     module, class_name = TASKS[name]
     kind_of_task: type[Pipeline] = getattr(import_module(f"webnnm.tasks.{module}"), class_name)
-    if not isinstance(model, PretrainedModel):
+    if not isinstance(model, HubModel):
         return await kind_of_task.open(name, model, settings)
     if settings:
         names = ", ".join(settings)

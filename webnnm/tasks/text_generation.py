@@ -29,8 +29,7 @@ class TextGeneration(Pipeline):
 
     def fits(self) -> bool:
         """Return whether the model continues texts, and has no encoder."""
-        config = self.model.config
-        return "position_ids" in self.model.inputs() and not config.get("is_encoder_decoder")
+        return self.model.continues_texts
 
     async def __call__(
         self,

@@ -9,8 +9,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.series.sequences import resolve_length
 from webnnm.tasks.batching import fill_batch, split_batches
+from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.json_tokenizer import JsonTokenizer
-from webnnm.transformers.pretrained_model import PretrainedModel
 
 T = TypeVar("T")
 SHORTEST = 16
@@ -49,7 +49,7 @@ def as_list(inputs: T | Sequence[T], single: type | tuple[type, ...]) -> tuple[l
     return [*cast("Sequence[T]", inputs)], False
 
 
-def get_tokenizer(model: PretrainedModel) -> JsonTokenizer:
+def get_tokenizer(model: HubModel) -> JsonTokenizer:
     """Return the tokenizer of a model. Raises `DataError` NNM718 for one of another file."""
     tokenizer = model.tokenizer
     if not isinstance(tokenizer, JsonTokenizer):
@@ -58,7 +58,7 @@ def get_tokenizer(model: PretrainedModel) -> JsonTokenizer:
     return tokenizer
 
 
-def get_padding(model: PretrainedModel) -> int:
+def get_padding(model: HubModel) -> int:
     """Return the token that texts are padded with; 0 if neither tokenizer nor config has one."""
     tokenizer = get_tokenizer(model)
     text = tokenizer.template.special.get("pad_token")
@@ -66,9 +66,7 @@ def get_padding(model: PretrainedModel) -> int:
     return tokens[0] if len(tokens) == 1 else model.config.get("pad_token_id") or 0
 
 
-def encode_text(
-    model: PretrainedModel, text: str | tuple[str, str], *, truncation: bool | None
-) -> Row:
+def encode_text(model: HubModel, text: str | tuple[str, str], *, truncation: bool | None) -> Row:
     """Return the tokens of a text, or of a pair of texts.
 
     `truncation` drops the last tokens of a text, or of the first of a pair, beyond the positions
@@ -112,7 +110,7 @@ def _find(ids: Sequence[int], own: Sequence[int]) -> int:
 
 
 def find_tokens(
-    model: PretrainedModel, text: str, row: Row
+    model: HubModel, text: str, row: Row
 ) -> Iterator[tuple[int, int, str, tuple[int, int]]]:
     """Yield the tokens of a text in a row, without the first and last tokens of the file.
 
@@ -127,9 +125,7 @@ def find_tokens(
         yield first + k, token, piece, offset
 
 
-async def run_rows(
-    model: PretrainedModel, rows: Iterable[Row], batch_size: int
-) -> AsyncIterator[Result]:
+async def run_rows(model: HubModel, rows: Iterable[Row], batch_size: int) -> AsyncIterator[Result]:
     """Yield the results of rows, `batch_size` of them computed at once.
 
     Raises `DataError` NNM704 for an invalid batch size.
@@ -139,7 +135,7 @@ async def run_rows(
             yield result
 
 
-async def _run(model: PretrainedModel, rows: list[Row], batch_size: int) -> list[Result]:
+async def _run(model: HubModel, rows: list[Row], batch_size: int) -> list[Result]:
     """Return the results of at most `batch_size` rows."""
     longest = max(len(row.ids) for row in rows)
     length = max(SHORTEST, resolve_length("texts", "bucket", [longest]))

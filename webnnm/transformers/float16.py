@@ -22,13 +22,11 @@ def compute_in(dtype: str, source: str, problem: str = "") -> str:
     >>> print(compute_in("float16", source).splitlines()[-1])
       embedding(table, size=9, dataType=float16);
 
-    Raises `DataError` NNM704 for types other than float32 and float16, and for float16 if the model
-    has inputs other than tokens, or a `problem`, see `ModelText.float16_problem`.
+    Raises `DataError` NNM704 for float16 if the model has inputs other than tokens, or a `problem`,
+    see `ModelText.float16_problem`.
     """
     if dtype == "float32":
         return source
-    if dtype != "float16":
-        raise DataError("NNM704", f"dtype is {dtype!r}", hint='"float32" or "float16"')
     document = parse(source)
     ports = [statement for statement in document.statements if isinstance(statement, Port)]
     others = [

@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from webnnm.backends.base import DeviceTensor, Executable
+from webnnm.backends.base import Backend, DeviceTensor, Executable
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
@@ -27,7 +27,7 @@ from webnnm.transformers.decoding import (
     GraphSpec,
     Language,
 )
-from webnnm.transformers.graphs import PAUSE_SECONDS, Graphs, round_up
+from webnnm.transformers.graphs import PAUSE_SECONDS, Graphs, Weights, round_up
 from webnnm.transformers.key_values import EARLIER
 from webnnm.transformers.source import Source, pad_source, source_lengths
 
@@ -76,9 +76,22 @@ class Generator:
     """
 
     def __init__(self, model: NNModel, *, max_length: int | None = None) -> None:
-        network, backend = model.state.network, model.backend
-        parameters = model.state.parameters
-        self.language = Language(network)
+        language = Language(model.state.network)
+        self._set_up(language, model.backend, model.state.parameters, max_length)
+
+    @classmethod
+    def of(
+        cls, language: Language, backend: Backend, weights: Weights, max_length: int | None
+    ) -> Self:
+        """Return a generator for graphs of other origin, with weights on a backend."""
+        generator = cls.__new__(cls)
+        generator._set_up(language, backend, weights, max_length)
+        return generator
+
+    def _set_up(
+        self, language: Language, backend: Backend, parameters: Weights, max_length: int | None
+    ) -> None:
+        self.language = language
         limits = [limit for limit in (max_length, self.language.max_length) if limit is not None]
         self.max_length = min(limits) if limits else None
         self.speed = Speed()

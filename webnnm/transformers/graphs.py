@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from webnnm.backends.base import Backend, Binding, DeviceTensor, Executable
 from webnnm.core.lru_cache import LruCache
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.ops.declare.tensors import TensorType
-from webnnm.runtime.parameters import ParameterStore
 from webnnm.transformers.decoding import EMITTED, MAX_STEPS, POSITION, TOKEN, GraphSpec, Language
 
 MAX_GRAPHS = 6
@@ -20,6 +21,17 @@ MIN_TOKENS = 8
 """After this many tokens of decode with its parameters as inputs, they are compiled in."""
 PAUSE_SECONDS = 0.2
 """How long a compilation after a generation waits, so that the page shows the text first."""
+
+
+class Weights(Protocol):
+    """The weights of a model on a device; `version` changes whenever their values do."""
+
+    version: int
+
+    def readable(self) -> Mapping[str, DeviceTensor]:
+        """Return the tensors by name."""
+        ...
+
 
 Entry = tuple[Executable, dict[str, TensorType]]
 """A graph and the types of its state."""
@@ -33,7 +45,7 @@ class Graphs:
     inputs, until the other one is compiled.
     """
 
-    def __init__(self, language: Language, backend: Backend, parameters: ParameterStore) -> None:
+    def __init__(self, language: Language, backend: Backend, parameters: Weights) -> None:
         self._language, self._backend, self._parameters = language, backend, parameters
         self._last_version: int | None = None
         self._kept = LruCache[GraphSpec, Entry](MAX_GRAPHS, lambda kept: backend.release(kept[0]))
@@ -130,7 +142,8 @@ class Graphs:
             }
         constants: Binding | None = None
         if spec.version:
-            constants = self.parameters()
+            tensors = self.parameters()
+            constants = {name: x for name, x in tensors.items() if name in graph.inputs}
         entry = await self._backend.compile(graph, constants=constants), types
         self._kept[spec] = entry
         return entry

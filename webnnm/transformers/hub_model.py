@@ -70,6 +70,11 @@ class HubModel(ABC):
         """Return the height and width of pictures, None if they can have any."""
         return None
 
+    @property
+    @abstractmethod
+    def continues_texts(self) -> bool:
+        """Whether the model continues the texts that it reads."""
+
     @abstractmethod
     def _make_generator(self, max_length: int | None) -> Generator:
         """Return what continues texts of at most a length. Raises `DataError` NNM717."""

@@ -8,7 +8,7 @@ from webnnm.core.shapes import show
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 from webnnm.ops.declare.attention import MASKED
-from webnnm.ops.declare.tensors import OperatorError
+from webnnm.ops.declare.tensors import OperatorError, TensorType
 
 KEYS, EARLIER = "/keys", "/earlier"
 """How the names of keys end, and those of the values of tokens just before, which are a state."""
@@ -99,11 +99,19 @@ class KeyValues:
         if len(fresh.shape) != 4:
             message = f"keys {show(fresh.shape)} of tokens are not [batch, heads, tokens, size]"
             raise OperatorError("NNM411", message, "attend only along the sequence")
-        batch, heads, tokens, size = fresh.shape
-        b, name = self._builder, PREFIX + name
-        before: Any = b.input(name, fresh.dtype, [batch, heads, self.length, size])
-        if self._order is not None:
-            before = b.gather(before, self._order, axis=0)
+        batch, heads, _, size = fresh.shape
+        before = self.read(name, TensorType(fresh.dtype, (batch, heads, self.length, size)))
+        return self.write(name, before, fresh)
+
+    def read(self, name: str, type: TensorType) -> Any:
+        """Return a state of the cache, of the rows whose texts are continued."""
+        before = self._builder.input(PREFIX + name, *type)
+        return before if self._order is None else self._builder.gather(before, self._order, axis=0)
+
+    def write(self, name: str, before: Any, fresh: Any) -> Any:
+        """Return a state `[batch, heads, length, size]` with that of the new tokens at theirs."""
+        tokens = fresh.shape[2]
+        b = self._builder
         places = b.constant([*range(self.length)], "int32")
         if tokens == 1:
             rows = b.reshape(self._start, new_shape=(self._start.shape[0], 1, 1, 1))
@@ -117,8 +125,12 @@ class KeyValues:
             )
             rows = b.where(fits, behind + b.constant(self.length, "int32"), places)
             after = b.gather(b.concat([before, fresh], axis=2), rows, axis=2)
-        self.following[name] = after
+        self.keep(name, after)
         return after
+
+    def keep(self, name: str, after: Any) -> None:
+        """Let a value be the state of the cache after the graph."""
+        self.following[PREFIX + name] = after
 
     def mask_scores(self, scores: Any, window: int | None = None) -> Any:
         """Mask later tokens, and those before a window."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from webnnm.backends import pyodide_host
-from webnnm.core.errors import DataError
+from webnnm.core.errors import DataError, WebNNMError
 from webnnm.data.files.downloads import Downloads
 from webnnm.data.files.references import Roots, read_path, refer
 from webnnm.data.files.source import read_text
@@ -21,6 +21,8 @@ from webnnm.transformers.architectures import CLASS
 from webnnm.transformers.chat_template import ChatTemplate
 from webnnm.transformers.config import read_config, read_object
 from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
+from webnnm.transformers.texts import end_tokens
+from webnnm.transformers.tokenizer import Tokenizer
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 WEIGHTS, OF_DIFFUSERS = "model.safetensors", "diffusion_pytorch_model.safetensors"
@@ -163,6 +165,32 @@ async def tokenizer_of(folder: Folder) -> tuple[str, ChatTemplate]:
     if TEMPLATE in texts:
         named["default"] = texts[TEMPLATE]
     return texts.get(TOKENIZER, ""), ChatTemplate(named, special)
+
+
+async def load_tokenizer(
+    config: Mapping[str, Any], text: str, template: ChatTemplate
+) -> Callable[[], Tokenizer]:
+    """Return a function that returns the tokenizer of a folder, or raises why it has none."""
+    if not text:
+        return partial(
+            _raise,
+            DataError(
+                "NNM718",
+                "the folder has no tokenizer.json",
+                hint="put it next to config.json, or use generate_ids with tokens",
+            ),
+        )
+    from webnnm.transformers.json_tokenizer import json_tokenizer
+
+    try:
+        tokenizer = await json_tokenizer(text, end_tokens(config), template)
+    except WebNNMError as error:  # a model without one has other uses
+        return partial(_raise, error)
+    return lambda: tokenizer
+
+
+def _raise(error: WebNNMError) -> Tokenizer:
+    raise error
 
 
 def _templates(fields: Fields) -> dict[str, str]:

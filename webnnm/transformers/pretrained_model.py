@@ -7,15 +7,15 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from webnnm.core.awaiting import require_await, require_await_of_methods
-from webnnm.core.errors import DataError, WebNNMError
+from webnnm.core.errors import DataError
 from webnnm.data.files.downloads import Downloads, Progress
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots.name_map import Names, assign_tensors
 from webnnm.transformers.architectures import CLASS, write_model
-from webnnm.transformers.chat_template import ChatTemplate, load_templates
+from webnnm.transformers.chat_template import load_templates
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.float16 import compute_in
 from webnnm.transformers.generator import Generator
@@ -23,6 +23,7 @@ from webnnm.transformers.gguf_model import config_of_gguf, tensors_of_gguf
 from webnnm.transformers.gguf_tokenizer import tokenizer_of as tokenizer_of_gguf
 from webnnm.transformers.hearing import Features
 from webnnm.transformers.hub_model import HubModel
+from webnnm.transformers.onnx_names import find_onnx_dtype
 from webnnm.transformers.picture_size import with_picture_size
 from webnnm.transformers.pretrained import (
     OF_DIFFUSERS,
@@ -31,15 +32,12 @@ from webnnm.transformers.pretrained import (
     folder_of,
     generation_config_of,
     gguf_of,
+    load_tokenizer,
     text_reader,
     tokenizer_of,
     weights_of,
 )
 from webnnm.transformers.tensor_names import publish_names, stack_experts
-from webnnm.transformers.texts import (
-    end_tokens,
-)
-from webnnm.transformers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
@@ -78,7 +76,7 @@ async def from_pretrained(
     progress: Progress | None = None,
     keep: bool = False,
     hashes: Mapping[str, str] | None = None,
-    dtype: Literal["float32", "float16"] = "float32",
+    dtype: str | Mapping[str, str] = "float32",
     weights: str | None = None,
     block: int = 32,
     references: str | Path | None = None,
@@ -115,6 +113,9 @@ async def from_pretrained(
     - `dtype`: the type that the model computes in. "float16" halves the memory on devices with
       float16 arithmetic; softmax, normalisations and outputs remain float32, and weights are
       stored as float16 unless `weights` says otherwise. Only for models whose inputs are tokens.
+      "fp32", "fp16", "q8", "int8", "uint8", "q4", "q4f16" and "bnb4" open the ONNX files that are
+      published for transformers.js instead (docs/onnx.md), or a dict from the names of files to
+      these; the model is a `PretrainedOnnxModel`, as it is if a folder has ONNX files only.
     - `weights`: "float16", "int8" or "int4", the type in which matrices are stored, and `block`,
       how many numbers share a scale; see `quantize`.
     - `references`: where an index may find its shards, besides its own folder: "anywhere", or a
@@ -126,6 +127,12 @@ async def from_pretrained(
     the config, NNM704 for invalid `weights`, `block` or `dtype`. In these cases nothing is loaded.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
+    if onnx_dtype := find_onnx_dtype(source, dtype):
+        from webnnm.transformers.onnx_opening import open_onnx_folder
+
+        files = source, onnx_dtype, how, references
+        return await open_onnx_folder(*files, backend=backend, device=device, log=log)
+    compute_dtype = "float16" if dtype == "float16" else "float32"
     # Weights and what templates need come from the network at the same time.
     (file, _), binary = await asyncio.gather(gguf_of(source, how), load_templates()), None
     if file is not None:
@@ -136,7 +143,7 @@ async def from_pretrained(
     full_config = {**config, **{key: value for key, value in more.items() if value is not None}}
     full_config = await with_picture_size(full_config, source, image_size)
     text = write_model(full_config, ignore=ignore)  # fails before anything is fetched
-    compute_in(dtype, text.source, text.float16_problem)
+    compute_in(compute_dtype, text.source, text.float16_problem)
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
     if file is not None:
@@ -154,12 +161,12 @@ async def from_pretrained(
         if binary is not None:
             config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
-        read_tokenizer = await _tokenizer(generation, tokenizer, template)
+        read_tokenizer = await load_tokenizer(generation, tokenizer, template)
     text = write_model(full_config, ignore=ignore, tensors=tensors)
     if dtype == "float16":
         weights = weights or dtype
     settings = {
-        "source": compute_in(dtype, text.source, text.float16_problem),
+        "source": compute_in(compute_dtype, text.source, text.float16_problem),
         "backend": backend,
         "device": device,
         "log": log,
@@ -250,6 +257,12 @@ class PretrainedModel(NNModel, HubModel):
                 height, width = vertex.features[0].sizes()[-2:]
                 return height, width
         return None
+
+    @property
+    def continues_texts(self) -> bool:
+        """Whether the model continues the texts that it reads."""
+        has_encoder = self.config.get("is_encoder_decoder")
+        return "position_ids" in self.inputs() and not has_encoder
 
     def _make_generator(self, max_length: int | None) -> Generator:
         return Generator(self, max_length=max_length)
@@ -596,29 +609,3 @@ def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
     from webnnm.transformers.adapting import origin_of
 
     return origin_of(config, names, prefix)
-
-
-async def _tokenizer(
-    config: Mapping[str, Any], text: str, template: ChatTemplate
-) -> Callable[[], Tokenizer]:
-    """Return a function that returns the tokenizer of a folder, or raises why it has none."""
-    if not text:
-        return partial(
-            _raise,
-            DataError(
-                "NNM718",
-                "the folder has no tokenizer.json",
-                hint="put it next to config.json, or use generate_ids with tokens",
-            ),
-        )
-    from webnnm.transformers.json_tokenizer import json_tokenizer
-
-    try:
-        tokenizer = await json_tokenizer(text, end_tokens(config), template)
-    except WebNNMError as error:  # a model without one has other uses
-        return partial(_raise, error)
-    return lambda: tokenizer
-
-
-def _raise(error: WebNNMError) -> Tokenizer:
-    raise error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,25 @@ async def read_onnx(source: Any, references: Roots = None) -> tuple[ModelProto, 
         data = await read_bytes(source)
     else:
         return _snapshot(source) or (read_model(source), tensors.no_external)
-    if kept := _snapshot(data):
-        return kept
+    owner: str | Path = source
+
+    async def fetch(location: str) -> Any:
+        return await read_reference(refer(owner, location, references))
+
+    return await open_onnx_data(data, fetch)
+
+
+async def open_onnx_data(
+    data: Any, fetch: Callable[[str], Awaitable[Any]]
+) -> tuple[ModelProto, tensors.External]:
+    """Return what `read_onnx` returns, from the bytes of a file.
+
+    `fetch` returns the bytes of the files with weights that it names.
+    """
+    if snapshot := _snapshot(data):
+        return snapshot
     model = read_model(data)
-    files: dict[str, Any] = {}
-    for location in sorted(_locations(model)):
-        files[location] = await read_reference(refer(source, location, references))
-    return model, _external(files)
+    return model, _external({name: await fetch(name) for name in sorted(_locations(model))})
 
 
 def _snapshot(data: Any) -> tuple[ModelProto, tensors.External] | None:

@@ -1,10 +1,9 @@
-"""Operators of ONNX Runtime (com.microsoft): fused layers, attention, weights of 4 and 8 bits."""
+"""Operators of ONNX Runtime (com.microsoft): fused layers and attention."""
 
 from __future__ import annotations
 
 import math
 
-from webnnm.core.arrays import HostArray, pack
 from webnnm.core.shapes import count
 from webnnm.formats.onnx.importing.attention import (
     apply_mask,
@@ -18,7 +17,7 @@ from webnnm.formats.onnx.importing.attention import (
 from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.normalising import root_mean_square, standardize
 from webnnm.formats.onnx.importing.products import product
-from webnnm.formats.onnx.importing.shaping import arange, as_type, part, reshape_to
+from webnnm.formats.onnx.importing.shaping import arange, part, reshape_to
 from webnnm.formats.onnx.importing.table import imports
 from webnnm.formats.onnx.importing.windows import convolution, window_of
 from webnnm.graph.node import Operand
@@ -105,61 +104,6 @@ def skip_rms_normalization(
     total = x + skip if bias is None else x + skip + bias
     normalized = root_mean_square(c, total, [x.rank - 1], c.number("epsilon", 1e-12)) * scale
     return normalized, None, None, total
-
-
-# Weights of 4 and 8 bits.
-
-
-@imports("MatMulNBits", domain=MICROSOFT)
-def matmul_n_bits(
-    c: Call,
-    x: Operand,
-    weights: Operand,
-    scales: Operand,
-    zeros: Operand | None = None,
-    order: Operand | None = None,
-    bias: Operand | None = None,
-) -> Operand:
-    """Product with an integer matrix in blocks, each with a scale and a zero point."""
-    bits, rows, size = c.integer("bits", 4), c.integer("N"), c.integer("K")
-    block = c.integer("block_size")
-    if bits not in (4, 8) or order is not None or block < 16:
-        raise c.not_supported(f"{bits} bits in blocks of {block}, or a custom order")
-    blocks = -(-size // block)
-    dtype = "uint4" if bits == 4 else "uint8"
-    matrix = c.b.constant(
-        HostArray(dtype, (rows, blocks, block), c.require_values(weights, "its weights").data)
-    )
-    scale = reshape_to(c, scales, (rows, blocks, 1))
-    shape = (rows, blocks, 1)
-    if zeros is not None and zeros.dtype != "uint8":
-        points = reshape_to(c, zeros, shape)
-        real = (as_type(c, matrix, scale.dtype) - points) * scale
-    else:
-        points = _zero_points(c, zeros, bits, rows, blocks)
-        real = c.b.dequantize_linear(matrix, scale, c.b.constant(HostArray(dtype, shape, points)))
-    flat = reshape_to(c, real, (rows, blocks * block))
-    output = product(c, x, c.b.transpose(as_type(c, part(c, flat, 1, 0, size), x.dtype)))
-    return output if bias is None else output + bias
-
-
-def _zero_points(c: Call, zeros: Operand | None, bits: int, rows: int, blocks: int) -> bytes:
-    """Return the zero points without the padding of each row to whole bytes."""
-    if bits == 8:
-        if zeros is None:
-            return bytes([128]) * (rows * blocks)
-        return bytes(c.require_values(zeros, "its zero points").data)
-    if zeros is None:
-        nibbles = [8] * (rows * blocks)
-    else:
-        packed = c.require_values(zeros, "its zero points").data
-        width = -(-blocks // 2)
-        nibbles = [
-            packed[row * width + k // 2] >> 4 * (k % 2) & 15
-            for row in range(rows)
-            for k in range(blocks)
-        ]
-    return bytes(pack(nibbles, "uint4"))
 
 
 # Attention.

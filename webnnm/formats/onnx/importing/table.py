@@ -31,6 +31,7 @@ FAMILIES = (
     "control",
     "contrib",
     "grouped_attention",
+    "few_bits",
 )
 """The modules that declare entries, those that most models need first."""
 
