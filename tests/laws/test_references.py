@@ -58,6 +58,7 @@ REFERRING = {
     "data/files/labelled_files.py",
     "formats/onnx/files.py",
     "formats/onnx/text_files.py",
+    "transformers/onnx_files.py",
     "transformers/pretrained.py",
 }
 """Modules that read what files name."""

@@ -54,6 +54,11 @@ class HubModel(ABC):
     input_rules: InputRules = InputRules()
     _transcribing: Transcribing | None = None
 
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the model."""
+
     @abstractmethod
     def inputs(self) -> list[str]:
         """Return the names of the inputs."""
@@ -69,6 +74,14 @@ class HubModel(ABC):
     def picture_size(self) -> tuple[int, int] | None:
         """Return the height and width of pictures, None if they can have any."""
         return None
+
+    @abstractmethod
+    async def predict(self, data: Any = None, **inputs: Any) -> Any:
+        """Return the outputs by name, for inputs by name."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free all device memory of the model."""
 
     @property
     @abstractmethod

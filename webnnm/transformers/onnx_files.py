@@ -81,7 +81,7 @@ async def _read_first(
 ) -> OnnxFile:
     """Return the first file that exists, among those of some names."""
     names = [f"{stem}{find_suffix(dtype, stem)}.onnx" for stem in stems]
-    for path in (place + name for name in names for place in FOLDERS):
+    for path in (subfolder + name for name in names for subfolder in FOLDERS):
         try:
             data = await _fetch(folder, path, how)
         except DataError as error:

@@ -83,13 +83,13 @@ class PretrainedOnnxModel(HubModel):
         self._weights: OnnxWeights | None = None
 
     @classmethod
-    async def begun(
+    async def open(
         cls,
         files: OnnxFiles,
         config: Mapping[str, Any],
         backend: str | Backend,
         device: str | None,
-        log: Callable[[str], object],
+        log: Callable[[str], None],
     ) -> Self:
         """Return a model on a backend, with its weights if it generates texts."""
         from webnnm.backends.selection import backend as open_backend
@@ -99,9 +99,7 @@ class PretrainedOnnxModel(HubModel):
             opened: Backend = share_backend(backend, device=device)
         else:
             work = partial(onnx_seconds_on_numpy, files.model.model)
-            opened = await open_backend(
-                backend, device=device, log=lambda line: log(line) and None, work=work
-            )
+            opened = await open_backend(backend, device=device, log=log, work=work)
         model = cls(files, config, opened)
         try:
             if model.generates:

@@ -86,7 +86,8 @@ class OnnxLanguage(Language):
         self._states = find_states(decoder)
         self.steps = files.encoder is None and _can_step(decoder, self._states)
         self._decoder, self._encoder = choose_branch(decoder, has_past=self.steps), files.encoder
-        self.sequence, self.max_length, self.max_lengths = SEQUENCE, None, {}
+        self.sequence, self.max_length = SEQUENCE, None
+        self.max_lengths = dict[str, int]()
         self.vocabulary = _find_vocabulary(decoder, config)
         self.source = [] if files.encoder is None else source_vertices(files.encoder, config)
         self._hidden: dict[tuple[int, tuple[tuple[str, int], ...], int], TensorType] = {}
@@ -175,11 +176,11 @@ class OnnxLanguage(Language):
                 zeros = b.constant(HostArray.of(0, state.dtype, []))
                 values[state.past] = b.expand(zeros, new_shape=shape)
         if self._encoder is not None:
-            values |= self._encoded(b, spec, batch)
+            values |= self._read_encoder(b, spec, batch)
         logits = self._embed(b, self._decoder, values, "decoder/", empty)["logits"]
         return _select(b, logits, cache.positions)
 
-    def _encoded(self, b: GraphBuilder, spec: GraphSpec, batch: int) -> dict[str, Any]:
+    def _read_encoder(self, b: GraphBuilder, spec: GraphSpec, batch: int) -> dict[str, Any]:
         """Return what the decoder attends to."""
         assert self._encoder is not None
         rows = batch // spec.beams
@@ -332,5 +333,6 @@ def _find_vocabulary(file: OnnxFile, config: Mapping[str, Any]) -> int:
             hint="it must take tokens, and return scores of the vocabulary",
         )
     size = info.shape[2]
-    of_config = (config.get("text_config") or config).get("vocab_size")
-    return size if isinstance(size, int) else int(of_config)
+    if isinstance(size, int):
+        return size
+    return Fields(dict(config.get("text_config") or config), "config.json").integer("vocab_size")

@@ -43,8 +43,8 @@ def find_onnx_dtype(folder: Folder, dtype: Dtype) -> Dtype:
     if not isinstance(dtype, str) or dtype in SUFFIXES:
         return dtype
     if dtype not in ("float32", "float16"):
-        known = ("float32", "float16", *SUFFIXES)
-        hint = suggestion(dtype, known) or f"one of {', '.join(known)}"
+        dtypes = ("float32", "float16", *SUFFIXES)
+        hint = suggestion(dtype, dtypes) or f"one of {', '.join(dtypes)}"
         raise DataError("NNM704", f"dtype is {dtype!r}", hint=hint)
     weights = (WEIGHTS, INDEX.format(WEIGHTS), BINARY)
     if any(_exists(folder, name) for name in weights) or not [*list_files(folder)]:

@@ -32,7 +32,7 @@ async def open_onnx_folder(
     *,
     backend: str | Backend,
     device: str | None,
-    log: Callable[[str], object],
+    log: Callable[[str], None],
 ) -> Any:
     """Return a `PretrainedOnnxModel` for the files of a type of weights.
 
@@ -44,7 +44,7 @@ async def open_onnx_folder(
     tokenizer, template = await tokenizer_of(folder)
     generation = await generation_config_of(folder, config)
     read_tokenizer = await load_tokenizer(generation, tokenizer, template)
-    model = await PretrainedOnnxModel.begun(files, config, backend, device, log)
+    model = await PretrainedOnnxModel.open(files, config, backend, device, log)
     model.generation_config, model.read_tokenizer = generation, read_tokenizer
     model.input_rules, model.read_file = _find_rules(config), text_reader(folder)
     return model

@@ -131,7 +131,9 @@ async def from_pretrained(
         from webnnm.transformers.onnx_opening import open_onnx_folder
 
         files = source, onnx_dtype, how, references
-        return await open_onnx_folder(*files, backend=backend, device=device, log=log)
+        return await open_onnx_folder(
+            *files, backend=backend, device=device, log=lambda line: _log(log, line)
+        )
     compute_dtype = "float16" if dtype == "float16" else "float32"
     # Weights and what templates need come from the network at the same time.
     (file, _), binary = await asyncio.gather(gguf_of(source, how), load_templates()), None
@@ -609,3 +611,7 @@ def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
     from webnnm.transformers.adapting import origin_of
 
     return origin_of(config, names, prefix)
+
+
+def _log(log: Callable[[str], object], line: str) -> None:
+    log(line)

@@ -19,12 +19,11 @@ from tests.unit.transformers.onnx_folders import (
     numbers,
     translator,
 )
-from webnnm import DataError
+from webnnm import DataError, PretrainedOnnxModel
 from webnnm.formats.onnx.exporting.file import set_external_data
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
 from webnnm.formats.onnx.writer import serialize
-from webnnm.transformers.onnx_hub_model import PretrainedOnnxModel
 
 np = pytest.importorskip("numpy")
 QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda line: None}
@@ -52,7 +51,7 @@ async def test_outputs_are_those_of_the_file_for_a_type_of_weights() -> None:
     files = classifier_files(model=classifier(), model_quantized=classifier(3.0))
     for dtype, factor in (("fp32", 1.0), ("q8", 3.0), ({"model": "q8"}, 3.0), ("float32", 1.0)):
         async with await webnnm.from_pretrained(files, dtype=dtype, **QUIET) as model:
-            assert isinstance(model, PretrainedOnnxModel)
+            assert isinstance(model, PretrainedOnnxModel) and isinstance(model, webnnm.HubModel)
             assert (model.inputs(), model.outputs()) == (
                 ["input_ids", "attention_mask"],
                 ["logits"],

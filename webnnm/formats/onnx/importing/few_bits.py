@@ -138,9 +138,9 @@ def _gather(c: Call, table: Operand, indices: Operand, bits: int, *, signed: boo
 
 def _unpack(c: Call, packed: Operand, *, high_first: bool = False) -> Operand:
     """Return the two halves of each byte, as int32, along the last axis."""
-    whole = as_type(c, packed, "int32")
-    high = c.b.div(whole, scalar_like(c, 16, whole))
-    low = whole - high * 16
+    numbers = as_type(c, packed, "int32")
+    high = c.b.div(numbers, scalar_like(c, 16, numbers))
+    low = numbers - high * 16
     column: Shape = (*packed.shape, 1)
     pair = [high, low] if high_first else [low, high]
     both = c.b.concat([reshape_to(c, half, column) for half in pair], axis=packed.rank)
