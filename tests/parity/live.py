@@ -17,6 +17,7 @@ from tests.parity.pretrained.live import report as report_pretrained
 from tests.parity.tasks.in_pipelines import report as report_pictures
 from tests.parity.tasks.in_processors import report as report_processors
 from tests.parity.tasks.in_sounds import report as report_sounds
+from tests.parity.tasks.in_speech import report as report_speech
 from tests.parity.tasks.live import report as report_tasks
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import report
@@ -76,6 +77,7 @@ def main() -> None:
     agreed = [
         *(report(seed), report_pretrained(seed), report_tasks(seed), report_tuning()),
         *(report_processors(), report_sounds(), report_pictures(seed)),
+        report_speech(seed),
     ]
     if not all(agreed) or wrong or stale:
         raise SystemExit(1)

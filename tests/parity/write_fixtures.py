@@ -13,6 +13,7 @@ from tests.parity.pretrained.live import record_texts
 from tests.parity.tasks.in_pipelines import record as record_pictures
 from tests.parity.tasks.in_processors import record as record_processors
 from tests.parity.tasks.in_sounds import record as record_sounds
+from tests.parity.tasks.in_speech import record as record_speech
 from tests.parity.torch_reference import expected
 from tests.parity.training.live import record as record_training
 from tests.parity.tuning.live import record as record_tuning
@@ -33,6 +34,7 @@ GROUPS = {
     "processors": record_processors,
     "picture-tasks": record_pictures,
     "sound-tasks": record_sounds,
+    "speech-tasks": record_speech,
     "tuning": record_tuning,
 }
 

@@ -1,0 +1,65 @@
+"""Tasks of sounds, with tiny models, and what `transformers.pipeline` gave, recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.parity.pretrained.fixtures import SEED, draw_weights
+from webnnm.core.arrays import HostArray
+from webnnm.snapshots.safetensors import chunks
+
+FILE = Path(__file__).with_name("speech.json")
+LENGTHS = (9000, 3001)
+VOCABULARY = {
+    "<pad>": 0,
+    "<s>": 1,
+    "</s>": 2,
+    "<unk>": 3,
+    "|": 4,
+    **{letter: number for number, letter in enumerate("abcdefg", 5)},
+}
+SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+    "conv_dim": (8, 8, 8),
+    "conv_kernel": (10, 3, 3),
+    "conv_stride": (5, 4, 4),
+    "num_conv_pos_embeddings": 8,
+    "num_conv_pos_embedding_groups": 2,
+    "vocab_size": len(VOCABULARY),
+    "classifier_proj_size": 8,
+    "num_labels": 4,
+}
+
+
+class SpeechCase(NamedTuple):
+    """A task, and the family and the head of a model."""
+
+    task: str
+    family: str
+    head: str
+
+
+def list_speech_cases() -> Iterator[SpeechCase]:
+    """Yield all cases."""
+    for family in ("Wav2Vec2", "Hubert"):
+        yield SpeechCase("automatic-speech-recognition", family, "ForCTC")
+        yield SpeechCase("audio-classification", family, "ForSequenceClassification")
+
+
+def make_files(fixture: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the files of the model of a fixture."""
+    weights = draw_weights(fixture["shapes"], SEED)
+    tensors = {name: HostArray.of(values) for name, values in weights.items()}
+    files = {name: json.dumps(values).encode() for name, values in fixture["files"].items()}
+    return files | {"model.safetensors": b"".join(chunks(tensors, {}))}
+
+
+def read_fixtures() -> list[Mapping[str, Any]]:
+    """Return what was recorded."""
+    return json.loads(FILE.read_text())
