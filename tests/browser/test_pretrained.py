@@ -29,6 +29,7 @@ NAMES = (
     "t5-gated",
     "m2m-base",
     "whisper-plain",
+    "wav2vec2-letters",
 )
 GENERATING = ("gemma2-plain", "gptj-plain", "bloom-plain", "mixtral-plain", "lfm2-plain")
 
