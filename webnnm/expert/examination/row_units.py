@@ -83,24 +83,26 @@ def find_two_units(rows: Rows) -> Suspicion | None:
     for block, sizes_of_class in _list_sizes(rows):
         divided = [_divide(sizes) for sizes in sizes_of_class.values()]
         clear = [sizes for sizes in divided if sizes.is_clear]
-        if len(clear) < max(MIN_CLASSES, MIN_SHARE_OF_CLASSES * len(divided)):
+        if not clear:
             continue
         largest = max(clear, key=lambda sizes: compute_moments(sizes.high)[0])
         for factor, units in FACTORS.items():
             missing = math.log(factor) - largest.distance
             if abs(missing) > MAX_ERRORS * largest.error + SLACK:
                 continue
-            if any(
-                not -MAX_ERRORS * sizes.error - SLACK
+            fitting = [
+                sizes
+                for sizes in clear
+                if -MAX_ERRORS * sizes.error - SLACK
                 <= math.log(factor) - sizes.distance
                 <= MAX_ERRORS * sizes.error + MAX_MISSING
-                for sizes in clear
-            ):
+            ]
+            if len(fitting) < max(MIN_CLASSES, MIN_SHARE_OF_CLASSES * len(divided)):
                 continue
-            low = sum([len(sizes.low) for sizes in clear])
-            share = low / sum([len(sizes.low) + len(sizes.high) for sizes in clear])
+            low = sum([len(sizes.low) for sizes in fitting])
+            share = low / sum([len(sizes.low) + len(sizes.high) for sizes in fitting])
             return Suspicion(
-                f"in {len(clear)} of {len(divided)} classes, {share:.0%} of the rows of {block} "
+                f"in {len(fitting)} of {len(divided)} classes, {share:.0%} of the rows of {block} "
                 f"are 1/{factor:.4g} of the others ({units})",
                 {"factor": factor, "share": share},
             )

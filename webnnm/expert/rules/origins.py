@@ -327,8 +327,8 @@ def rows_in_two_units(facts: Facts) -> Hit | None:
     sizes tell classes no more. In each class the logarithms of the deviations of rows are divided
     in two groups; the factor of the strongest class may be off by 2.5 standard errors, that of
     others may be smaller, by noise. In 117 generated sets, a third of them with sizes that spread
-    widely, it did not fire; in 5 of 33 with devices that amplify by any factor, where it was near
-    one of these, and in 71 of 150 of two units: noise hid the weaker one in most others.
+    widely, it did not fire; in 6 of 33 with devices that amplify by any factor, where it was near
+    one of these, and in 79 of 150 of two units: noise hid the weaker one in most others.
 
     >>> from random import Random
     >>> from webnnm import Dataset, review
