@@ -9,7 +9,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.formats.fields import Fields
 from webnnm.transformers.beams import Beams
-from webnnm.transformers.choice import Sampling
+from webnnm.transformers.choice import SOURCE_NGRAMS, Sampling
 from webnnm.transformers.generator import Choose
 from webnnm.transformers.texts import end_tokens, read_rows
 
@@ -71,17 +71,21 @@ def choice_settings(
     choose: Choose | None = None,
     allowed: AllowedTokens | None = None,
     suppress_tokens: Sequence[int] | None = None,
+    encoder_no_repeat_ngram_size: int | None = None,
     **sampling: Any,
 ) -> dict[str, Any]:
     """Return the settings of the choice of tokens, as arguments of `generate_tokens`.
 
     Tokens that the config suppresses are suppressed unless others are given; a config may list some
-    that are not in the vocabulary. `allowed` finds the tokens that may follow in structured texts.
+    that are not in the vocabulary. Its `encoder_no_repeat_ngram_size` applies unless another is
+    given. `allowed` finds the tokens that may follow in structured texts.
     Raises `DataError` NNM704 for values out of range, and for two of these together: beams, a
     `choose` function, structured texts.
     """
     if suppress_tokens is None:
         suppress_tokens = [t for t in list_suppressed_tokens(config) if t < vocabulary]
+    if encoder_no_repeat_ngram_size is None:
+        encoder_no_repeat_ngram_size = config.get(SOURCE_NGRAMS)
     beams = None
     ways = [
         *([f"num_beams is {num_beams}"] if num_beams != 1 else []),
@@ -97,6 +101,7 @@ def choice_settings(
     at_first = [t for t in _tokens(config, "begin_suppress_tokens") if t < vocabulary]
     chosen = Sampling(
         suppress_tokens=suppress_tokens,
+        encoder_no_repeat_ngram_size=encoder_no_repeat_ngram_size,
         begin_suppress_tokens=at_first,
         ends=[*end_tokens(config) | more_ends] if sampling.get("min_new_tokens") else (),
         **sampling,

@@ -27,15 +27,18 @@ HALVINGS = 31
 """Steps of a bisection: 30 / 2³¹ is less than the distance between two float32 numbers."""
 SUPPRESSED, SUPPRESSED_FIRST = "suppress_tokens", "begin_suppress_tokens"
 NGRAMS, MIN_NEW = "no_repeat_ngram_size", "min_new_tokens"
+SOURCE_NGRAMS = "encoder_no_repeat_ngram_size"
 HISTORY = "history"
 """The last tokens of a text, float32 `[batch, room]`, −1 before the first: a state of graphs."""
+PROMPT = "prompt"
+"""The tokens of a prompt, float32 `[batch, room]`, −1 before the first: an input of graphs."""
 WRITTEN = "written"
 """The number of chosen tokens, float32 `[1, 1]`: a state of graphs."""
 ENDS = "ends"
 """A bias for the scores of tokens that end texts, float32 `[1, vocabulary]`."""
 ALLOWED = "allowed"
 """Biases for the scores of the next tokens of structured texts, float32 `[batch, vocabulary]`."""
-SCORE_RULES = ("repetition_penalty", NGRAMS, MIN_NEW, SUPPRESSED, SUPPRESSED_FIRST)
+SCORE_RULES = ("repetition_penalty", NGRAMS, SOURCE_NGRAMS, MIN_NEW, SUPPRESSED, SUPPRESSED_FIRST)
 """The settings that lower the scores of some tokens, however the next one is chosen."""
 
 
@@ -53,12 +56,14 @@ class Sampling:
     - `repetition_penalty`: positive scores of tokens in the text are divided by it, negative ones
       multiplied (N. Keskar et al., "CTRL", arXiv:1909.05858).
     - `no_repeat_ngram_size`: no n-gram of this size occurs twice in a text, prompt included.
+    - `encoder_no_repeat_ngram_size`: no n-gram of this size of the text that an encoder reads is
+      written, or of the prompt if there is no encoder.
     - `min_new_tokens`: before this many tokens are chosen, none of `ends` is.
     - `suppress_tokens`: tokens that are never chosen; `begin_suppress_tokens`: those that no text
       begins with.
     - `timestamps`: the token numbers that the rules for transcripts need.
 
-    The last six of these apply first; the filters apply in this order, each to the probabilities
+    The last seven of these apply first; the filters apply in this order, each to the probabilities
     that are left. Raises `DataError` NNM704 for values out of range.
     """
 
@@ -68,6 +73,7 @@ class Sampling:
     min_p: float | None = None
     repetition_penalty: float | None = None
     no_repeat_ngram_size: int | None = None
+    encoder_no_repeat_ngram_size: int | None = None
     min_new_tokens: int | None = None
     suppress_tokens: Sequence[int] | None = None
     begin_suppress_tokens: Sequence[int] | None = None
@@ -85,19 +91,19 @@ class Sampling:
         """Return which settings are on; one graph serves all their values, except n-gram sizes."""
         greedy = not self.temperature
         unneeded = {"temperature", "top_k", "top_p", "min_p"} if greedy else set[str]()
-        lists = (SUPPRESSED, SUPPRESSED_FIRST, NGRAMS, MIN_NEW)
+        lists = (SUPPRESSED, SUPPRESSED_FIRST, NGRAMS, SOURCE_NGRAMS, MIN_NEW)
         unneeded |= {"ends", *(name for name in lists if not getattr(self, name))}
         if not self.ends:
             unneeded.add(MIN_NEW)
         if self.repetition_penalty == 1:
             unneeded.add("repetition_penalty")
         names = [field.name for field in fields(self) if getattr(self, field.name) is not None]
-        size = {NGRAMS: f"{NGRAMS}={self.no_repeat_ngram_size}"}
-        return tuple(size.get(name, name) for name in names if name not in unneeded)
+        sizes = {name: f"{name}={getattr(self, name)}" for name in (NGRAMS, SOURCE_NGRAMS)}
+        return tuple(sizes.get(name, name) for name in names if name not in unneeded)
 
     def values(self, vocabulary: int) -> dict[str, HostArray]:
         """Return the values of the settings that are on."""
-        settings = {name: getattr(self, name) for name in self.kinds() if not ngram_sizes([name])}
+        settings = {name: getattr(self, name) for name in self.kinds() if "=" not in name}
         settings.pop(TIMES, None)
         forbidden = {
             name: settings.pop(name) for name in (SUPPRESSED, SUPPRESSED_FIRST) if name in settings
@@ -119,19 +125,24 @@ class Sampling:
 
     def history(self, rows: Sequence[Sequence[int]], room: int) -> dict[str, HostArray]:
         """Return the initial state of graphs that look for sequences of tokens."""
-        if not ngram_sizes(self.kinds()):
+        if not reads_history(self.kinds()):
             return {}
         padded_rows = [[-1.0] * (room - len(row)) + [float(token) for token in row] for row in rows]
         return {HISTORY: HostArray.of(padded_rows, "float32")}
 
 
-def ngram_sizes(kinds: Sequence[str]) -> list[int]:
-    """Return the sizes of n-grams that must not occur twice.
+def ngram_sizes(kinds: Sequence[str], setting: str = NGRAMS) -> list[int]:
+    """Return the sizes of n-grams that must not occur twice, or those of another setting.
 
     >>> ngram_sizes(["top_k", "no_repeat_ngram_size=3"])
     [3]
     """
-    return [int(kind.partition("=")[2]) for kind in kinds if kind.startswith(f"{NGRAMS}=")]
+    return [int(kind.partition("=")[2]) for kind in kinds if kind.startswith(f"{setting}=")]
+
+
+def reads_history(kinds: Sequence[str]) -> bool:
+    """Return whether the choice depends on sequences of tokens of the text so far."""
+    return bool(ngram_sizes(kinds) or ngram_sizes(kinds, SOURCE_NGRAMS))
 
 
 _RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
@@ -141,21 +152,26 @@ _RANGES: Mapping[str, tuple[str, Callable[[float], bool]]] = {
     "min_p": ("from 0 to 1", lambda value: 0 <= value <= 1),
     "repetition_penalty": ("a number above 0", lambda value: 0 < value < float("inf")),
     NGRAMS: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
+    SOURCE_NGRAMS: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
     MIN_NEW: ("an integer from 0", lambda value: is_integer(value) and value >= 0),
 }
 
 
 def choose_tokens(
-    b: GraphBuilder, scores: Operand, kinds: tuple[str, ...], history: Any = None
+    b: GraphBuilder,
+    scores: Operand,
+    kinds: tuple[str, ...],
+    history: Any = None,
+    source: Any = None,
 ) -> tuple[Operand, dict[str, Operand]]:
     """Return the chosen tokens, int32 `[batch]`, of scores `[batch, vocabulary]`, float32.
 
-    `kinds` are inputs of the graph; `history` are the tokens so far, if they are needed. Also
-    returns the states after the choice.
+    `kinds` are inputs of the graph; `history` are the tokens so far, and `source` those of the
+    source, if they are needed. Also returns the states after the choice.
     """
     rules = TimestampRules(b, scores) if TIMES in kinds else None
     seen = b.input(SEEN, "float32", scores.shape) if "repetition_penalty" in kinds else None
-    scores, following = process_scores(b, scores, kinds, seen, history)
+    scores, following = process_scores(b, scores, kinds, seen, history, source)
     if rules is not None:
         scores = rules.apply(scores)
     if "temperature" in kinds:
@@ -173,7 +189,12 @@ def choose_tokens(
 
 
 def process_scores(
-    b: GraphBuilder, scores: Any, kinds: tuple[str, ...], seen: Any, history: Any = None
+    b: GraphBuilder,
+    scores: Any,
+    kinds: tuple[str, ...],
+    seen: Any,
+    history: Any = None,
+    source: Any = None,
 ) -> tuple[Any, dict[str, Operand]]:
     """Return scores, lowered for tokens that a text already has or must not have.
 
@@ -189,9 +210,10 @@ def process_scores(
             scores = scores + b.input(name, "float32", [1, scores.shape[1]])
     if ALLOWED in kinds:
         scores = scores + b.input(ALLOWED, "float32", scores.shape)
-    for size in ngram_sizes(kinds):
-        scores = scores + _find_repeats(b, history, size, scores.shape[1]) * NEVER
-        states[HISTORY] = history
+    for setting, text in ((NGRAMS, history), (SOURCE_NGRAMS, source)):
+        for size in ngram_sizes(kinds, setting):
+            scores = scores + _find_repeats(b, text, history, size, scores.shape[1]) * NEVER
+            states[HISTORY] = history
     if MIN_NEW in kinds:
         count: Any = b.input(WRITTEN, "float32", [1, 1])
         early = b.cast(b.lesser(count, b.input(MIN_NEW, "float32", [1])), type="float32")
@@ -200,21 +222,24 @@ def process_scores(
     return scores, states
 
 
-def _find_repeats(b: GraphBuilder, history: Any, size: int, vocabulary: int) -> Any:
-    """Return 1 for tokens that would repeat an n-gram, `[batch, vocabulary]`."""
+def _find_repeats(b: GraphBuilder, text: Any, history: Any, size: int, vocabulary: int) -> Any:
+    """Return 1 for tokens that would repeat an n-gram of a text, `[batch, vocabulary]`.
+
+    `history` are the tokens that the next one follows.
+    """
     batch, room = history.shape
-    count = max(0, room - size + 1)
-    if not count:
+    count = max(0, text.shape[1] - size + 1)
+    if not count or room < size - 1:
         return b.expand(b.constant(0, "float32"), new_shape=(batch, vocabulary))
 
-    def tokens(start: int, amount: int) -> Any:
-        return b.slice(history, starts=(0, start), sizes=(batch, amount))
+    def tokens(text: Any, start: int, amount: int) -> Any:
+        return b.slice(text, starts=(0, start), sizes=(batch, amount))
 
-    following = tokens(size - 1, count)
+    following = tokens(text, size - 1, count)
     match: Any = b.greater_or_equal(following, 0.0)
     for offset in range(size - 1):
-        last = tokens(room - size + 1 + offset, 1)
-        match = b.logical_and(match, b.equal(tokens(offset, count), last))
+        last = tokens(history, room - size + 1 + offset, 1)
+        match = b.logical_and(match, b.equal(tokens(text, offset, count), last))
     # Positions without a match mark a token past the vocabulary.
     marked = b.where(match, following, float(vocabulary))
     nothing = b.expand(b.constant(0, "float32"), new_shape=(batch, vocabulary + 1))

@@ -20,13 +20,16 @@ from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.beams import ORDER, log_probabilities, step_beams
 from webnnm.transformers.choice import (
     HISTORY,
+    PROMPT,
     SEEN,
+    SOURCE_NGRAMS,
     SUPPRESSED_FIRST,
     append_tokens,
     choose_tokens,
     mark_tokens,
     ngram_sizes,
     process_scores,
+    reads_history,
 )
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.key_values import SOURCE, KeyValues
@@ -154,15 +157,54 @@ class Language:
             # The token is written by the host.
             return builder.build(outputs | host_outputs), _types(outputs)
         if order is not None:
-            outputs |= _search_step(builder, scores, spec, order)
+            outputs |= _search_step(
+                builder, scores, spec, order, self._source_tokens(builder, spec)
+            )
             return builder.build(outputs), _types(outputs)
         history = _history(builder, spec)
-        token, states = choose_tokens(builder, scores, spec.sampling, history)
+        token, states = choose_tokens(
+            builder, scores, spec.sampling, history, self._source_tokens(builder, spec)
+        )
         emitted = builder.input(EMITTED, "int32", [spec.batch, MAX_STEPS])
         later = builder.slice(emitted, starts=(0, 1), sizes=(spec.batch, MAX_STEPS - 1))
         last = builder.reshape(token, new_shape=(spec.batch, 1))
         outputs |= {TOKEN: token, EMITTED: builder.concat([later, last], axis=1), **states}
         return builder.build(outputs), _types(outputs)
+
+    @property
+    def source_ids(self) -> InputVertex | None:
+        """The input that takes the tokens of a source, None if it has none."""
+        return next((vertex for vertex in self.source if _takes_tokens(vertex)), None)
+
+    def _source_tokens(self, b: GraphBuilder, spec: GraphSpec) -> Any:
+        """Return the tokens of the source, or of the prompt, if the choice depends on them.
+
+        They are float32 `[batch, tokens]`, −1 for padding.
+        """
+        if not ngram_sizes(spec.sampling, SOURCE_NGRAMS):
+            return None
+        if not self.source:
+            return b.input(PROMPT, "float32", [spec.batch, spec.length])
+
+        def read(vertex: InputVertex) -> Any:
+            name = SOURCE + vertex.block
+            type = source_type(vertex, spec.batch // spec.beams, dict(spec.source))
+            tokens = b.inputs[name] if name in b.inputs else b.input(name, *type)
+            return b.cast(tokens, type="float32")
+
+        if self.source_ids is None:
+            raise DataError(
+                "NNM704",
+                f"{SOURCE_NGRAMS} is set, but the model does not read texts",
+                hint=f"set {SOURCE_NGRAMS}=0",
+            )
+        tokens = read(self.source_ids)
+        sequence = self.source_ids.features[0].sequence
+        for vertex in self.source:
+            is_mask = default_kind(vertex) == "attention_mask"
+            if is_mask and vertex.features[0].sequence == sequence:
+                tokens = b.where(b.greater(read(vertex), 0.0), tokens, -1.0)
+        return _repeat_rows(b, tokens, spec.beams)
 
     def _scores(self, b: GraphBuilder, ids: Any, cache: KeyValues, spec: GraphSpec) -> Any:
         """Return the scores of all tokens, `[batch, tokens, vocabulary]`."""
@@ -224,6 +266,12 @@ def _find_ids(inputs: Sequence[InputVertex]) -> InputVertex:
     return candidates[0]
 
 
+def _takes_tokens(vertex: InputVertex) -> bool:
+    """Return whether an input of a source takes its tokens."""
+    is_number = not vertex.features[0].rank and vertex.features[0].sequence is not None
+    return is_number and vertex.dtype.startswith(("i", "u")) and not default_kind(vertex)
+
+
 def _not_generative(why: str) -> DataError:
     return DataError(
         "NNM717",
@@ -266,7 +314,9 @@ def _repeat_rows(b: GraphBuilder, value: Any, times: int) -> Any:
     return b.gather(value, b.constant(rows, "int32", [len(rows)]), axis=0)
 
 
-def _search_step(b: GraphBuilder, scores: Any, spec: GraphSpec, order: Any) -> dict[str, Operand]:
+def _search_step(
+    b: GraphBuilder, scores: Any, spec: GraphSpec, order: Any, source: Any
+) -> dict[str, Operand]:
     """Return the states after a step of beam search."""
     states: dict[str, Operand] = {}
     seen: Any = None
@@ -277,7 +327,7 @@ def _search_step(b: GraphBuilder, scores: Any, spec: GraphSpec, order: Any) -> d
         states[SEEN] = seen
     history = _history(b, spec, order)
     scores, following = process_scores(
-        b, log_probabilities(b, scores), spec.sampling, seen, history
+        b, log_probabilities(b, scores), spec.sampling, seen, history, source
     )
     states |= following
     token, more = step_beams(b, scores, spec.beams, spec.ends, MAX_STEPS)
@@ -286,7 +336,7 @@ def _search_step(b: GraphBuilder, scores: Any, spec: GraphSpec, order: Any) -> d
 
 def _history(b: GraphBuilder, spec: GraphSpec, order: Any = None) -> Any:
     """Return the tokens so far, if the choice needs them; for beams, those of continued texts."""
-    if not ngram_sizes(spec.sampling):
+    if not reads_history(spec.sampling):
         return None
     history: Any = b.input(HISTORY, "float32", [spec.batch, spec.length])
     if order is not None:

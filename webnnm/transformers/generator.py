@@ -15,7 +15,17 @@ from webnnm.core.shapes import is_integer
 from webnnm.model.nnmodel import NNModel
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.beams import INDICES, VALUES, Beams, Search, update_searches
-from webnnm.transformers.choice import ALLOWED, SCORE_RULES, SEEN, Sampling, generator_states
+from webnnm.transformers.choice import (
+    ALLOWED,
+    HISTORY,
+    PROMPT,
+    SCORE_RULES,
+    SEEN,
+    SOURCE_NGRAMS,
+    Sampling,
+    generator_states,
+    ngram_sizes,
+)
 from webnnm.transformers.decoding import (
     COUNT,
     EMITTED,
@@ -379,6 +389,8 @@ class Generator:
             return {}
         size = self.language.vocabulary
         states = sampling.values(size) | sampling.history(rows, base.length)
+        if ngram_sizes(base.sampling, SOURCE_NGRAMS) and not self.language.source:
+            states[PROMPT] = states[HISTORY]
         if sampling.timestamps is not None:
             states |= sampling.timestamps.values(len(rows))
         if "temperature" in base.sampling:

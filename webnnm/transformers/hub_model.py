@@ -136,6 +136,7 @@ class HubModel(ABC):
         min_p: float | None = None,
         repetition_penalty: float | None = None,
         no_repeat_ngram_size: int | None = None,
+        encoder_no_repeat_ngram_size: int | None = None,
         suppress_tokens: Sequence[int] | None = None,
         num_beams: int = 1,
         length_penalty: float = 1.0,
@@ -172,6 +173,8 @@ class HubModel(ABC):
         - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are sampled,
           see docs/generation.md; without a temperature the most likely token is chosen.
         - `no_repeat_ngram_size`: no sequence of this many tokens occurs twice, prompt included.
+        - `encoder_no_repeat_ngram_size`: no sequence of this many tokens of the prompt is written;
+          0 switches off that of the config.
         - `suppress_tokens`: tokens that are never chosen, instead of those of the config.
         - `num_beams`: the number of beams of a beam search, whose best text is returned in one
           piece; `length_penalty` and `early_stopping` are those of `transformers`.
@@ -212,6 +215,7 @@ class HubModel(ABC):
             min_p=min_p,
             repetition_penalty=repetition_penalty,
             no_repeat_ngram_size=no_repeat_ngram_size,
+            encoder_no_repeat_ngram_size=encoder_no_repeat_ngram_size,
             min_new_tokens=min_new_tokens,
             suppress_tokens=suppress_tokens,
         )

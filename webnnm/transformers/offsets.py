@@ -118,9 +118,9 @@ def _find_bytes(text: str, pieces: Sequence[str]) -> Offsets:
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end - 1 and text[start].isspace():
+    while start < end and text[start].isspace():
         start += 1
-    while end > start + 1 and text[end - 1].isspace():
+    while end > start and text[end - 1].isspace():
         end -= 1
     return start, end
 

@@ -35,6 +35,7 @@ CASES = [
         {**LONG, "pad_token_id": 64, "decoder_start_token_id": 64, "eos_token_id": [0, 4, 11]},
     ),
     Case("m2m", "M2M100ForConditionalGeneration", {**LONG, "eos_token_id": 11}),
+    Case("blenderbot", "BlenderbotForConditionalGeneration", LONG),
     Case("llama", "LlamaForCausalLM", {**LLAMA, "max_position_embeddings": 90}),
     Case("opt", "OPTForCausalLM", {**OPT, "max_position_embeddings": 90}),
 ]
@@ -61,6 +62,13 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     },
     "short": {"max_new_tokens": 20, "num_beams": 2, "length_penalty": -1.0},
     "no repeats": {"max_new_tokens": 24, "no_repeat_ngram_size": 2, "min_new_tokens": 12},
+    "nothing of the source": {"max_new_tokens": 24, "encoder_no_repeat_ngram_size": 1},
+    "no pairs of the source in beams": {
+        "max_new_tokens": 24,
+        "num_beams": 3,
+        "encoder_no_repeat_ngram_size": 2,
+        "no_repeat_ngram_size": 3,
+    },
     "no repeats in beams": {
         "max_new_tokens": 24,
         "num_beams": 3,

@@ -78,6 +78,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"num_beams": 2, "choose": lambda scores, texts: [1]}, "num_beams is 2, and choose"),
     ({"forced_bos_token_id": 4, "max_new_tokens": 1}, "the first token is forced"),
     ({"decoder_input_ids": [[1], [2]]}, "2 rows of decoder_input_ids for 1 sources"),
+    ({"encoder_no_repeat_ngram_size": -1}, "encoder_no_repeat_ngram_size is -1"),
     ({"suppress_tokens": [99]}, "suppress_tokens: 99 is not from 0 to 64"),
 ]
 

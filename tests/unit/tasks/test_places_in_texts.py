@@ -156,3 +156,8 @@ def test_pieces_are_found_in_texts() -> None:
     assert letters.find("a ξb", ["▁a", "▁", "<unk>", "b"]) == [(0, 1), (0, 0), (2, 3), (3, 4)]
     spaced = OffsetFinder(byte_level=True)
     assert spaced.find("é d", ["ĠÃ", "©", "Ġd"]) == [(0, 1), (0, 1), (2, 3)]
+
+
+def test_pieces_of_spaces_alone_are_empty() -> None:
+    found = OffsetFinder(byte_level=True).find("a   b", ["a", "ĠĠ", "Ġb"])
+    assert found == [(0, 1), (3, 3), (4, 5)]  # as in the package tokenizers

@@ -164,6 +164,13 @@ async def test_memory_stays_as_it_is() -> None:
     assert "generation" not in model.backend.memory().kinds
 
 
+async def test_only_texts_have_sequences_that_may_not_be_written() -> None:
+    _, generator = await create("describes")
+    unlike = Sampling(encoder_no_repeat_ngram_size=2)
+    with pytest.raises(DataError, match="NNM704: encoder_no_repeat_ngram_size is set, but"):
+        await whole(generator, PROMPTS, 4, source=sources("describes"), sampling=unlike)
+
+
 async def test_texts_may_end_as_they_are_told() -> None:
     _, generator = await create("translates")
     about = source_of([[5, 9, 30, 2]])
