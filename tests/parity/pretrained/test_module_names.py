@@ -17,6 +17,8 @@ MODULES = [
         "dinov2_with_registers.encoder.layer.0.attention.k_proj.bias",
         "dinov2_with_registers.encoder.layer.0.attention.attention.key.bias",
     ),
+    ("dinov3-base", "model.layer.1.mlp.up_proj.bias", "layer.1.mlp.up_proj.bias"),
+    ("dinov3-convnext", "model.stages.1.layers.0.gamma", "stages.1.layers.0.gamma"),
     (
         "beit-classes",
         "beit.layers.1.layernorm_before.bias",

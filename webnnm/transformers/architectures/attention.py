@@ -16,6 +16,7 @@ def attention(
     norms: str = "",
     tokens: int | None = None,
     limit: float | None = None,
+    turn: str = "",
 ) -> str:
     """Return the layers of a block: one if all projections are alike, otherwise one for each.
 
@@ -28,11 +29,12 @@ def attention(
     - `norms`: how queries and keys are normalised: in each of the "heads", over "all", or "".
     - `tokens`: the number of tokens, if they are not a sequence.
     - `limit`: the largest absolute value of queries, keys and values.
+    - `turn`: the layer that turns queries and keys by the positions of their tokens.
     """
     size = head_size or width // heads
     arguments = [f"heads={heads}"]
     arguments += [f"kvHeads={kv_heads}"] if kv_heads not in (None, heads) else []
-    alike = biases in ("", "qkvo") and not norms and limit is None
+    alike = biases in ("", "qkvo") and not norms and limit is None and not turn
     arguments += [f"headSize={size}"] if alike and size * heads != width else []
     arguments += [options] if options else []
     if alike:
@@ -45,7 +47,8 @@ def attention(
         rows += [f"add(w{letter}_b)"] if letter in biases else []
         rows += [f"clamp(minValue={-limit}, maxValue={limit})"] if limit is not None else []
         rows += _normalise(letter, count, size, norms if letter != "v" else "", lead)
-        rows[-1] = f"{rows[-1][:-1]}, name={letter})"
+        rows += [turn] if turn and letter != "v" else []
+        rows[-1] = f"{rows[-1][:-1]}, name={letter})".replace("(, ", "(")
     out = (f"matmul(wo, shape=[{lead}{width}])", "add(wo_b)" if "o" in biases else "")
     return layers(*rows, f"attend(q, k, v, node=q, {', '.join(arguments)})", *out)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from webnnm.snapshots.foreign import Form, Reshaped
+from webnnm.transformers.architectures.attention import attention
 from webnnm.transformers.architectures.grid_distances import count_distances
 from webnnm.transformers.architectures.model_text import (
     declared_bias_names,
@@ -40,7 +41,10 @@ MLP_MODULE_NAMES = (
 
 
 class LayerNames(NamedTuple):
-    """The names that the parts of a layer have in files; without scales, there are none."""
+    """The names that the parts of a layer have in files; without scales, there are none.
+
+    `gate` is empty where gates and values are one matrix.
+    """
 
     attention_norm: str = "layernorm_before"
     mlp_norm: str = "layernorm_after"
@@ -48,6 +52,12 @@ class LayerNames(NamedTuple):
     down: str = "output.dense"
     attention_scale: str = ""
     mlp_scale: str = ""
+    layer: str = "encoder.layer"
+    query: str = "attention.attention.query"
+    key: str = "attention.attention.key"
+    value: str = "attention.attention.value"
+    joined: str = "attention.output.dense"
+    gate: str = ""
 
 
 class Encoder(NamedTuple):
@@ -57,7 +67,8 @@ class Encoder(NamedTuple):
     the letters of the projections of attention with a bias; `files`, the names in files; `prefix`,
     that of all names;
     `distances`, whether layers add a bias to scores by how far patches are apart, each its own;
-    `gated`, whether the MLP multiplies its values by silu of gates.
+    `gated`, whether the MLP multiplies its values by the activation of gates; `mlp_biases`, whether
+    it has biases; `turn`, the block that turns queries and keys, if there is one.
     """
 
     seen: Picture
@@ -73,6 +84,8 @@ class Encoder(NamedTuple):
     prefix: str = ""
     distances: Literal["", "own", "shared"] = ""
     gated: bool = False
+    mlp_biases: bool = True
+    turn: str = ""
 
     @property
     def shape(self) -> str:
@@ -82,9 +95,11 @@ class Encoder(NamedTuple):
     def statements(self) -> list[str]:
         """Return the statements of the blocks `layer`, `attention` and `norm`."""
         scales = [f"{name}_scale" for name in ("attention", "mlp") if self.files.attention_scale]
-        sizes = dict.fromkeys(scales, self.width) | {"up_b": self.inner, "down_b": self.width}
-        if self.gated:
-            sizes["gate_b"] = self.inner
+        sizes = dict.fromkeys(scales, self.width)
+        if self.mlp_biases:
+            sizes |= {"up_b": self.inner, "down_b": self.width}
+            sizes |= {"gate_b": self.inner} if self.gated else {}
+        turned = self.biases if self.turn else ""
         rows = layers(
             "norm(weight=attention_norm, bias=attention_norm_b)",
             "attention()",
@@ -98,17 +113,22 @@ class Encoder(NamedTuple):
         return [
             *(f"layer:param {name} shape=[{size}] shared=false" for name, size in sizes.items()),
             self._declare_table("attention") if self.distances == "own" else "",
+            *(f"attention:param w{n}_b shape=[{self.width}] shared=false" for n in turned),
             f"layer:layers\n{rows}",
-            f"attention:layers\n{layers(*self._attention())}",
+            f"attention:layers\n{self._attention()}",
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={self.epsilon})",
         ]
 
-    def _attention(self) -> tuple[str, ...]:
+    def _attention(self) -> str:
+        if self.turn:
+            turn = f"{self.turn}()"
+            options = self.width, self.heads
+            return attention(*options, biases=self.biases, tokens=self.tokens, turn=turn)
         biases = "bias=true" if self.biases == "qkvo" else f"bias=[{', '.join(self.biases)}]"
         attend = f"attend(wq, wk, wv, o=wo, {biases}, heads={self.heads}"
         if not self.distances:
-            return (f"{attend})",)
-        return (
+            return layers(f"{attend})")
+        return layers(
             "embedding(distance_table, node=distances)",
             "transpose([2, 0, 1], name=nearness)",
             f"{attend}, node=input, mask=nearness)",
@@ -127,29 +147,37 @@ class Encoder(NamedTuple):
         return f"{block}:param distance_table shape=[{rows}, {self.heads}] shared=false"
 
     def _mlp(self) -> tuple[str, ...]:
-        up = linear_layers("up", f"{self.tokens}, {self.inner}")
-        down = linear_layers("down", f"{self.tokens}, {self.width}")
+        bias = self.mlp_biases
+        up = linear_layers("up", f"{self.tokens}, {self.inner}", bias=bias)
+        down = linear_layers("down", f"{self.tokens}, {self.width}", bias=bias)
         if not self.gated:
             return (*up, self.activation, *down)
-        gate = linear_layers("gate", f"{self.tokens}, {self.inner}")
+        gate = linear_layers("gate", f"{self.tokens}, {self.inner}", bias=bias)
         product = up[0].replace("(up", "(up, node=ready")
-        return (*gate, "silu(name=gates)", product, up[1], "mul(gates)", *down)
+        gates = f"{self.activation[:-1]}, name=gates)".replace("(, ", "(")
+        return (*gate, gates, product, *up[1:], "mul(gates)", *down)
 
     def names(self) -> Names:
         """Return the names of the parameters of the layers."""
-        layer, files = f"{self.prefix}encoder.layer.{{n-1}}", self.files
+        files = self.files
+        layer = f"{self.prefix}{files.layer}.{{n-1}}"
         names: Names = {
             **norm_names("attention_norm{n}", f"{layer}.{files.attention_norm}"),
             **norm_names("mlp_norm{n}", f"{layer}.{files.mlp_norm}"),
-            **linear_names("wo{n}", f"{layer}.attention.output.dense"),
         }
-        for letter, name in (("q", "query"), ("k", "key"), ("v", "value")):
-            file_name = f"{layer}.attention.attention.{name}"
-            names |= linear_names(f"w{letter}{{n}}", file_name, bias=letter in self.biases)
-        for parameter in () if self.gated else ("up", "down"):
+        projections = zip("qkvo", (files.query, files.key, files.value, files.joined), strict=True)
+        for letter, name in projections:
+            biased, weight = letter in self.biases, f"w{letter}"
+            file_name = f"{layer}.{name}"
+            names |= linear_names(f"{weight}{{n}}", file_name, bias=biased and not self.turn)
+            if biased and self.turn:
+                names |= declared_bias_names(f"{weight}_b", file_name, self.depth)
+        parameters = ("up", "down") if not self.gated else ("gate", "up", "down")
+        for parameter in parameters if files.gate or not self.gated else ():
             file_name = f"{layer}.{getattr(files, parameter)}"
             names |= linear_names(f"{parameter}{{n}}", file_name, bias=False)
-            names |= declared_bias_names(f"{parameter}_b", file_name, self.depth)
+            if self.mlp_biases:
+                names |= declared_bias_names(f"{parameter}_b", file_name, self.depth)
         for scale in ("attention_scale", "mlp_scale"):
             if file_name := getattr(files, scale):
                 names |= declared_names(scale, f"{layer}.{file_name}", self.depth)

@@ -55,6 +55,25 @@ DETR = {
     "decoder_ffn_dim": 10,
     "num_queries": 3,
 }
+POSE = {
+    "model_type": "vitpose_backbone",
+    **DINO,
+    "image_size": [10, 15],
+    "patch_size": [5, 5],
+    "mlp_ratio": 2,
+    "out_indices": [2],
+}
+PVT = {
+    "image_size": 24,
+    "num_encoder_blocks": 3,
+    "depths": [1, 1, 2],
+    "sequence_reduction_ratios": [4, 2, 1],
+    "hidden_sizes": [4, 6, 8],
+    "patch_sizes": [4, 2, 2],
+    "strides": [4, 2, 2],
+    "num_attention_heads": [1, 2, 2],
+    "mlp_ratios": [3, 2, 2],
+}
 SWIN = {
     "embed_dim": 4,
     "depths": [2, 2],
@@ -203,6 +222,41 @@ CASES = [
     ),
     see("dinov2-stretched", "Dinov2Model", {**DINO, "image_size": 16}, image=(20, 12)),
     see("depth-anything-wide", "DepthAnythingForDepthEstimation", DEPTH_ANYTHING, image=(12, 20)),
+    see("dinov3-base", "DINOv3ViTModel", {**VIT, "num_register_tokens": 2}, image=(8, 13)),
+    see(
+        "dinov3-gated",
+        "DINOv3ViTModel",
+        {
+            **VIT,
+            "hidden_size": 16,
+            "num_attention_heads": 2,
+            "use_gated_mlp": True,
+            "mlp_bias": False,
+            "key_bias": True,
+            "query_bias": False,
+            "proj_bias": False,
+            "hidden_act": "quick_gelu",
+            "rope_theta": 50.0,
+        },
+    ),
+    see(
+        "dinov3-convnext",
+        "DINOv3ConvNextModel",
+        {"hidden_sizes": [4, 6], "depths": [1, 2], "layer_norm_eps": 1e-5},
+        image=(21, 16),
+    ),
+    see("vitpose-simple", "VitPoseForPoseEstimation", {"backbone_config": POSE, "num_labels": 3}),
+    see(
+        "vitpose-classic",
+        "VitPoseForPoseEstimation",
+        {"backbone_config": {**POSE, "qkv_bias": False}, "use_simple_decoder": False},
+    ),
+    see("pvt-base", "PvtModel", {**PVT, "qkv_bias": False}),
+    see(
+        "pvt-classes",
+        "PvtForImageClassification",
+        {**PVT, "num_labels": 3, "depths": [2, 1, 1], "layer_norm_eps": 1e-3},
+    ),
     Case(
         "siglip-plain",
         "SiglipModel",
