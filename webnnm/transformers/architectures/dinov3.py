@@ -137,8 +137,8 @@ def _find_angles(config: Config, encoder: Encoder, first: int) -> dict[str, Host
     angles = [[0.0] * (2 * quarter)] * first
     for row in range(down):
         for column in range(across):
-            places = (2 * row + 1) / down - 1, (2 * column + 1) / across - 1
-            angles.append([rate * place for place in places for rate in rates])
+            positions = (2 * row + 1) / down - 1, (2 * column + 1) / across - 1
+            angles.append([rate * position for position in positions for rate in rates])
     shape = [len(angles), 1, 1, 2 * quarter]
     return {
         name: HostArray.of([turn(angle) for token in angles for angle in token], "float32", shape)
