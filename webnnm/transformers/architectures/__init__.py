@@ -47,6 +47,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "gpt_bigcode": "gpt_neo",
     "gpt_neo": "gpt_neo",
     "gpt_neox": "gpt_neox",
+    "gpt_oss": "llama",
     "gptj": "gptj",
     "granite": "llama",
     "granitemoe": "llama",

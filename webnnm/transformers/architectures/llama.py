@@ -4,7 +4,7 @@ Sources: H. Touvron et al., "Llama", arXiv:2302.13971; A. Jiang et al., "Mistral
 arXiv:2310.06825; Qwen2, arXiv:2407.10671; Qwen3, arXiv:2505.09388; Gemma, arXiv:2403.08295, 2
 (arXiv:2408.00118) and 3 (arXiv:2503.19786); Phi-3, arXiv:2404.14219; Granite 3 (IBM, 2024); OLMo 2,
 arXiv:2501.00656; Stable LM 2, arXiv:2402.17834; Command R (Cohere, 2024); SmolLM3 (Hugging Face,
-2025).
+2025); gpt-oss, arXiv:2508.10925.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Variant(NamedTuple):
     - `epsilon`: that of the norms. `centred`: whether they are layer normalisations, with a scale
       or also a bias.
     - `order`: where norms stand.
+    - `sinks`: whether each head has the score of one more key, without a value.
     - `fused`: whether projections of the same input are stored as one.
     - `tied`: whether the last product uses the embeddings.
     - `positions`: how attention depends on them.
@@ -70,6 +71,7 @@ class Variant(NamedTuple):
     epsilon: float = 1e-6
     centred: Literal["", "scale", "bias"] = ""
     order: Order = "before"
+    sinks: bool = False
     fused: bool = False
     tied: bool = False
     positions: Positions = Positions()
@@ -89,6 +91,13 @@ GEMMA_2 = {
     "query_pre_attn_scalar": 256,
     "sliding_window": 4096,
 }
+YARN = {
+    "rope_type": "yarn",
+    "factor": 32.0,
+    "truncate": False,
+    "original_max_position_embeddings": 4096,
+}
+"""How gpt-oss stretches angles unless its config says otherwise."""
 VARIANTS: Mapping[str, Variant] = {
     "llama": Variant(mlp_bias=True),
     "smollm2": Variant(mlp_bias=True),
@@ -160,6 +169,19 @@ VARIANTS: Mapping[str, Variant] = {
         epsilon=1e-5,
         experts=Experts(inner_key="intermediate_size"),
     ),
+    "gpt_oss": Variant(
+        sinks=True,
+        epsilon=1e-5,
+        positions=Positions(Usual(150000.0, settings=YARN), every=("sliding_window_pattern", 2)),
+        experts=Experts("gpt_oss", "intermediate_size", 4, normalised=True),
+        defaults={
+            "head_dim": 64,
+            "num_key_value_heads": 8,
+            "num_local_experts": 128,
+            "sliding_window": 128,
+            "attention_bias": True,
+        },
+    ),
     "olmo2": Variant(epsilon=1e-5, norms="all", order="after"),
     "stablelm": Variant(
         bias=("use_qkv_bias", "qkv"),
@@ -202,6 +224,9 @@ def write_model(config: Config) -> ModelText:
     for key in ("qk_layernorm", "use_qk_norm", "use_bidirectional_attention"):
         config.require(key, False)
     config.require("clip_qkv", None)
+    if name == "gpt_oss":
+        for key in ("experts_per_token", "initial_context_length"):  # given by other keys, too
+            config.get(key)
     tied = config.flag("tie_word_embeddings", variant.tied)
     sizes, in_logits = _sizes(config), kind == "ForCausalLM"
     biases = _biases(config, variant)
@@ -227,7 +252,7 @@ def write_model(config: Config) -> ModelText:
             biases=biases,
             kv_heads=sizes.kv_heads,
             head_size=sizes.head_size,
-            options=text,
+            options=f"{text}, sinks=sink" if variant.sinks else text,
             norms=variant.norms,
         )
         for kind, text in options.items()
@@ -351,7 +376,7 @@ def _names(
         names |= norm_names(parameter, name) if with_bias else {parameter: f"{name}.weight"}
     names |= linear_names("wo{n}", f"{layer}.self_attn.o_proj", bias="o" in biases)
     if variant.experts is not None:
-        names |= mixture_names(config, variant.experts, layer)
+        names |= mixture_names(config, variant.experts, layer, sizes.width)
     else:
         names |= linear_names("down{n}", f"{layer}.mlp.down_proj", bias=mlp_bias)
     if variant.fused:
@@ -366,6 +391,8 @@ def _names(
             names |= linear_names(f"w{part}{{n}}", name, bias=part in biases)
         for part in ("gate", "up") if variant.experts is None else ():
             names |= linear_names(f"{part}{{n}}", f"{layer}.mlp.{part}_proj", bias=mlp_bias)
+    if variant.sinks:
+        names["sink{n}"] = f"{layer}.self_attn.sinks"
     if variant.norms:
         for part in "qk":
             names[f"{part}_norm{{n}}"] = f"{layer}.self_attn.{part}_norm.weight"

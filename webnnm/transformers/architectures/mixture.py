@@ -1,7 +1,8 @@
 """Mixtures of experts in place of an MLP: a router chooses some of them for each token.
 
 Sources: A. Jiang et al., "Mixtral of experts", arXiv:2401.04088; Qwen team, "Qwen1.5-MoE" (2024)
-and Qwen3, arXiv:2505.09388; N. Muennighoff et al., "OLMoE", arXiv:2409.02060.
+and Qwen3, arXiv:2505.09388; N. Muennighoff et al., "OLMoE", arXiv:2409.02060; OpenAI, "gpt-oss",
+arXiv:2508.10925, whose experts have biases and limit what they multiply.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from webnnm.snapshots.foreign import Form, Part, Permuted, Transposed
+from webnnm.snapshots.foreign import Form, Part, Permuted, Reshaped, Transposed
 from webnnm.transformers.architectures.model_text import layers, linear_names
 from webnnm.transformers.config import Config
 
@@ -21,6 +22,7 @@ BLOCKS: Mapping[str, tuple[str, str, tuple[str, str, str]]] = {
     "qwen": ("mlp", "gate", ("gate_proj", "up_proj", "down_proj")),
     "mixtral": ("block_sparse_moe", "gate", ("w1", "w3", "w2")),
     "granite": ("block_sparse_moe", "router.layer", ("", "", "")),
+    "gpt_oss": ("mlp", "router", ("", "", "")),
 }
 """Layout of files → names of the block, of its router, and of an expert's matrices."""
 
@@ -34,7 +36,7 @@ class Experts(NamedTuple):
     have in common.
     """
 
-    layout: Literal["qwen", "mixtral", "granite"] = "qwen"
+    layout: Literal["qwen", "mixtral", "granite", "gpt_oss"] = "qwen"
     inner_key: str = "moe_intermediate_size"
     chosen: int = 8
     normalised: bool | None = None
@@ -53,6 +55,8 @@ def mixture_layers(config: Config, experts: Experts, width: int) -> str:
     normalised = experts.normalised
     if normalised is None:
         normalised = config.flag("norm_topk_prob", False)
+    if experts.layout == "gpt_oss":
+        return _limited_experts(config, count, chosen, inner, width)
     activation = config.activation("hidden_act", "silu")
     shared = experts.shared_key
     return layers(
@@ -66,6 +70,32 @@ def mixture_layers(config: Config, experts: Experts, width: int) -> str:
         f"expertMatmul(down, experts={count}, size={width}, separate=true)",
         f"expertSum(shares{', name=routed' if shared else ''})",
         *(_expert_layers(config.size(shared), width, activation) if shared else ()),
+    )
+
+
+def _limited_experts(config: Config, count: int, chosen: int, inner: int, width: int) -> str:
+    """Return the layers of experts with biases that limit what their gate multiplies."""
+    config.require("hidden_act", "silu")
+    limit = config.positive("swiglu_limit", 7.0)
+    return layers(
+        f"matmul(router, node=input, shape=[{count}])",
+        "add(router_b)",
+        "softmax()",
+        f"keepLargest(count={chosen}, normalize=true, name=shares)",
+        f"expertMatmul(up, node=input, experts={count}, size={inner})",
+        "add(up_b)",
+        f"clamp(minValue={-limit}, maxValue={limit})",
+        "add(1, name=values)",
+        f"expertMatmul(gate, node=input, experts={count}, size={inner})",
+        "add(gate_b)",
+        f"clamp(maxValue={limit}, name=limited)",
+        f"mul({config.positive('swiglu_alpha', 1.702)})",
+        "sigmoid()",
+        "mul(limited)",
+        "mul(values)",
+        f"expertMatmul(down, experts={count}, size={width}, separate=true)",
+        "add(down_b)",
+        "expertSum(shares)",
     )
 
 
@@ -83,9 +113,13 @@ def _expert_layers(inner: int, width: int, activation: str) -> list[str]:
     ]
 
 
-def mixture_names(config: Config, experts: Experts, layer: str) -> dict[str, str | Form]:
+def mixture_names(
+    config: Config, experts: Experts, layer: str, width: int
+) -> dict[str, str | Form]:
     """Return the names of the parameters: experts are stored one by one, or all as one tensor."""
     block, router, files = BLOCKS[experts.layout]
+    if experts.layout == "gpt_oss":
+        return _limited_names(config, experts, f"{layer}.{block}", width)
     if any(name.endswith(FUSED) for name in config.tensors or ()):
         if experts.layout == "granite":
             router = "router"
@@ -108,6 +142,23 @@ def mixture_names(config: Config, experts: Experts, layer: str) -> dict[str, str
         names |= linear_names("shared_router{n}", f"{name}_gate", bias=False)
         for part in ("gate", "up", "down"):
             names |= linear_names(f"shared_{part}{{n}}", f"{name}.{part}_proj", bias=False)
+    return names
+
+
+def _limited_names(
+    config: Config, experts: Experts, block: str, width: int
+) -> dict[str, str | Form]:
+    """Return the names of experts with biases: columns of gate and up alternate in one matrix."""
+    count, inner = config.size(COUNTS[1]), config.size(experts.inner_key)
+    fused = f"{block}.{FUSED}"
+    names: dict[str, str | Form] = linear_names("router{n}", f"{block}.router")
+    names |= {"down{n}": f"{block}.experts.down_proj"}
+    names |= {"down_b{n}": f"{block}.experts.down_proj_bias"}
+    for index, part in enumerate(("gate", "up")):
+        pairs = Permuted(Reshaped(fused, (count, width, inner, 2)), "eiop -> peio")
+        names[f"{part}{{n}}"] = Reshaped(Part(pairs, index, 2), (count, width, inner))
+        pairs = Permuted(Reshaped(f"{fused}_bias", (count, inner, 2)), "eop -> peo")
+        names[f"{part}_b{{n}}"] = Reshaped(Part(pairs, index, 2), (count, inner))
     return names
 
 

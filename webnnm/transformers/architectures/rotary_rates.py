@@ -54,13 +54,14 @@ class Usual(NamedTuple):
     """What a config that says nothing about angles means.
 
     Attributes: `base`; `share` of the features of a head that rotate, None if a config may not set
-    it; the keys `base_key` and `share_key` at the top of a config.
+    it; the keys `base_key` and `share_key` at the top of a config; `settings`, those of angles.
     """
 
     base: float = 10000.0
     share: float | None = None
     base_key: str = "rope_theta"
     share_key: str = "partial_rotary_factor"
+    settings: Mapping[str, Any] = {}
 
 
 DEFAULT = Usual()
@@ -76,7 +77,7 @@ def rotation(config: Config, size: int, usual: Usual = DEFAULT, kind: str = "") 
         message = f"config.json: the heads have {size:,} numbers, more than {MAX_HEAD:,}"
         raise DataError("NNM818", message, hint='see "head_dim", "hidden_size"')
     settings = {key: config.object(key) for key in SETTINGS}
-    rope = Config(_merge_rope_settings(settings, kind))
+    rope = Config(_merge_rope_settings(settings, kind) or {**usual.settings})
     try:
         turning = _rotating_size(config, rope, size, usual)
         angles = _rotation(config, rope, turning, usual)

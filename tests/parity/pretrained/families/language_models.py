@@ -160,6 +160,12 @@ CASES = [
     _case("olmoe-plain", "OlmoeModel", {**EXPERTS, "num_experts": 4}),
     _case("granite-moe-plain", "GraniteMoeModel", {**EXPERTS, "num_local_experts": 4}),
     _case(
+        "gpt-oss-plain",
+        "GptOssForCausalLM",
+        {**EXPERTS, "num_local_experts": 3, "head_dim": 6, "sliding_window": 3},
+        rows="left",
+    ),
+    _case(
         "lfm2-plain",
         "Lfm2ForCausalLM",
         {**SMALL, "num_hidden_layers": 3, "full_attn_idxs": [1], "block_multiple_of": 4},
