@@ -28,6 +28,8 @@ ARCHITECTURES: Mapping[str, str] = {
     "convnext": "convnext",
     "convnextv2": "convnext",
     "deberta-v2": "deberta",
+    "deepseek_v2": "deepseek",
+    "deepseek_v3": "deepseek",
     "deit": "vit",
     "depth_anything": "depth",
     "detr": "detr",

@@ -64,17 +64,22 @@ def call_norm(part: str, operand: str = "", name: str = "", *, bias: bool = True
     return f"norm({', '.join([*arguments, *([f'name={name}'] if name else [])])})"
 
 
-def mlp_layers(inner: int, width: int, activation: str, *, bias: bool = False) -> str:
-    """Return the layers of an MLP in which one product gates the other."""
+def mlp_layers(
+    inner: int, width: int, activation: str, *, bias: bool = False, prefix: str = ""
+) -> str:
+    """Return the layers of an MLP in which one product gates the other.
+
+    `prefix` is that of parameter names.
+    """
     return layers(
-        f"matmul(up, node=input, shape=[{inner}]{'' if bias else ', name=value'})",
-        "add(up_b, name=value)" if bias else "",
-        f"matmul(gate, node=input, shape=[{inner}])",
-        "add(gate_b)" if bias else "",
+        f"matmul({prefix}up, node=input, shape=[{inner}]{'' if bias else ', name=value'})",
+        f"add({prefix}up_b, name=value)" if bias else "",
+        f"matmul({prefix}gate, node=input, shape=[{inner}])",
+        f"add({prefix}gate_b)" if bias else "",
         activation,
         "mul(value)",
-        f"matmul(down, shape=[{width}])",
-        "add(down_b)" if bias else "",
+        f"matmul({prefix}down, shape=[{width}])",
+        f"add({prefix}down_b)" if bias else "",
     )
 
 

@@ -91,6 +91,15 @@ def rotation(config: Config, size: int, usual: Usual = DEFAULT, kind: str = "") 
     return angles
 
 
+def latent_factor(config: Config) -> float:
+    """Return the factor of scores for longer texts, which DeepSeek applies beside `rotation`."""
+    rope = Config(_merge_rope_settings({key: config.object(key) for key in SETTINGS}))
+    by = rope.number("mscale_all_dim", 0)
+    if _scaling_kind(rope.given) == "default" or not by:
+        return 1.0
+    return yarn_factor(rope.positive("factor"), by) ** 2
+
+
 def _rotating_size(config: Config, rope: Config, size: int, usual: Usual) -> int:
     """Return how many features of a head rotate."""
     key = "partial_rotary_factor"

@@ -17,6 +17,19 @@ SMALL = {
     "pad_token_id": 0,
 }
 EXPERTS = {**SMALL, "intermediate_size": 12, "num_experts_per_tok": 2}
+DEEPSEEK = {
+    **EXPERTS,
+    "moe_intermediate_size": 8,
+    "num_key_value_heads": 2,
+    "n_routed_experts": 6,
+    "n_shared_experts": 2,
+    "kv_lora_rank": 8,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 6,
+    "v_head_dim": 5,
+    "first_k_dense_replace": 1,
+    "n_group": 3,
+}
 QWEN = {**EXPERTS, "num_experts": 4, "moe_intermediate_size": 12}
 CLASSIC = {
     **{k: v for k, v in SMALL.items() if k != "num_key_value_heads"},
@@ -163,6 +176,30 @@ CASES = [
         "gpt-oss-plain",
         "GptOssForCausalLM",
         {**EXPERTS, "num_local_experts": 3, "head_dim": 6, "sliding_window": 3},
+        rows="left",
+    ),
+    _case(
+        "deepseek-v2-plain",
+        "DeepseekV2ForCausalLM",
+        {
+            **DEEPSEEK,
+            "q_lora_rank": None,
+            "topk_method": "group_limited_greedy",
+            "topk_group": 1,
+            "rope_parameters": {
+                "rope_type": "yarn",
+                "rope_theta": 1e4,
+                "factor": 4.0,
+                "mscale": 0.707,
+                "mscale_all_dim": 1.0,
+                "original_max_position_embeddings": 16,
+            },
+        },
+    ),
+    _case(
+        "deepseek-v3-plain",
+        "DeepseekV3ForCausalLM",
+        {**DEEPSEEK, "q_lora_rank": 5, "topk_group": 2, "attention_bias": True},
         rows="left",
     ),
     _case(
