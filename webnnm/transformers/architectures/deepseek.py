@@ -179,7 +179,8 @@ def _options(config: Config, sizes: Sizes) -> str:
     angles = rotation(config, sizes.turning)._replace(size=sizes.turning)
     size = sizes.plain + sizes.turning
     factor = latent_factor(config)
-    interleaved = config.get("model_type") == "deepseek_v2" or config.flag("rope_interleave", True)
+    interleaved: bool = config.get("model_type") == "deepseek_v2"
+    interleaved = interleaved or config.flag("rope_interleave", True)
     options = [
         f"heads={sizes.heads}, headSize={size}, valueSize={sizes.value}, causal=true",
         angles.options() + (", interleaved=true" if interleaved else ""),
@@ -195,7 +196,7 @@ def _router(config: Config) -> list[str]:
     count, chosen = config.size("n_routed_experts"), config.size("num_experts_per_tok")
     groups, kept_groups = config.size("n_group", 1), config.size("topk_group", 1)
     factor = config.positive("routed_scaling_factor")
-    by_bias = config.get("model_type") == "deepseek_v3"
+    by_bias: bool = config.get("model_type") == "deepseek_v3"
     if by_bias:
         config.require("scoring_func", "sigmoid")
         config.require("topk_method", "noaux_tc")
