@@ -91,6 +91,10 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             f"{stem}position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
             f"{stem}token_type_ids": random.integers(0, config.get("type_vocab_size") or 1, size),
         }
+    if config["model_type"] == "moonshine":
+        waves = 2 * random.random((case.batch, case.length)) - 1
+        found["input_values"] = (np.round(8 * waves) / 8).astype(np.float32)
+        return {name: found[name] for name in ("input_values", *case.inputs)}
     if "num_mel_bins" in config:
         sizes = case.batch, config["num_mel_bins"], 2 * config["max_source_positions"]
         found["input_features"] = (2 * random.random(sizes) - 1).astype(np.float32)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 import transformers
 from safetensors.numpy import load_file, save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 import webnnm
 from tests.parity.pretrained.fixtures import SEED, draw_weights
@@ -20,21 +21,29 @@ from tests.parity.tasks.sounds import draw_samples
 from tests.parity.tasks.speech import (
     FILE,
     LENGTHS,
+    MOONSHINE,
     SMALL,
     VOCABULARY,
     SpeechCase,
     list_speech_cases,
 )
 
-TEXT_FILES = ("config.json", "preprocessor_config.json", "tokenizer_config.json", "vocab.json")
+TEXT_FILES = (
+    *("config.json", "generation_config.json", "preprocessor_config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "vocab.json"),
+)
 
 
 def save_files(case: SpeechCase, folder: Path, seed: int) -> dict[str, Any]:
     """Write the files of a model; return the shapes of its weights."""
-    config = getattr(transformers, f"{case.family}Config")(**SMALL)
+    writes = case.family == "Moonshine"
+    config = getattr(transformers, f"{case.family}Config")(**(MOONSHINE if writes else SMALL))
     getattr(transformers, case.family + case.head)(config).save_pretrained(folder)
-    (folder / "vocab.json").write_text(json.dumps(VOCABULARY))
-    transformers.Wav2Vec2CTCTokenizer(folder / "vocab.json").save_pretrained(folder)
+    if writes:
+        make_tokenizer().save_pretrained(folder)
+    else:
+        (folder / "vocab.json").write_text(json.dumps(VOCABULARY))
+        transformers.Wav2Vec2CTCTokenizer(folder / "vocab.json").save_pretrained(folder)
     transformers.Wav2Vec2FeatureExtractor().save_pretrained(folder)
     (file,) = folder.glob("*.safetensors")
     shapes = {name: array.shape for name, array in load_file(file).items()}
@@ -42,9 +51,22 @@ def save_files(case: SpeechCase, folder: Path, seed: int) -> dict[str, Any]:
     return shapes
 
 
+def make_tokenizer() -> Any:
+    """Return a tokenizer of letters and spaces."""
+    tokens = ["<unk>", "<s>", "</s>", *"▁abcdefghijklmn"]
+    letters = Tokenizer(models.BPE({token: k for k, token in enumerate(tokens)}, []))
+    letters.pre_tokenizer = pre_tokenizers.Metaspace()
+    letters.decoder = decoders.Metaspace()
+    letters.add_special_tokens(tokens[:3])
+    ends = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=letters, **ends)
+
+
 def compute(case: SpeechCase, folder: Path) -> list[Any]:
     """Return what the pipeline of transformers gives for sounds."""
     more: dict[str, Any] = {}
+    if case.family == "Moonshine":
+        more["tokenizer"] = transformers.PreTrainedTokenizerFast.from_pretrained(folder)
     if case.head == "ForCTC":
         more["tokenizer"] = transformers.Wav2Vec2CTCTokenizer.from_pretrained(folder)
     pipeline = transformers.pipeline(

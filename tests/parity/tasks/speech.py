@@ -35,6 +35,19 @@ SMALL = {
     "classifier_proj_size": 8,
     "num_labels": 4,
 }
+MOONSHINE = {
+    "vocab_size": 18,
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "encoder_num_hidden_layers": 1,
+    "decoder_num_hidden_layers": 2,
+    "encoder_num_attention_heads": 2,
+    "decoder_num_attention_heads": 2,
+    "pad_token_id": 2,
+    "decoder_start_token_id": 10,
+    "tie_word_embeddings": False,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 9.0, "partial_rotary_factor": 0.75},
+}
 
 
 class SpeechCase(NamedTuple):
@@ -50,6 +63,7 @@ def list_speech_cases() -> Iterator[SpeechCase]:
     for family in ("Wav2Vec2", "Hubert"):
         yield SpeechCase("automatic-speech-recognition", family, "ForCTC")
         yield SpeechCase("audio-classification", family, "ForSequenceClassification")
+    yield SpeechCase("automatic-speech-recognition", "Moonshine", "ForConditionalGeneration")
 
 
 def make_files(fixture: Mapping[str, Any]) -> dict[str, bytes]:

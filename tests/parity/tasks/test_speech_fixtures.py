@@ -26,6 +26,8 @@ def test_fixtures_are_those_of_the_cases() -> None:
     "fixture", FIXTURES, ids=lambda one: one["files"]["config.json"]["architectures"][0]
 )
 async def test_results_are_those_of_transformers(fixture: Mapping[str, Any]) -> None:
+    if "tokenizer.json" in fixture["files"]:
+        pytest.importorskip("tokenizers")
     async with await webnnm.pipeline(fixture["task"], make_files(fixture), **SETTINGS) as run:
         actual = await run([draw_samples(length) for length in LENGTHS])
     assert not find_difference(fixture["results"], actual, LIMIT)
@@ -37,3 +39,13 @@ async def test_models_of_letters_have_no_settings_of_whisper() -> None:
     ) as run:
         with pytest.raises(DataError, match="NNM704: language, return_timestamps: only Whisper"):
             await run(draw_samples(3001), language="de", return_timestamps=True)
+
+
+async def test_moonshine_writes_as_it_is_told() -> None:
+    pytest.importorskip("tokenizers")
+    fixture = FIXTURES[-1]
+    async with await webnnm.pipeline(fixture["task"], make_files(fixture), **SETTINGS) as run:
+        text = (await run(draw_samples(9000), num_beams=1, max_new_tokens=3))["text"]
+        with pytest.raises(DataError, match="NNM704: return_timestamps: only Whisper"):
+            await run(draw_samples(9000), return_timestamps=True)
+    assert len(text) == 4  # with that with which texts begin, which is a letter here

@@ -64,6 +64,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "mobilenet_v1": "mobilenet",
     "mobilenet_v2": "mobilenet",
     "modernbert": "modernbert",
+    "moonshine": "moonshine",
     "mpnet": "bert",
     "mpt": "bloom",
     "mt5": "t5",

@@ -56,6 +56,17 @@ AST = {
     "num_labels": 3,
 }
 
+MOONSHINE = {
+    "vocab_size": 31,
+    "hidden_size": 12,
+    "intermediate_size": 11,
+    "encoder_num_hidden_layers": 1,
+    "decoder_num_hidden_layers": 2,
+    "encoder_num_attention_heads": 2,
+    "decoder_num_attention_heads": 2,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.7},
+}
+
 CASES = [
     Case(
         "whisper-plain",
@@ -89,6 +100,14 @@ CASES = [
         batch=2,
     ),
     Case("hubert-letters", "HubertForCTC", STABLE, length=50, batch=2, inputs=()),
+    Case(
+        "moonshine-plain",
+        "MoonshineForConditionalGeneration",
+        MOONSHINE,
+        length=2500,
+        batch=2,
+        inputs=("decoder_input_ids", "decoder_attention_mask"),
+    ),
     Case("ast-base", "ASTModel", {**AST, "num_hidden_layers": 2}, inputs=(), batch=2),
     Case(
         "ast-classes",
