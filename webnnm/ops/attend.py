@@ -36,6 +36,7 @@ from webnnm.ops.rotary import Rotary, Turns
         **dict.fromkeys(("relative_bias", "relative_height", "relative_width"), (2, 2)),
         **dict.fromkeys(("relative_keys", "relative_queries"), (2, 2)),
         "sinks": (1, 1),
+        "relative_gates": (2, None),
     },
     checks={"heads": checks.integer(1), "rotary_factor": checks.positive},
     options={
@@ -68,6 +69,7 @@ from webnnm.ops.rotary import Rotary, Turns
                 for name in DISTANCES
             ),
             TensorSlot(name="sinks", parameter="zeros", option=True, optional=True),
+            TensorSlot(name="relativeGates", option=True, optional=True),
         ),
         options={
             "kv_heads": ValueOption(read=values.integer(1)),
@@ -153,6 +155,15 @@ from webnnm.ops.rotary import Rotary, Turns
             causal=True,
             alibi=(0.5, 0.125),
         ),
+        sample(
+            *((2, 3, 4),) * 3,
+            None,
+            (4, 2),
+            *(None,) * 7,
+            (2, 3, 2),
+            heads=2,
+            max_distance=3,
+        ),
     ),
 )
 def attend(
@@ -169,6 +180,7 @@ def attend(
     relative_keys: Tensor | None = None,
     relative_queries: Tensor | None = None,
     sinks: Tensor | None = None,
+    relative_gates: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -200,7 +212,8 @@ def attend(
     `rotary_factor` multiplies cosines and sines. With a `softcap` c, products p of queries and keys
     become c·tanh(p/c). `alibi` adds to causal scores a negative bias that is proportional to the
     distance, with slopes that follow from the number of heads or are given. `sinks [heads]` are the
-    scores of one more key, which takes a share of the weights and has no value.
+    scores of one more key, which takes a share of the weights and has no value. `relative_gates
+    […, tokens, heads]` multiply, for each query, what `relative_bias` adds to its scores.
     """
     grid = None
     if relative_height is not None or relative_width is not None:
@@ -228,4 +241,5 @@ def attend(
         segments=segments,
         positions=positions,
         sinks=sinks,
+        gates=relative_gates,
     )

@@ -78,7 +78,7 @@ class SpeechRecognition(SoundTask):
         values = await self.process(sound)
         if self.letters is None:
             (tokens,) = await self.model.generate_ids(
-                input_values=values, **(self._generation_defaults() | settings)
+                input_values=values, **{**self._generation_defaults(), **settings}
             )
             return self.model.tokenizer.decode(tokens)
         outputs = await self.model.predict(input_values=values)
@@ -92,8 +92,8 @@ class SpeechRecognition(SoundTask):
         The `max_length` of a config counts the token with which texts begin.
         """
         config = Fields(self.model.generation_config, "the generation config", "NNM818")
-        most = config.integer("max_length", 257, 2) - 1
+        limit = config.integer("max_length", 257, 2) - 1
         return {
             "num_beams": config.integer("num_beams", BEAMS, 1),
-            "max_new_tokens": config.integer("max_new_tokens", most, 1),
+            "max_new_tokens": config.integer("max_new_tokens", limit, 1),
         }

@@ -50,6 +50,14 @@ def halves(*shapes: tuple[int, ...]) -> tuple[Given, ...]:
         ("NNM406", "attend", FLOAT, {"rope": True, "rotary_size": 6}, "6 features to rotate"),
         ("NNM406", "attend", FLOAT, {"rope": True, "rotary_size": 3}, "does not split into pairs"),
         ("NNM404", "attend", (*FLOAT, *(None,) * 8, *halves((2,))), {}, "sinks [2] for 1 heads"),
+        ("NNM302", "attend", (*FLOAT, *(None,) * 9, *halves((3, 1))), {}, "without relative_bias"),
+        (
+            "NNM404",
+            "attend",
+            (*FLOAT, None, *halves((4, 1)), *(None,) * 7, *halves((2, 1))),
+            {},
+            "[2, 1]: not a number per token and head",
+        ),
         ("NNM404", "attend", (*FLOAT, None, *halves((4, 2))), {}, "[4, 2], not [an even number"),
         (
             "NNM404",
@@ -59,7 +67,7 @@ def halves(*shapes: tuple[int, ...]) -> tuple[Given, ...]:
             "distances is [3, 1]",
         ),
         ("NNM301", "attend", FLOAT, {"head": 2}, 'has no option "head"'),
-        ("NNM302", "attend", FLOAT[:2], {}, "takes 3 to 12 operands, 2 given"),
+        ("NNM302", "attend", FLOAT[:2], {}, "takes 3 to 13 operands, 2 given"),
         ("NNM501", "embedding", halves((2,), (4, 3)), {}, 'x of "embedding" is float32'),
         ("NNM405", "embedding", (("int32", (2,)), ("float32", (4,))), {}, "needs rank 2"),
         ("NNM302", "embedding", (("int32", (2,)),), {}, "takes 2 operands, 1 given"),

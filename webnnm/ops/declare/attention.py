@@ -9,7 +9,7 @@ from operator import add
 from typing import Any
 
 from webnnm.core.dtypes import is_float
-from webnnm.core.shapes import broadcast, show
+from webnnm.core.shapes import Shape, broadcast, show
 from webnnm.ops.declare.algebra import scalar_like
 from webnnm.ops.declare.disentangled import Tables, distance_scores
 from webnnm.ops.declare.grid_positions import grid_bias
@@ -46,6 +46,7 @@ def attention(
     segments: Tensor | None = None,
     positions: Tensor | None = None,
     sinks: Tensor | None = None,
+    gates: Tensor | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
     limit: Callable[[Tensor], Tensor] | None = None,
     cache: TokenCache | None = None,
@@ -55,16 +56,18 @@ def attention(
 
     `scale` replaces 1/√size; with a `softcap` c, products p become c·tanh(p/c); `slopes` are those
     of a bias that is linear in the distance, one per head; `sinks [heads]` are scores of one more
-    key, which has no value; `relative` is a table `[buckets, heads]` of what is added to the
-    scores by the distance of two tokens; `grid` are tables for tokens that are cells of a grid,
-    see `grid_bias`; `distances` are tables of keys and queries, see `distance_scores`. `segments`
-    and `positions` are numbers `[…, tokens]`: queries see keys of their own segment, and rotary
-    angles follow positions. `drop` is applied to the weights, the result of the softmax, `limit` to
-    the masked scores `[…, heads, queries, keys]`, float32. With a `cache`, causal queries see its
-    keys too; `kept` has the keys of tokens that stay the same.
+    key, which has no value; `relative` is a table `[buckets, heads]` of what is added to the scores
+    by the distance of two tokens, times the `gates […, tokens, heads]` of queries; `grid` are
+    tables for tokens that are cells of a grid, see `grid_bias`; `distances` are tables of keys and
+    queries, see `distance_scores`. `segments` and `positions` are numbers `[…, tokens]`: queries
+    see keys of their own segment, and rotary angles follow positions. `drop` is applied to the
+    weights, the result of the softmax, `limit` to the masked scores `[…, heads, queries, keys]`,
+    float32. With a `cache`, causal queries see its keys too; `kept` has the keys of tokens that
+    stay the same.
     """
     shared = kv_heads or heads
     _check(q, k, v, heads, shared)
+    _check_gates(gates, relative, (*q.shape[:-1], heads))
     require_same_tokens(window, causal, same=q.shape[-2] == k.shape[-2])
     require_causal(slopes, causal)
     if slopes is not None:
@@ -104,11 +107,12 @@ def attention(
     if extra is not None:
         scores = scores + extra
     if relative is not None:
-        scores = scores + (
+        addend = (
             relative_bias(b, relative, heads, length, tokens, causal, max_distance)
             if cache is None
             else relative_bias_at(b, relative, heads, cache.positions, cache.length, max_distance)
         )
+        scores = scores + (addend if gates is None else addend * _split_heads(b, gates, heads))
     bias = None
     if slopes is not None and cache is None:
         bias = linear_bias(b, slopes, places, tokens)
@@ -137,6 +141,16 @@ def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:
     if k.shape[-2] != v.shape[-2]:
         message = f"k {show(k.shape)} and v {show(v.shape)} differ in the number of tokens"
         raise OperatorError("NNM401", message)
+
+
+def _check_gates(gates: Tensor | None, relative: Tensor | None, shape: Shape) -> None:
+    if gates is None:
+        return
+    if relative is None:
+        raise OperatorError("NNM302", "relative_gates without relative_bias, which they multiply")
+    if broadcast(gates.shape, shape) != shape or gates.shape[-1] != shape[-1]:
+        message = f"relative_gates {show(gates.shape)}: not a number per token and head"
+        raise OperatorError("NNM404", message, f"they are {show(shape)}")
 
 
 def require_same_tokens(window: int | None, causal: bool, *, same: bool) -> None:

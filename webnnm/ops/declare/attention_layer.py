@@ -48,6 +48,7 @@ def build_attention(b: Builder, layer: BuildView) -> LayoutTensor:
         layer.fail(
             "NNM304", "there is no distance between tokens of two sequences", at="relativeBias"
         )
+    gates = layer.tensors.get("relativeGates")
     height_table, width_table = (layer.tensors.get(name) for name in GRID)
     distances = tuple(layer.tensors.get(name) for name in DISTANCES)
     for name, distance in zip(DISTANCES, distances, strict=True):
@@ -108,6 +109,7 @@ def build_attention(b: Builder, layer: BuildView) -> LayoutTensor:
         ),
         distances=_get_tensors(*distances),
         sinks=layer.tensors["sinks"].tensor if "sinks" in layer.tensors else None,
+        gates=None if gates is None else gates.canonical().tensor,
         **numbers,
         drop=partial(_drop_weights, b, layer),
         limit=mask_scores,

@@ -53,6 +53,7 @@ def infer_attention(layer: ShapeView) -> None:
     _check_token_numbers(layer, queries, keys)
     _infer_distances(layer)
     _infer_sinks(layer)
+    _check_gates(layer, queries)
     widths = _widths(layer, queries)
     if widths is None:
         return
@@ -96,6 +97,25 @@ def _infer_sinks(layer: ShapeView) -> None:
             sinks.unify([heads])
         except Conflict:
             layer.fail("NNM404", f"sinks {sinks} for {heads} heads", at="sinks")
+
+
+def _check_gates(layer: ShapeView, queries: Features) -> None:
+    """Raise NNM302, NNM404 or NNM411 for gates of other tokens, or of other heads."""
+    gates, heads = layer.tensors.get("relativeGates"), layer.options["heads"]
+    if gates is None:
+        return
+    if "relativeBias" not in layer.tensors:
+        message = "relativeGates multiply a relativeBias, but there is none"
+        layer.fail("NNM302", message, at="relativeGates")
+    if gates.sequence != queries.sequence:
+        message = f'gates along "{gates.sequence}", tokens along "{queries.sequence}"'
+        layer.fail("NNM411", message, at="relativeGates")
+    assert queries.dims is not None
+    try:
+        gates.unify([*queries.dims[:-1], heads])
+    except Conflict:
+        message = f"gates {gates} are not a number for each of {heads} heads"
+        layer.fail("NNM404", message, at="relativeGates")
 
 
 def _kv_heads(layer: ShapeView) -> int:

@@ -97,6 +97,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "vit": "vit",
     "vitpose": "vitpose",
     "wav2vec2": "wav2vec2",
+    "wavlm": "wav2vec2",
     "whisper": "whisper",
     "xlm-roberta": "bert",
     "yolos": "yolos",

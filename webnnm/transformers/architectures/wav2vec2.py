@@ -1,4 +1,4 @@
-"""Wav2Vec2 and HuBERT: convolutions that turn a wave into frames, and an encoder of the frames.
+"""Wav2Vec2, HuBERT and WavLM: convolutions that turn a wave into frames, and their encoder.
 
 Sources: A. Baevski et al., "wav2vec 2.0", arXiv:2006.11477 (2020); W.-N. Hsu et al., "HuBERT",
 arXiv:2106.07447 (2021).
@@ -31,8 +31,18 @@ from webnnm.transformers.architectures.model_text import (
     output,
     statements,
 )
+from webnnm.transformers.architectures.wavlm import (
+    Distances,
+    declare_tables,
+    name_gates,
+    read_distances,
+    write_gated_attention,
+    write_gates,
+)
 from webnnm.transformers.config import Config
 
+FAMILIES = {"hubert": "Hubert", "wav2vec2": "Wav2Vec2", "wavlm": "WavLM"}
+"""`model_type` → the prefix of class names."""
 CTC, FRAMES = "ForCTC", "ForAudioFrameClassification"
 INPUTS = (
     "input_values:input shape=[] sequence=samples",
@@ -77,7 +87,8 @@ class Sizes(NamedTuple):
     Attributes: `convolutions`, from samples to frames; `all_normed`, whether each of them is
     followed by a norm of the channels, or the first by one along the wave; `projects_normed`,
     whether frames are normalised before their projection; `norm_first`, whether norms come before
-    attention and MLP; `kernel` and `groups`, of the convolution that tells positions.
+    attention and MLP; `kernel` and `groups`, of the convolution that tells positions; `distances`,
+    what attention adds by distance, None for nothing.
     """
 
     convolutions: Sequence[Convolution]
@@ -91,6 +102,7 @@ class Sizes(NamedTuple):
     norm_first: bool
     kernel: int
     groups: int
+    distances: Distances | None
 
 
 def write_model(config: Config) -> ModelText:
@@ -98,7 +110,7 @@ def write_model(config: Config) -> ModelText:
     name = config.text("model_type")
     is_hubert = name == "hubert"
     kinds = (MODEL, CTC, CLASSES) if is_hubert else (MODEL, CTC, CLASSES, FRAMES)
-    kind = class_suffix(config, *kinds, default="HubertModel" if is_hubert else "Wav2Vec2Model")
+    kind = class_suffix(config, *kinds, default=f"{FAMILIES[name]}Model")
     for key in ("add_adapter", "use_weighted_layer_sum", "conv_pos_batch_norm"):
         config.require(key, False)
     config.require("adapter_attn_dim", None)
@@ -122,15 +134,18 @@ def write_model(config: Config) -> ModelText:
             *INPUTS,
             f"{block}:param position_scale shape=[1, 1, {sizes.kernel}]",
             f"{block}:param position_filter shape={_filter_shape(sizes)}",
+            *(declare_tables(block, sizes.distances, sizes.heads) if sizes.distances else ()),
             *outputs,
             *_convolution_blocks(sizes, frame_activation),
             f"count_frames:layers\n{_count_frames(sizes)}",
             f"layer:layers\n{_write_layer(sizes, activation)}",
+            f"gate_distances:layers\n{write_gates(sizes.width, sizes.heads)}"
+            if sizes.distances
+            else "",
             f"norm:layers layerNorm(scale=weight, bias=bias, epsilon={epsilon})",
         ]
     )
-    prefix = "hubert." if is_hubert else "wav2vec2."
-    return ModelText(source, _names(config, sizes) | names, prefix)
+    return ModelText(source, _names(config, sizes) | names, f"{name}.")
 
 
 def _read_sizes(config: Config) -> Sizes:
@@ -147,11 +162,12 @@ def _read_sizes(config: Config) -> Sizes:
         hint = "conv_dim, conv_kernel and conv_stride have one number for each convolution"
         raise config.not_supported("conv_dim", lengths, hint)
     config.require("feat_extract_norm", "group", "layer")
+    is_wavlm = config.text("model_type") == "wavlm"
     return Sizes(
         convolutions=[Convolution(*row) for row in zip(*numbers, strict=True)],
         bias=config.flag("conv_bias"),
         all_normed=config.text("feat_extract_norm", "group") == "layer",
-        projects_normed=config.flag("feat_proj_layer_norm", True),
+        projects_normed=is_wavlm or config.flag("feat_proj_layer_norm", True),
         width=config.size("hidden_size", 768),
         heads=config.size("num_attention_heads", 12),
         inner=config.size("intermediate_size", 3072),
@@ -159,6 +175,7 @@ def _read_sizes(config: Config) -> Sizes:
         norm_first=config.flag("do_stable_layer_norm"),
         kernel=config.size("num_conv_pos_embeddings", 128),
         groups=config.size("num_conv_pos_embedding_groups", 16),
+        distances=read_distances(config) if is_wavlm else None,
     )
 
 
@@ -261,10 +278,14 @@ def _encode(sizes: Sizes, activation: str) -> tuple[str, ...]:
 
 def _write_layer(sizes: Sizes, activation: str) -> str:
     attention = write_attention(sizes.heads, mask="frames")
+    gated = sizes.distances is not None
+    if sizes.distances is not None:
+        node = "normed" if sizes.norm_first else "input"
+        attention = write_gated_attention(sizes.heads, sizes.distances, "frames", node)
     if not sizes.norm_first:
         return write_layer(sizes.width, sizes.inner, activation, attention)
     return layers(
-        "norm(weight=attention_norm, bias=attention_norm_b)",
+        f"norm(weight=attention_norm, bias=attention_norm_b{', name=normed' * gated})",
         attention,
         "residual(to=input, name=attended)",
         "norm(weight=mlp_norm, bias=mlp_norm_b)",
@@ -322,6 +343,8 @@ def _names(config: Config, sizes: Sizes) -> Names:
         **linear_names("project1", "feature_projection.projection"),
         **MODULES.names(),
     }
+    if sizes.distances is not None:
+        names |= name_gates(sizes.heads, sizes.depth)
     if sizes.projects_normed:
         names |= norm_names("frame_norm1", "feature_projection.layer_norm")
     for index in range(len(sizes.convolutions)):

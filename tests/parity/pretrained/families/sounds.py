@@ -43,6 +43,7 @@ STABLE = {
     "num_conv_pos_embeddings": 5,
     "num_conv_pos_embedding_groups": 3,
 }
+WAVLM = {**WAV2VEC2, "num_buckets": 8, "max_bucket_distance": 5}
 AST = {
     "hidden_size": 12,
     "num_hidden_layers": 1,
@@ -100,6 +101,8 @@ CASES = [
         batch=2,
     ),
     Case("hubert-letters", "HubertForCTC", STABLE, length=50, batch=2, inputs=()),
+    Case("wavlm-letters", "WavLMForCTC", {**WAVLM, "num_hidden_layers": 2}, length=73, batch=2),
+    Case("wavlm-base", "WavLMModel", {**STABLE, **WAVLM}, length=81, batch=2),
     Case(
         "moonshine-plain",
         "MoonshineForConditionalGeneration",
