@@ -345,9 +345,11 @@ class HubModel(ABC):
             limit = max_new_tokens
         ends = end_tokens(self.generation_config) | more_ends
         texts = await continue_rows(self._generator, rows, limit, ends, settings)
+        returned: int = settings["returned"]
         if pad_token_id is not None:
-            texts = align_rows(texts, [len(row) for row in rows], pad_token_id)
-        return texts[0] if single else texts
+            starts = [len(row) for row in rows for _ in range(returned)]
+            texts = align_rows(texts, starts, pad_token_id)
+        return texts[0] if single and returned == 1 else texts
 
     def _source(
         self, input_ids: Any, mask: Any, inputs: Mapping[str, Any]

@@ -112,6 +112,16 @@ def pad_source(
     }
 
 
+def repeat_rows(array: HostArray, times: int) -> HostArray:
+    """Return an array with each of its rows several times.
+
+    >>> repeat_rows(HostArray.of([[1, 2], [3, 4]], "int32"), 2).tolist()
+    [[1, 2], [1, 2], [3, 4], [3, 4]]
+    """
+    rows = [bytes(array.part(row, row + 1).data) * times for row in range(len(array))]
+    return HostArray(array.dtype, (len(array) * times, *array.shape[1:]), b"".join(rows))
+
+
 def source_lengths(language: Language, arrays: Mapping[str, HostArray]) -> dict[str, int]:
     """Return the lengths of the sequences of a source."""
     lengths: dict[str, int] = {}

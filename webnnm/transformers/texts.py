@@ -15,6 +15,7 @@ from webnnm.core.shapes import is_integer
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.chat_template import Message, conversation
 from webnnm.transformers.generator import Choose, Generator
+from webnnm.transformers.source import repeat_rows
 from webnnm.transformers.tokenizer import TextStream, Tokenizer
 
 if TYPE_CHECKING:
@@ -177,9 +178,18 @@ async def continue_rows(
     ends: frozenset[int],
     settings: dict[str, Any],
 ) -> list[list[int]]:
-    """Return texts of tokens with their continuations, each up to a token that ends it."""
-    texts = [list(row) for row in rows]
-    ended = [False for _ in rows]
+    """Return texts of tokens with their continuations, each up to a token that ends it.
+
+    Those of a row follow each other, if the settings ask for several.
+    """
+    returned = settings.get("returned", 1)
+    texts = [list(row) for row in rows for _ in range(returned)]
+    if returned > 1 and settings.get("beams") is None:
+        rows = [[*row] for row in texts]
+        source = settings.get("source") or {}
+        repeated = {name: repeat_rows(array, returned) for name, array in source.items()}
+        settings = settings | ({"source": repeated} if source else {})
+    ended = [False for _ in texts]
     async with aclosing(generate_tokens(generator, rows, max_new_tokens, **settings)) as rounds:
         async for new_tokens in rounds:
             for row, more in enumerate(new_tokens):
