@@ -178,9 +178,12 @@ class Config(Fields):
         """Return a number above 0."""
         return self.number(key, default, above=0)
 
-    def part(self, key: str) -> Config:
-        """Return the config of a part, which `finish` checks too; empty if there is none."""
-        values, path = self.object(key), f"{self._path}{key}."
+    def part(self, key: str, values: Mapping[str, Any] = {}) -> Config:
+        """Return the config of a part, which `finish` checks too; empty if there is none.
+
+        `values` take the place of those that the part has.
+        """
+        values, path = {**self.object(key), **values}, f"{self._path}{key}."
         ignored = [k.removeprefix(path) for k in self._read if k.startswith(path)]
         part = Config(values, ignored, self.tensors, path, self.file)
         self._parts.append(part)
@@ -218,6 +221,16 @@ class Config(Fields):
         """Return NNM818, the error for a key that asks for something that is not supported."""
         message = f'{self.file}: "{self._path}{key}" is {shorten(value)}, which is not supported'
         return DataError("NNM818", message, hint=hint)
+
+
+def text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the config of the part of a model that reads or writes texts.
+
+    >>> text_config({"model_type": "clip", "text_config": {"vocab_size": 9}})
+    {'vocab_size': 9}
+    """
+    decoder = config.get("decoder")
+    return config.get("text_config") or (decoder if isinstance(decoder, Mapping) else config)
 
 
 def read_config(text: str, name: str = "config.json") -> dict[str, Any]:

@@ -13,6 +13,7 @@ from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.ops.rotary import DIGIT
 from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.architectures.rotary_rates import longest
+from webnnm.transformers.config import text_config
 
 Vertices = Mapping[str, InputVertex]
 
@@ -52,7 +53,9 @@ def read_inputs(
         start = config.get("decoder_start_token_id", 2)
         arrays["decoder_input_ids"] = _shift_tokens_right(arrays["input_ids"], start)
     if rules.padding_by:
-        padding = config.get("pad_token_id", 1) if rules.padding_by == "input_ids" else 0
+        padding = (
+            text_config(config).get("pad_token_id", 1) if rules.padding_by == "input_ids" else 0
+        )
         _count_positions(vertices, arrays, rules.padding_by, padding)
     for name, vertex in vertices.items():
         if name not in arrays:
@@ -119,7 +122,7 @@ def _count_positions(
 def _default(vertex: InputVertex, arrays: Mapping[str, HostArray]) -> HostArray:
     """Return the default of Hugging Face for an input that is left out."""
     name = vertex.block
-    prefix = name.rpartition("attention_mask")[0]
+    prefix = "decoder_" if name.startswith("decoder_") else ""
     like = arrays.get(f"{prefix}input_ids", arrays.get(f"{prefix}input_values"))
     fill = DEFAULTS.get(name.removeprefix("decoder_"))
     if like is None or fill is None:
@@ -152,7 +155,7 @@ def _check_values(
     config: Mapping[str, Any], arrays: Mapping[str, HostArray], rules: InputRules
 ) -> None:
     """Check that tokens are in the vocabulary, and other values in the tables of their inputs."""
-    config = config.get("text_config") or config
+    config = text_config(config)
     for name, array in arrays.items():
         if rules.max_tokens and array.shape[1] > rules.max_tokens:
             message = f"{array.shape[1]:,} tokens, but there are {rules.max_tokens:,} positions"

@@ -19,7 +19,7 @@ from webnnm.formats.fields import Fields
 from webnnm.snapshots.safetensors import File, StoredTensor, read
 from webnnm.transformers.architectures import CLASS
 from webnnm.transformers.chat_template import ChatTemplate
-from webnnm.transformers.config import read_config, read_object
+from webnnm.transformers.config import read_config, read_object, text_config
 from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
 from webnnm.transformers.texts import end_tokens
 from webnnm.transformers.tokenizer import Tokenizer
@@ -55,8 +55,11 @@ async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Map
     except DataError as error:
         if error.code != "NNM715":
             raise
-        return config
+        settings = {key: value for key, value in config.items() if value is not None}
+        return {**text_config(config), **settings} if "decoder" in config else config
     defaults = {key: config.get(key) for key in ("model_type", "eos_token_id")}
+    if defaults["eos_token_id"] is None:
+        defaults["eos_token_id"] = text_config(config).get("eos_token_id")
     return {**defaults, **read_config(text, GENERATION)}
 
 

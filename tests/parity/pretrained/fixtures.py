@@ -58,6 +58,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
     seeing = config.get("vision_config", config)
     if "num_channels" not in seeing:
         seeing = config.get("backbone_config") or seeing
+    seeing = config["encoder"] if _writes_about_pictures(config) else seeing
     image = case.image or seeing.get("image_size")
     if image is not None:
         sizes = image if isinstance(image, list | tuple) else [image, image]
@@ -69,6 +70,14 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             points = image * random.random((case.pictures, 2, 3, 2))
             labels = random.choice([-10, -1, 0, 1], (case.pictures, 2, 3))
             return found | {"input_points": points.astype(np.float32), "input_labels": labels}
+        if _writes_about_pictures(config):
+            vocabulary = config["decoder"]["vocab_size"]
+            tokens = random.integers(0, vocabulary, (case.batch, case.target))
+            found |= {
+                "decoder_input_ids": tokens,
+                "decoder_attention_mask": _mask(case, case.target),
+            }
+            return {name: found[name] for name in ("pixel_values", *case.inputs)}
         if "vision_config" not in config or "ForImage" in case.architecture:
             return found
     if "frequency_stride" in config:
@@ -105,6 +114,11 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         tokens = {name: _repeat(array, case.choices) for name, array in tokens.items()}
         tokens["input_ids"] = random.integers(0, whole, tokens["input_ids"].shape)
     return tokens
+
+
+def _writes_about_pictures(config: Mapping[str, Any]) -> bool:
+    """Return whether a config is that of an image encoder with a text decoder."""
+    return config.get("model_type") == "vision-encoder-decoder"
 
 
 def _repeat(array: Any, choices: int) -> Any:

@@ -46,8 +46,10 @@ def _load(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
             kind(kind.config_class(**case.config)).save_pretrained(folder)
         config = json.loads(Path(folder, "config.json").read_text())
         (file,) = Path(folder).glob("*.safetensors")
-        shapes = {name: array.shape for name, array in load_file(file).items()}
-        save_file(draw_weights(shapes, seed), file, metadata={"format": "pt"})
+        stored = load_file(file)
+        # Integers are indices that follow from the config.
+        shapes = {name: array.shape for name, array in stored.items() if array.dtype.kind == "f"}
+        save_file({**stored, **draw_weights(shapes, seed)}, file, metadata={"format": "pt"})
         yield kind.from_pretrained(folder, **settings).eval(), Fixture(config, shapes, {}, {})
 
 

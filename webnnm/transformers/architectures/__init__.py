@@ -94,6 +94,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "starcoder2": "phi",
     "swin": "swin",
     "t5": "t5",
+    "vision-encoder-decoder": "vision_encoder_decoder",
     "vit": "vit",
     "vitpose": "vitpose",
     "wav2vec2": "wav2vec2",

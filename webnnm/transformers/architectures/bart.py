@@ -10,12 +10,17 @@ arXiv:2004.13637 (2020).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
-from webnnm.snapshots.foreign import Form, Part, Reshaped
-from webnnm.transformers.architectures.encoder_decoder import INPUTS, POSITIONS
+from webnnm.snapshots.foreign import Form, Part, Reshaped, Transposed
+from webnnm.transformers.architectures.encoder_decoder import (
+    INPUTS,
+    POSITIONS,
+    TextDecoder,
+    pass_states,
+)
 from webnnm.transformers.architectures.model_text import (
     InputRules,
     ModelText,
@@ -26,6 +31,7 @@ from webnnm.transformers.architectures.model_text import (
     linear_names,
     norm_names,
     output,
+    prefix_names,
     projection_names,
     statements,
 )
@@ -46,7 +52,7 @@ class Variant(NamedTuple):
     `scales_embeddings`; `activation`; `position_offset`, the rows of a position table before that
     of the first position; `words_first`, whether the decoder normalises embeddings before it adds
     positions, and does not scale them; `defaults`, sizes that a config may leave out, where they
-    are not those of BART.
+    are not those of BART; `last_product`, the name of the layer that computes logits.
     """
 
     family: str
@@ -62,6 +68,7 @@ class Variant(NamedTuple):
     position_offset: int = 0
     words_first: bool = False
     defaults: Mapping[str, int] = {}
+    last_product: str = "lm_head"
 
 
 VARIANTS: Mapping[str, Variant] = {
@@ -220,15 +227,90 @@ def _check_norms(config: Config, variant: Variant) -> None:
     config.require("normalize_embedding", True)
 
 
-def _sizes(config: Config, variant: Variant, same_vocabulary: bool) -> Sizes:
+def write_decoder(config: Config, states: str) -> TextDecoder:
+    """Return the parts of a decoder that attends to the states of another model."""
+    variant = DECODERS[config.text("model_type")]
+    config.require("is_decoder", True)
+    config.get("add_cross_attention")
+    config.require("is_encoder_decoder", False)
+    for key in ("num_hidden_layers", *(f"encoder_{key}" for key in ("layers", *PER_STACK))):
+        config.get(key)
+    config.require("classifier_dropout", 0.0)
+    if variant.last_product == OWN_PRODUCT:
+        variant = variant._replace(
+            embedding_norm=config.flag("layernorm_embedding", True),
+            stores_positions=config.flag("use_learned_position_embeddings", True),
+        )
+        variant = variant._replace(skips_padding=not variant.stores_positions)
+    _check_norms(config, variant)
+    sizes = _sizes(config, variant, True, STACKS[1:])
+    tied, scaled = config.flag("tie_word_embeddings", True), config.flag("scale_embedding", False)
+    vocabulary, width, waves = sizes.vocabulary, sizes.width, _waves(variant, sizes)
+    activation = config.activation("activation_function", variant.activation)
+    product = "words, bTranspose=true" if tied else f"lm_head, shape=[{vocabulary}]"
+    parameters = {"words": [vocabulary, width]}
+    if variant.stores_positions:
+        parameters["decoder_positions"] = [sizes.positions, width]
+    names = _names(variant, sizes, True, STACKS[1:])
+    del names["shared"], names["decoder.embed_tokens.weight"]
+    names = prefix_names({**names, "words": "decoder.embed_tokens.weight"}, "model.")
+    name = f"{variant.last_product}.weight"
+    names |= {name: None} if tied else {"lm_head1": Transposed(name)}
+    return TextDecoder(
+        vocabulary,
+        width,
+        (*INPUTS[2:], *(POSITIONS[1:] if variant.skips_padding else ())),
+        (
+            *(f"logits:param {name} shape={shape}" for name, shape in parameters.items()),
+            *(f"logits:param {name} shape={[*a.shape]} lrm=0" for name, a in waves.items()),
+        ),
+        (
+            *_stack(variant, sizes, "decoder", "words", scaled, pass_states(states)),
+            f"matmul({product})",
+        ),
+        (
+            f"placed:layers\n{_embed_by_position(sizes, scaled)}" if variant.skips_padding else "",
+            f"decoder_layer:layers\n{_layer(variant, sizes, 'decoder', activation, states)}",
+            "norm:layers layerNorm(scale=weight, bias=bias, epsilon=1e-5)",
+        ),
+        prefix_names(names, "decoder."),
+        waves,
+        InputRules(
+            padding_by="input_ids" if variant.skips_padding else "",
+            position_rows="max_position_embeddings" if variant.skips_padding else "",
+        ),
+    )
+
+
+OWN_PRODUCT = "output_projection"
+"""The layer of TrOCR that computes logits."""
+DECODERS: Mapping[str, Variant] = {
+    "mbart": VARIANTS["mbart"],
+    "trocr": Variant(
+        "TrOCR",
+        position_offset=2,
+        defaults={"max_position_embeddings": 512},
+        last_product=OWN_PRODUCT,
+    ),
+}
+"""`model_type` → the variant, of decoders that attend to the states of other models."""
+PER_STACK = ("attention_heads", "ffn_dim")
+"""Keys of the config that the encoder and the decoder each have, beside "layers"."""
+
+
+def _sizes(
+    config: Config, variant: Variant, same_vocabulary: bool, stacks: Sequence[str] = STACKS
+) -> Sizes:
+    """Return the sizes in a config; without an encoder, those of the decoder stand for both."""
     defaults = variant.defaults
 
     def size_pair(key: str, default: int) -> tuple[int, int]:
         read_size = config.count if key == "layers" else config.size
-        first, second = (
-            defaults.get(f"{stack}_{key}", defaults.get(key, default)) for stack in STACKS
-        )
-        return read_size(f"encoder_{key}", first), read_size(f"decoder_{key}", second)
+        sizes = [
+            read_size(f"{stack}_{key}", defaults.get(f"{stack}_{key}", defaults.get(key, default)))
+            for stack in stacks
+        ]
+        return sizes[0], sizes[-1]
 
     vocabulary = config.size("vocab_size", defaults.get("vocab_size", 50265))
     own_vocabulary = config.size("decoder_vocab_size", vocabulary)
@@ -255,8 +337,10 @@ def _waves(variant: Variant, sizes: Sizes) -> dict[str, HostArray]:
     return {"waves": halves_from(sizes.positions, sizes.width, sizes.padding + 1)}
 
 
-def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scaled: bool) -> tuple[str, ...]:
-    """Return the layers of the encoder or the decoder."""
+def _stack(
+    variant: Variant, sizes: Sizes, stack: str, table: str, scaled: bool, arguments: str = ""
+) -> tuple[str, ...]:
+    """Return the layers of the encoder or the decoder; `arguments` are those of its blocks."""
     prefix = "" if stack == "encoder" else "decoder_"
     scaled = scaled and not (variant.words_first and prefix)
     positions = f"{stack}_positions" if variant.stores_positions else "waves"
@@ -277,7 +361,7 @@ def _stack(variant: Variant, sizes: Sizes, stack: str, table: str, scaled: bool)
     return (
         *embedding,
         first_norm if variant.embedding_norm and first_norm not in embedding else "",
-        f"{stack}_layer(repeat={sizes.layers[STACKS.index(stack)]})",
+        f"{stack}_layer(repeat={sizes.layers[STACKS.index(stack)]}{arguments})",
         norm if variant.norm_first else "",
     )
 
@@ -296,8 +380,14 @@ def _embed_by_position(sizes: Sizes, scaled: bool) -> str:
     )
 
 
-def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
-    """Return the layers of a block of the encoder or the decoder."""
+def _layer(
+    variant: Variant,
+    sizes: Sizes,
+    stack: str,
+    activation: str,
+    states: str = "encoder_last_hidden_state, mask=attention_mask",
+) -> str:
+    """Return the layers of a block of the encoder or the decoder, which attends to `states`."""
     index, is_decoder = STACKS.index(stack), stack == "decoder"
     mask = "causal=true, mask=decoder_attention_mask" if is_decoder else "mask=attention_mask"
     heads = f"bias=true, heads={sizes.heads[index]}"
@@ -314,7 +404,7 @@ def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
         weights = ", ".join(f"{prefix}_w{letter}" for letter in "qkv")
         return f"attend({weights}, o={prefix}_wo, {heads}, {options})"
 
-    cross = attend("cross", "to=encoder_last_hidden_state, mask=attention_mask")
+    cross = attend("cross", f"to={states}")
     return layers(
         *add_norm(f"{stack}_attention_norm", "input", "attended", attend(stack, mask)),
         *(add_norm("cross_norm", "attended", "informed", cross) if is_decoder else ()),
@@ -329,7 +419,9 @@ def _layer(variant: Variant, sizes: Sizes, stack: str, activation: str) -> str:
     )
 
 
-def _names(variant: Variant, sizes: Sizes, shared: bool) -> dict[str, str | Form | None]:
+def _names(
+    variant: Variant, sizes: Sizes, shared: bool, stacks: Sequence[str] = STACKS
+) -> dict[str, str | Form | None]:
     tables: dict[str, str | None] = {"shared": "shared.weight"}
     if not shared:
         tables = {
@@ -342,7 +434,7 @@ def _names(variant: Variant, sizes: Sizes, shared: bool) -> dict[str, str | Form
         **norm_names("cross_norm{n}", "decoder.layers.{n-1}.encoder_attn_layer_norm"),
         **projection_names("cross_w", "decoder.layers.{n-1}.encoder_attn"),
     }
-    for stack in STACKS:
+    for stack in stacks:
         layer = f"{stack}.layers.{{n-1}}"
         if shared:
             names[f"{stack}.embed_tokens.weight"] = None

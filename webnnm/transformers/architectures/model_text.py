@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from webnnm.core.arrays import HostArray
@@ -139,6 +140,26 @@ def norm_names(parameter: str, layer: str) -> dict[str, str]:
 def last_product(separate: bool) -> dict[str, str | Form | None]:
     """Return the name of the weight that computes logits, unless it is tied to the embeddings."""
     return {"lm_head1": Transposed("lm_head.weight")} if separate else {"lm_head.weight": None}
+
+
+def prefix_names(
+    names: Mapping[str, str | Form | None], prefix: str
+) -> dict[str, str | Form | None]:
+    """Return a name map for files in which all names have a prefix.
+
+    >>> prefix_names({"wq{n}": Transposed("layers.{n-1}.q.weight"), "pooler.*": None}, "encoder.")
+    {'wq{n}': Transposed(source='encoder.layers.{n-1}.q.weight'), 'encoder.pooler.*': None}
+    """
+
+    def extend(origin: str | Form) -> str | Form:
+        if isinstance(origin, str):
+            return prefix + origin
+        return replace(origin, source=extend(origin.source))
+
+    return {
+        prefix + name if origin is None else name: None if origin is None else extend(origin)
+        for name, origin in names.items()
+    }
 
 
 def bias_name(parameter: str) -> str:

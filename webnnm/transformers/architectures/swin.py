@@ -31,6 +31,8 @@ from webnnm.transformers.architectures.windows import ROLL, Windows
 from webnnm.transformers.config import MAX_COUNT, Config
 
 STATES = "last_hidden_state"
+DONUT = "donut-swin"
+"""The `model_type` of the encoders of Donut, which have no last norm."""
 _BLOCK = r"(layers\.\d+\.blocks\.\d+\.)"
 MODULE_NAMES = (
     (_BLOCK + r"attention\.q_proj\.", r"\1attention.self.query."),
@@ -82,11 +84,11 @@ def write_model(config: Config) -> ModelText:
     places = f"[{height}, {across}, {width}]"
     height, across, width = _write_stages(config, body, height, across, width)
     tokens, epsilon = height * across, config.positive("layer_norm_eps", 1e-5)
-    body.rows += [
-        f"reshape([{tokens}, {width}])",
-        f"layerNorm(scale=final_norm, bias=final_norm_b, epsilon={epsilon})",
-    ]
-    names = body.names | norm_names("final_norm1", "layernorm")
+    names = body.names
+    body.rows.append(f"reshape([{tokens}, {width}])")
+    if config.get("model_type") != DONUT:
+        body.rows.append(f"layerNorm(scale=final_norm, bias=final_norm_b, epsilon={epsilon})")
+        names |= norm_names("final_norm1", "layernorm")
     if kind == "Model":
         block = STATES
         outputs = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Form, Transposed
-from webnnm.transformers.architectures.encoder_decoder import INPUTS
+from webnnm.transformers.architectures.encoder_decoder import ENCODED, INPUTS
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
@@ -29,7 +29,6 @@ STRIDE = 2
 STACKS = ("encoder", "decoder")
 BIASES = "bias=[q, v, o]"
 """The projections with a bias: that of keys has none."""
-ENCODED = "encoder_last_hidden_state"
 UNUSED_KEYS = (
     *("mask_time_prob", "mask_time_length", "mask_time_min_masks"),
     *("mask_feature_prob", "mask_feature_length", "mask_feature_min_masks"),

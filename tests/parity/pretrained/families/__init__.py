@@ -6,6 +6,7 @@ from tests.parity.pretrained.families import (
     decoders,
     diffusion,
     encoders,
+    joint,
     language_models,
     pictures,
     sequence_to_sequence,
@@ -22,5 +23,6 @@ FAMILIES = {
     "sequence_to_sequence": sequence_to_sequence.CASES,
     "sounds": sounds.CASES,
     "vision": vision.CASES,
+    "joint": joint.CASES,
 }
 CASES = [case for cases in FAMILIES.values() for case in cases]
