@@ -54,29 +54,25 @@ class PictureTask(Pipeline):
 
         `others` are further inputs of the model, the same for all pictures.
         """
-        size = self.model.picture_size()
+        async for processed, inputs in self.prepare_batches(pictures, batch_size):
+            outputs = await self.model.predict({**inputs, **others})
+            arrays = {name: HostArray.of(values, "float32") for name, values in outputs.items()}
+            for k, picture in enumerate(processed):
+                own = {name: select_row(values, k) for name, values in arrays.items()}
+                yield PictureResult(own, picture)
+
+    async def prepare_batches(
+        self, pictures: Sequence[Any], batch_size: int
+    ) -> AsyncIterator[tuple[list[ProcessedPicture], dict[str, Any]]]:
+        """Yield at most `batch_size` pictures and the inputs of the model for a full batch."""
+        size, names = self.model.picture_size(), self.model.inputs()
         for batch in split_batches(enumerate(pictures), batch_size):
             processed: list[ProcessedPicture] = []
             for number, picture in batch:
                 name = f"picture {number}" if len(pictures) > 1 else "the picture"
                 processed.append(await process_picture(picture, name, self.settings, size))
-            for result in await self._compute(processed, batch_size, others):
-                yield result
-
-    async def _compute(
-        self, pictures: list[ProcessedPicture], batch_size: int, others: Mapping[str, Any]
-    ) -> list[PictureResult]:
-        """Return the results of at most `batch_size` pictures."""
-        filled, size = fill_batch(pictures, batch_size), self.model.picture_size()
-        inputs = join_pictures(filled, self.settings, size)
-        names = self.model.inputs()
-        own = {name: values for name, values in inputs.items() if name in names}
-        outputs = await self.model.predict({**own, **others})
-        arrays = {name: HostArray.of(values, "float32") for name, values in outputs.items()}
-        return [
-            PictureResult({name: select_row(values, k) for name, values in arrays.items()}, picture)
-            for k, picture in enumerate(pictures)
-        ]
+            inputs = join_pictures(fill_batch(processed, batch_size), self.settings, size)
+            yield processed, {name: values for name, values in inputs.items() if name in names}
 
 
 def as_pictures(inputs: Any) -> tuple[list[Any], bool]:

@@ -21,6 +21,7 @@ TASKS = {
     "image-classification": ("image_classification", "ImageClassification"),
     "image-feature-extraction": ("image_features", "ImageFeatureExtraction"),
     "image-segmentation": ("image_segmentation", "ImageSegmentation"),
+    "image-to-text": ("image_to_text", "ImageToText"),
     "mask-generation": ("mask_generation", "MaskGeneration"),
     "object-detection": ("object_detection", "ObjectDetection"),
     "question-answering": ("question_answering", "QuestionAnswering"),
