@@ -186,9 +186,9 @@ async def continue_rows(
     texts = [list(row) for row in rows for _ in range(returned)]
     if returned > 1 and settings.get("beams") is None:
         rows = [[*row] for row in texts]
-        source = settings.get("source") or {}
-        repeated = {name: repeat_rows(array, returned) for name, array in source.items()}
-        settings = settings | ({"source": repeated} if source else {})
+        if source := settings.get("source"):
+            repeated = {name: repeat_rows(array, returned) for name, array in source.items()}
+            settings = dict[str, Any](settings, source=repeated)
     ended = [False for _ in texts]
     async with aclosing(generate_tokens(generator, rows, max_new_tokens, **settings)) as rounds:
         async for new_tokens in rounds:

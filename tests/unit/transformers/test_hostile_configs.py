@@ -53,6 +53,10 @@ ODD: tuple[Any, ...] = (
 SMALL: dict[str, Mapping[str, Any]] = {
     "clip": {"text_config": {}, "vision_config": {}},
     **{key: {"d_model": 16, "max_position_embeddings": 8} for key in ("m2m_100", "marian")},
+    "vision-encoder-decoder": {
+        "encoder": {"model_type": "vit", "image_size": 32},
+        "decoder": {"model_type": "trocr", "is_decoder": True},
+    },
     "beit": {"image_size": 32, "use_relative_position_bias": True},
     "depth_anything": {
         "backbone_config": {"model_type": "dinov2", "image_size": 28, "out_indices": [3, 6, 9, 12]}
