@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.formats.fields import Fields
 from webnnm.transformers.architectures import ANY_SIZE
-from webnnm.transformers.config import MAX_PICTURE, read_object
+from webnnm.transformers.config import MAX_PICTURE
 from webnnm.transformers.pretrained import Folder, text_of_folder
 
-PROCESSOR = "preprocessor_config.json"
 IMAGE_SIZE, PICTURE_SIZE = "image_size", "picture_size"
 """The key of configs, and the one of the pictures where a config has that of its tables."""
-SHORTEST = "shortest_edge"
+SQUARE = 1 << 10, 1 << 10
+"""The picture whose size after processing is that of a text."""
 
 
 async def with_picture_size(
-    config: Mapping[str, Any], source: Folder, image_size: int | Sequence[int] | None
+    config: Mapping[str, Any],
+    source: Folder,
+    image_size: int | Sequence[int] | None,
+    log: Callable[[str], object],
 ) -> dict[str, Any]:
     """Return a config that says which size pictures have, if its model can read any.
 
     `image_size` is height and width, or one number for both; None means the size that the folder's
-    processor makes. Raises `DataError` NNM704 for a size of a model that has one of its own, or for
-    an invalid one, NNM818 for a damaged `preprocessor_config.json`.
+    processor makes of a square; `log` gets a line if it keeps the shape of pictures. Raises
+    `DataError` NNM704 for a size of a model that has one of its own, or for an invalid one, NNM818
+    for a processor that is damaged or not supported.
     """
     reads_any = config.get("model_type") in ANY_SIZE
     if image_size is None:
-        size = await _processor_size(source) if reads_any else None
+        size = await _processor_size(source, log) if reads_any else None
     else:
         size = [image_size] * 2 if isinstance(image_size, int) else [*image_size]
         if not reads_any:
@@ -43,22 +47,22 @@ async def with_picture_size(
     return {**config, PICTURE_SIZE if IMAGE_SIZE in config else IMAGE_SIZE: size}
 
 
-async def _processor_size(source: Folder) -> list[int] | None:
+async def _processor_size(source: Folder, log: Callable[[str], object]) -> list[int] | None:
     """Return height and width of the pictures of a processor, None if there is none."""
+    from webnnm.transformers.processors.files import read_picture_processor
+    from webnnm.transformers.processors.picture_sizes import find_model_size
+
     try:
-        fields = read_object(await text_of_folder(source, PROCESSOR), PROCESSOR)
+        settings = await read_picture_processor(partial(text_of_folder, source))
     except DataError as error:
-        if error.code != "NNM715":
-            raise
-        return None
-    crops = fields.get("crop_size") is not None and fields.get("do_center_crop", True)
-    key = "crop_size" if crops else "size"
-    value = fields.get(key)
-    if value is None:
-        return None
-    if isinstance(value, int):
-        return [value] * 2
-    sizes = Fields.of(value, f"{PROCESSOR}: {key}", "NNM818")
-    if SHORTEST in sizes:
-        return [sizes.integer(SHORTEST, None, 1, MAX_PICTURE)] * 2
-    return [sizes.integer(side, None, 1, MAX_PICTURE) for side in ("height", "width")]
+        if error.code == "NNM715":
+            return None
+        hint = "from_pretrained with image_size=(height, width) does without this file"
+        raise DataError(error.code, error.message, hint=hint) from error
+    size = find_model_size(SQUARE, settings)
+    if size is not None and settings.varies:
+        log(
+            f"pictures of any shape become {size[0]} × {size[1]} (height × width): "
+            "image_size=(height, width) chooses the size for yours"
+        )
+    return size and [*size]

@@ -143,7 +143,9 @@ async def from_pretrained(
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
     full_config = {**config, **{key: value for key, value in more.items() if value is not None}}
-    full_config = await with_picture_size(full_config, source, image_size)
+    full_config = await with_picture_size(
+        full_config, source, image_size, lambda line: _log(log, line)
+    )
     text = write_model(full_config, ignore=ignore)  # fails before anything is fetched
     compute_in(compute_dtype, text.source, text.float16_problem)
     tensors: Mapping[str, Any]

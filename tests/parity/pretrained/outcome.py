@@ -15,8 +15,8 @@ from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_weights
 from webnnm.core.arrays import HostArray
 from webnnm.snapshots.safetensors import chunks
 from webnnm.transformers.architectures import ANY_SIZE, CLASS
-from webnnm.transformers.picture_size import PROCESSOR
 from webnnm.transformers.pretrained import OF_DIFFUSERS, WEIGHTS
+from webnnm.transformers.processors.picture_settings import FILE as PROCESSOR
 
 LIMIT = 1e-5
 """How far an output may be from that of `transformers` on NumPy, relatively."""
@@ -29,8 +29,8 @@ def files(fixture: Fixture, seed: int) -> dict[str, bytes]:
     pixels, config = fixture.inputs.get("pixel_values"), fixture.config
     if pixels is not None and config.get("model_type") in ANY_SIZE:
         height, width = pixels.shape[2:]
-        size = json.dumps({"size": {"height": height, "width": width}})
-        processor = {PROCESSOR: size.encode()}
+        sizes = {"image_processor_type": "ViTImageProcessor", "size": [height, width]}
+        processor = {PROCESSOR: json.dumps(sizes).encode()}
     arrays = {n: HostArray.of(array) for n, array in draw_weights(fixture.shapes, seed).items()}
     return {
         "config.json": json.dumps(config).encode(),

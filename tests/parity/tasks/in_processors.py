@@ -14,6 +14,7 @@ from tests.parity.tasks.processors import (
     FILE,
     LIMIT,
     SIZES,
+    WITHOUT_PILLOW,
     Case,
     draw_pixels,
     list_cases,
@@ -27,7 +28,7 @@ from webnnm.transformers.processors.picture_kinds import KINDS
 def get_defaults() -> dict[str, dict[str, Any]]:
     """Return the default sizes of all classes."""
     defaults: dict[str, dict[str, Any]] = {}
-    for name in KINDS:
+    for name in sorted(KINDS.keys() - WITHOUT_PILLOW):
         kind = get_class(name)
         sizes = {key: getattr(kind, key, None) for key in ("size", "crop_size", "pad_size")}
         defaults[name] = {key: size for key, size in sizes.items() if size}

@@ -57,6 +57,10 @@ class Case(NamedTuple):
     is_recorded: bool
 
 
+WITHOUT_PILLOW = {"DINOv3ViT"}
+"""Classes that `transformers` has for torchvision alone."""
+
+
 def list_cases(defaults: Mapping[str, Mapping[str, Any]]) -> Iterator[Case]:
     """Yield all cases, for classes with their default sizes."""
     for name, sizes in defaults.items():

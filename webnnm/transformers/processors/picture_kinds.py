@@ -77,6 +77,8 @@ KINDS: Mapping[str, PictureKind] = {
     "ConvNext": PictureKind(
         size=_short(384), square=False, sizing="convnext", crop_share=224 / 256
     ),
+    # transformers resizes its numbers after scaling: ours are rounded to bytes before.
+    "DINOv3ViT": PictureKind(filter=Filter.BILINEAR, colours=IMAGENET),
     "DPT": PictureKind(size=_square(384), sizing="multiple"),
     "DeformableDetr": _DETR,
     "DeiT": PictureKind(size=_square(256), crop=224),

@@ -44,6 +44,23 @@ def find_cut(picture: Size, settings: PictureSettings) -> Cut:
     return Cut(resized, settings.crop or resized)
 
 
+def find_model_size(picture: Size, settings: PictureSettings) -> Size | None:
+    """Return what a picture is filled up to after its cut, None if all sizes stay as they are.
+
+    >>> from webnnm.transformers.processors.picture_settings import read_picture_settings
+    >>> file = {"image_processor_type": "DetrImageProcessor"}
+    >>> find_model_size((100, 100), read_picture_settings(file))
+    (800, 800)
+    """
+    if settings.pad_size is not None:
+        return settings.pad_size
+    if not settings.resize and settings.crop is None:
+        return None
+    height, width = find_cut(picture, settings).cropped
+    multiple = settings.divisor or 1
+    return -(-height // multiple) * multiple, -(-width // multiple) * multiple
+
+
 def _find_size(picture: Size, settings: PictureSettings) -> Size:
     """Return the size that a picture is resized to."""
     size, share = settings.size, settings.crop_share
