@@ -20,6 +20,7 @@ from webnnm.ops.declare.operator import sample
 from webnnm.ops.declare.rules import same_shape, tensor_options
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import token_cache
+from webnnm.ops.declare.token_segments import infer_segments, segment_numbers
 from webnnm.ops.declare.tokens import by_token, require_tokens
 
 
@@ -33,14 +34,7 @@ def _shape(layer: ShapeView) -> None:
         weights.unify([kernel, size])
     except Conflict:
         layer.fail("NNM404", f"{size} features of {kernel} tokens, weights {weights}", at="w")
-    segments = layer.tensors.get("segments")
-    if segments is not None and segments.rank is not None:
-        if segments.rank + (segments.sequence is not None) != 1:
-            message = f"segments {segments} are not one number per token"
-            layer.fail("NNM405", message, at="segments")
-        if segments.sequence != layer.input.sequence:
-            message = f'segments along "{segments.sequence}", not "{layer.input.sequence}"'
-            layer.fail("NNM411", message, at="segments")
+    infer_segments(layer)
 
 
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
@@ -52,14 +46,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
         history = cache.prepend_earlier(x.tensor, kernel - 1)
         result = _mix(b, history, weights.tensor)
     else:
-        segments = layer.tensors.get("segments")
-        numbers = None
-        if segments is not None:
-            numbers = segments.canonical().tensor
-            *batch, tokens = numbers.shape
-            between = (1,) * (x.tensor.rank - 3) if batch else ()
-            numbers = b.reshape(numbers, new_shape=(*batch, *between, tokens))
-        operands = [x.tensor, weights.tensor, numbers]
+        operands = [x.tensor, weights.tensor, segment_numbers(b, layer, x)]
         result = b.apply(layer.operator, operands, tensor_options(layer))
     return x.with_tensor(result).reorder(source.layout)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from webnnm.core.shapes import show
@@ -57,10 +58,12 @@ class KeyValues:
         layer = sum(name.endswith(KEYS) for name in self.following)
         return self._put(f"{layer}{KEYS}", keys), self._put(f"{layer}/values", values)
 
-    def prepend_earlier(self, x: Any, size: int) -> Any:
+    def prepend_earlier(
+        self, x: Any, size: int, continue_: Callable[[Any], Any] | None = None
+    ) -> Any:
         """Return values of tokens behind those of the tokens before them, of which `size` are kept.
 
-        Before a text there are zeros.
+        `continue_` computes from them what is returned and kept. Before a text there are zeros.
         """
         if len(x.shape) != 3:
             message = f"values {show(x.shape)} of tokens are not [batch, tokens, features]"
@@ -75,6 +78,8 @@ class KeyValues:
         shape = (self._start.shape[0], 1, 1)
         before = before * b.reshape(b.cast(has_begun, type=x.dtype), new_shape=shape)
         history = b.concat([before, x], axis=1)
+        if continue_ is not None:
+            history = continue_(history)
         if self._count is None:
             after = b.slice(history, starts=(0, tokens, 0), sizes=(batch, size, features))
         else:  # rows are padded behind their tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from webnnm.ops.declare.layout import LayoutTensor
@@ -29,8 +30,13 @@ class TokenCache(Protocol):
         """Return keys and values of tokens outside the sequence, which do not change."""
         ...
 
-    def prepend_earlier(self, x: Any, size: int) -> Any:
-        """Return `x [batch, tokens, features]` behind the values of the `size` tokens before it."""
+    def prepend_earlier(
+        self, x: Any, size: int, continue_: Callable[[Any], Any] | None = None
+    ) -> Any:
+        """Return `x [batch, tokens, features]` behind the values of the `size` tokens before it.
+
+        `continue_` returns what is kept of all of them, if not they themselves.
+        """
         ...
 
     def mask_scores(self, scores: Any, window: int | None = None) -> Any:

@@ -57,6 +57,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "lfm2": "lfm2",
     "llama": "llama",
     "m2m_100": "bart",
+    "mamba": "mamba",
     "marian": "bart",
     "mbart": "bart",
     "mistral": "llama",

@@ -39,6 +39,7 @@ CLASSIC = {
 GPTJ = {"vocab_size": 31, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_inner": 19, "n_positions": 19}
 BLOOM = {"vocab_size": 31, "hidden_size": 16, "n_layer": 2, "n_head": 2}
 MPT = {"vocab_size": 31, "d_model": 12, "n_layers": 2, "n_heads": 3, "max_seq_len": 64}
+MAMBA = {"vocab_size": 31, "hidden_size": 10, "state_size": 3, "num_hidden_layers": 2}
 FALCON = {
     "vocab_size": 31,
     "hidden_size": 16,
@@ -208,4 +209,5 @@ CASES = [
         {**SMALL, "num_hidden_layers": 3, "full_attn_idxs": [1], "block_multiple_of": 4},
         rows="left",
     ),
+    _case("mamba-plain", "MambaForCausalLM", MAMBA, rows="left"),
 ]
