@@ -95,6 +95,7 @@ MODULES = {
     "lesser": "compare",
     "lesser_or_equal": "compare",
     "linear": "piecewise_linear",
+    "linear_recurrence": "linear_recurrence",
     "log": "unary",
     "log10": "logarithmic",
     "log1p": "logarithmic",
