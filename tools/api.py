@@ -37,6 +37,7 @@ GROUPS = {
         "view",
         "from_pretrained",
         "pipeline",
+        "list_tasks",
         "train_text_head",
         "forget_downloads",
         "load_onnx",

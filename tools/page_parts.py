@@ -32,6 +32,7 @@ LINKS = {
     "chat.html": "Chat",
     "gpt.html": "GPT",
     "teach.html": "Style",
+    "hub.html": "Any model",
     "arrays.html": "Arrays",
     "notation.html": "Notation",
 }

@@ -112,6 +112,7 @@ PUBLIC = [
     "parse",
     "permutation_importance",
     "pipeline",
+    "list_tasks",
     "plane_features",
     "plot_model",
     "predict_members",

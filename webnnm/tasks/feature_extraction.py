@@ -20,8 +20,10 @@ class FeatureExtraction(Pipeline):
     ...     return await extract(["a cat", "a kitten"], pooling="mean", normalize=True)
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"last_hidden_state"})
     classes = "text encoders, …Model"
+    general = True
 
     async def __call__(
         self,

@@ -21,13 +21,16 @@ class FillMask(Pipeline):
     ...     return (await fill("Paris is the [MASK] of France."))[0]["token_str"]
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForMaskedLM"
 
     def fits(self) -> bool:
         """Return whether there are scores of all tokens at each position."""
         features = self.model.describe_output("logits")
-        return features.sequence is not None and not self.model.continues_texts
+        if features.sequence is None or self.model.continues_texts:
+            return False
+        return not self.class_name or self.class_name.endswith("ForMaskedLM")
 
     @property
     def mask_token(self) -> str:

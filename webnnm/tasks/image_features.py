@@ -21,6 +21,7 @@ class ImageFeatureExtraction(PictureTask):
 
     outputs = frozenset({"last_hidden_state", "image_embeds"})
     classes = "image encoders, …Model"
+    general = True
 
     async def __call__(self, inputs: Any, *, pool: bool = False, batch_size: int = 1) -> Any:
         """Return an array `[1, tokens, size]` for a picture, a list of these for several.

@@ -59,6 +59,8 @@ class Pipeline:
     """The outputs that a model for the task has, at least one of them."""
     classes: ClassVar[str]
     """The classes of models that have them, for messages."""
+    general: ClassVar[bool] = False
+    """Whether models for more specific tasks can carry it out, too."""
 
     def __init__(self, task: str, model: HubModel, *, owned: bool) -> None:
         self.task, self.model, self._owned = task, model, owned
@@ -91,6 +93,11 @@ class Pipeline:
     def fits(self) -> bool:
         """Return whether a model with such outputs fits the task."""
         return True
+
+    @property
+    def class_name(self) -> str:
+        """The class of the model in `transformers`, "" if its config does not name one."""
+        return str((self.model.config.get("architectures") or [""])[0])
 
     async def prepare(self) -> None:
         """Read what the task needs besides the model; called once, by `pipeline`."""

@@ -37,6 +37,7 @@ class QuestionAnswering(Pipeline):
     ...     return found["answer"], found["score"]
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"start_logits"})
     classes = "…ForQuestionAnswering"
 

@@ -22,6 +22,7 @@ class SentenceSimilarity(FeatureExtraction):
     ...     return sentences[scores.index(max(scores))]
     """
 
+    general = False
     pooling = "mean"
 
     async def prepare(self) -> None:

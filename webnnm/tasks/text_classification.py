@@ -20,8 +20,10 @@ class TextClassification(Pipeline):
     ...     return await classify(["What a day!", "My money back!"], top_k=None)
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForSequenceClassification"
+    general = True
 
     def fits(self) -> bool:
         """Return whether there is one row of scores for each text."""

@@ -24,6 +24,7 @@ class TextGeneration(Pipeline):
     `pipeline.model.generate` gives the pieces as they come.
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForCausalLM"
 

@@ -21,6 +21,7 @@ class TextRanking(Pipeline):
     ...     return texts[(await rerank(query, texts))[0]["index"]]
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForSequenceClassification with a single label, that is, cross-encoders"
 

@@ -21,6 +21,7 @@ class TextToText(Pipeline):
     ...     return (await write("question: Who? context: I did."))[0]["generated_text"]
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForConditionalGeneration, T5, BART, Marian or M2M100"
     key: ClassVar[str] = "generated_text"

@@ -53,6 +53,7 @@ class TokenClassification(Pipeline):
     ...     return [entity["word"] for entity in found if entity["entity_group"] == "LOC"]
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForTokenClassification"
 
@@ -60,9 +61,9 @@ class TokenClassification(Pipeline):
         """Return whether there is a row of scores, of the classes of the config, for each token."""
         features = self.model.describe_output("logits")
         labels = self.model.config.get("id2label") or {}
-        named = str((self.model.config.get("architectures") or [""])[0])
         return features.sequence is not None and (
-            len(labels) == features.sizes()[-1] or named.endswith("ForTokenClassification")
+            len(labels) == features.sizes()[-1]
+            or self.class_name.endswith("ForTokenClassification")
         )
 
     async def __call__(

@@ -24,6 +24,7 @@ class ZeroShotClassification(Pipeline):
     ...     return await classify("The oven stays cold.", ["kitchen", "garden"])
     """
 
+    inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForSequenceClassification with a label “entailment”"
 
