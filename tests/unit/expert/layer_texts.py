@@ -16,10 +16,12 @@ VALUES: Mapping[str, Sequence[str]] = {
     "beginning_padding": ("[1]", "[0, 1, 1]", "[0, 1]"),
     "bias": ("alibi",),
     "coords": ("[[0], [1]]",),
+    "count": ("2",),
     "data": ("[0, 1]", "[[0, 1, 1, 0]]"),
     "dilations": ("2", "[2, 1]"),
     "direction": ("backward", "both"),
     "ending_padding": ("[1]", "[0, 1, 1]", "[0, 1]"),
+    "experts": ("2",),
     "filter_layout": ("hwio", "ohwi", "hwoi"),
     "filters": ("4",),
     "groups": ("2",),
@@ -82,6 +84,11 @@ MORE: Mapping[str, Sequence[str]] = {
     "lstmCell": ("lstmCell(t, u, r, r, hiddenSize=8)", "lstmCell(t, u, r, r, bias=c)"),
     "logMel": ("logMel(bands=2, window=4, hop=2, rate=40)",),
     "residual": ("residual(to=r)", "matmul(t, shape=[4]), residual(to=r, project=true)"),
+    "expertMatmul": ("expertMatmul(t, experts=2, size=3)",),
+    "expertSum": (
+        "matmul(g, shape=[2], name=shares), expertMatmul(t, node=r, experts=2, size=8), "
+        "expertSum(shares)",
+    ),
     "attend": ("attend(t, u, v, o=o)", "attend(t, u, v, o=o, heads=2, causal=true)"),
 }
 """Further calls of layers whose operands depend on one another."""
@@ -156,6 +163,7 @@ NEEDED: Mapping[str, Sequence[str]] = {
     "scatterElements": ("data", "shape", "axis"),
     "scatterND": ("coords", "shape"),
     "groupNormalization": ("groups",),
+    "keepLargest": ("count",),
 }
 """Options that are only right together."""
 
