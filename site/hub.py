@@ -180,7 +180,7 @@ def show(task, result):
     for name in ("shares", "boxes", "legend", "marked"):
         element(name).replaceChildren()
     element("answer").textContent = ""
-    element("seen").hidden = "picture" not in FIELDS[task]
+    element("view").hidden = "picture" not in FIELDS[task]
     element("returned").textContent = json.dumps(shorten(result), indent=1, ensure_ascii=False)
     viewers.get(task, show_text)(result)
 
