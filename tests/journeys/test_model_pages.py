@@ -77,6 +77,25 @@ async def test_search(journey: Journey) -> None:
 
 
 @pytest.mark.usual()
+async def test_any_model_from_its_files(journey: Journey) -> None:
+    pytest.importorskip("numpy")
+    from tests.unit.tasks.tiny_vit import vit_files
+
+    await journey.open("hub.html")
+    contents = vit_files(*"abc")
+    files = [journey.folder / name for name in contents]
+    for file in files:
+        file.write_bytes(contents[file.name])
+    await journey.tab.upload("#folder", files)
+    await journey.wait_for("#work:enabled")
+    picture = write_png(journey.folder / "red.png", (200, 30, 30))
+    await journey.tab.upload("#picture", [picture])
+    await journey.tab.click("#run")
+    await journey.wait_for("#shares dd")
+    journey.record_success("classifies a picture with a model of files")
+
+
+@pytest.mark.usual()
 async def test_chat_with_a_model_of_a_file(journey: Journey) -> None:
     pytest.importorskip("numpy")
     from tests.unit.transformers.test_gguf_models import write
