@@ -89,6 +89,7 @@ MORE: Mapping[str, Sequence[str]] = {
         "matmul(g, shape=[2], name=shares), expertMatmul(t, node=r, experts=2, size=8), "
         "expertSum(shares)",
     ),
+    "linearRecurrence": ("linearRecurrence(r)",),
     "attend": ("attend(t, u, v, o=o)", "attend(t, u, v, o=o, heads=2, causal=true)"),
 }
 """Further calls of layers whose operands depend on one another."""
