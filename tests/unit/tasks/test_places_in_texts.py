@@ -153,7 +153,7 @@ def test_pieces_are_found_in_texts() -> None:
         (18, 19),
     ]
     letters = OffsetFinder(unknown="<unk>", whole_words=False)
-    assert letters.find("a ξb", ["▁a", "▁", "<unk>", "b"]) == [(0, 1), (0, 0), (2, 3), (3, 4)]
+    assert letters.find("a ξb", ["▁a", "▁", "<unk>", "b"]) == [(0, 1), (1, 2), (2, 3), (3, 4)]
     spaced = OffsetFinder(byte_level=True)
     assert spaced.find("é d", ["ĠÃ", "©", "Ġd"]) == [(0, 1), (0, 1), (2, 3)]
 
