@@ -23,6 +23,7 @@ class FeatureExtraction(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"last_hidden_state"})
     classes = "text encoders, …Model"
+    uses_tokenizer = True
     general = True
 
     async def __call__(

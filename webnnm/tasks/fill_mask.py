@@ -24,6 +24,7 @@ class FillMask(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForMaskedLM"
+    uses_tokenizer = True
 
     def fits(self) -> bool:
         """Return whether there are scores of all tokens at each position."""

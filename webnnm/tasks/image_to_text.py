@@ -22,6 +22,7 @@ class ImageToText(PictureTask):
     inputs = frozenset({"pixel_values", "decoder_input_ids"})
     outputs = frozenset({"logits"})
     classes = "VisionEncoderDecoderModel"
+    uses_tokenizer = True
 
     async def __call__(
         self,

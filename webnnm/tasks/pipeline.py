@@ -61,6 +61,8 @@ class Pipeline:
     """The classes of models that have them, for messages."""
     general: ClassVar[bool] = False
     """Whether models for more specific tasks can carry it out, too."""
+    uses_tokenizer: ClassVar[bool] = False
+    """Whether a model without a tokenizer is of no use for it."""
 
     def __init__(self, task: str, model: HubModel, *, owned: bool) -> None:
         self.task, self.model, self._owned = task, model, owned
@@ -69,7 +71,9 @@ class Pipeline:
     @classmethod
     async def open(cls, task: str, source: Folder, settings: Mapping[str, Any]) -> Self:
         """Return the pipeline for a folder; if it cannot be used, nothing stays open."""
-        model = await from_pretrained(source, **settings)
+        # That a model is not one of pictures says more than that it has no tokenizer.
+        early = cls.uses_tokenizer and "pixel_values" not in cls.inputs
+        model = await from_pretrained(source, **{"require_tokenizer": early, **settings})
         try:
             opened = cls(task, model, owned=True)
             await opened.prepare()
@@ -79,7 +83,7 @@ class Pipeline:
         return opened
 
     def check(self) -> None:
-        """Raise `DataError` NNM717 if the model does not fit the task."""
+        """Raise `DataError` NNM717 if the model does not fit the task, NNM718 for its tokenizer."""
         inputs, outputs = {*self.model.inputs()}, {*self.model.outputs()}
         if not self.inputs <= inputs or not self.outputs & outputs or not self.fits():
             architectures = self.model.config.get("architectures") or ["a model without a class"]
@@ -89,6 +93,8 @@ class Pipeline:
                 f"{', '.join(self.model.outputs())}",
                 hint=f"load weights of {self.classes}",
             )
+        if self.uses_tokenizer:
+            _ = self.model.tokenizer  # raises if there is none
 
     def fits(self) -> bool:
         """Return whether a model with such outputs fits the task."""
@@ -134,8 +140,8 @@ async def pipeline(task: str, model: Folder | HubModel, **settings: Any) -> Any:
     - `settings`: those of `from_pretrained`, such as `weights="int8"`, or `dtype="q8"` for
       the ONNX files of a folder.
 
-    Raises `DataError` NNM704 for an unknown task, NNM717 for a model that does not fit it, and what
-    `from_pretrained` raises; then nothing stays open.
+    Raises `DataError` NNM704 for an unknown task, NNM717 for a model that does not fit it, NNM718
+    for a tokenizer that the task needs, and what `from_pretrained` raises; then nothing stays open.
     """
     name = ALIASES.get(task, task)
     if name not in TASKS:

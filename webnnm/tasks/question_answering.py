@@ -40,6 +40,7 @@ class QuestionAnswering(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"start_logits"})
     classes = "…ForQuestionAnswering"
+    uses_tokenizer = True
 
     async def __call__(
         self,

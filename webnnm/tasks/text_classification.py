@@ -23,6 +23,7 @@ class TextClassification(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForSequenceClassification"
+    uses_tokenizer = True
     general = True
 
     def fits(self) -> bool:

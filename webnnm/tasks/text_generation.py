@@ -27,6 +27,7 @@ class TextGeneration(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForCausalLM"
+    uses_tokenizer = True
 
     def fits(self) -> bool:
         """Return whether the model continues texts, and has no encoder."""

@@ -24,6 +24,7 @@ class TextRanking(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForSequenceClassification with a single label, that is, cross-encoders"
+    uses_tokenizer = True
 
     def fits(self) -> bool:
         """Return whether there is a single score for each pair of texts."""

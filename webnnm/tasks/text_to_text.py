@@ -24,6 +24,7 @@ class TextToText(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForConditionalGeneration, T5, BART, Marian or M2M100"
+    uses_tokenizer = True
     key: ClassVar[str] = "generated_text"
     """The name of the text in a result."""
 

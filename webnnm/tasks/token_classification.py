@@ -56,6 +56,7 @@ class TokenClassification(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForTokenClassification"
+    uses_tokenizer = True
 
     def fits(self) -> bool:
         """Return whether there is a row of scores, of the classes of the config, for each token."""

@@ -27,6 +27,7 @@ class ZeroShotClassification(Pipeline):
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"logits"})
     classes = "…ForSequenceClassification with a label “entailment”"
+    uses_tokenizer = True
 
     def fits(self) -> bool:
         """Return whether one of the classes is that a text follows from another."""

@@ -31,6 +31,7 @@ class ZeroShotImageClassification(PictureTask):
     inputs = frozenset({"pixel_values", "input_ids"})
     outputs = frozenset({"image_embeds"})
     classes = "CLIPModel"
+    uses_tokenizer = True
 
     async def __call__(
         self,

@@ -32,18 +32,22 @@ async def open_onnx_folder(
     *,
     backend: str | Backend,
     device: str | None,
+    require_tokenizer: bool,
     log: Callable[[str], None],
 ) -> Any:
     """Return a `PretrainedOnnxModel` for the files of a type of weights.
 
-    Raises what `read_onnx_folder` raises, NNM715 and NNM818 for a missing or invalid config.
+    Raises what `read_onnx_folder` raises, NNM715 and NNM818 for a missing or invalid config, NNM718
+    for a required tokenizer that is missing or invalid.
     """
     config = await config_of(folder)
     has_encoder = bool(config.get("is_encoder_decoder"))
-    files = await read_onnx_folder(folder, dtype, how, references, has_encoder=has_encoder)
     tokenizer, template = await tokenizer_of(folder)
     generation = await generation_config_of(folder, config)
     read_tokenizer = await load_tokenizer(generation, tokenizer, template)
+    if require_tokenizer:
+        read_tokenizer()
+    files = await read_onnx_folder(folder, dtype, how, references, has_encoder=has_encoder)
     model = await PretrainedOnnxModel.open(files, config, backend, device, log)
     model.generation_config, model.read_tokenizer = generation, read_tokenizer
     model.input_rules, model.read_file = _find_rules(config), text_reader(folder)

@@ -80,6 +80,7 @@ async def from_pretrained(
     weights: str | None = None,
     block: int = 32,
     references: str | Path | None = None,
+    require_tokenizer: bool = False,
     log: Callable[[str], object] = print,
 ) -> PretrainedModel:
     """Load a Hugging Face model from a folder, a GGUF file, or a URL, as notation.
@@ -120,11 +121,14 @@ async def from_pretrained(
       how many numbers share a scale; see `quantize`.
     - `references`: where an index may find its shards, besides its own folder: "anywhere", or a
       folder or an address.
+    - `require_tokenizer`: whether a missing or invalid tokenizer is an error here, before weights
+      are loaded, and not only once `model.tokenizer` is used.
 
     Raises `DataError` NNM817 for an unknown architecture, NNM818 for keys of the config that are
     missing, wrong or not supported, NNM715 for missing files, NNM809 for shards elsewhere, NNM801
     or NNM802 for damaged files and wrong hashes, NNM805 and NNM806 for weights that do not match
-    the config, NNM704 for invalid `weights`, `block` or `dtype`. In these cases nothing is loaded.
+    the config, NNM704 for invalid `weights`, `block` or `dtype`, NNM718 for a missing or invalid
+    tokenizer that is required. In these cases nothing is loaded.
     """
     how = Downloads(progress=progress, keep=keep, hashes=hashes or {})
     if onnx_dtype := find_onnx_dtype(source, dtype):
@@ -132,7 +136,11 @@ async def from_pretrained(
 
         files = source, onnx_dtype, how, references
         return await open_onnx_folder(
-            *files, backend=backend, device=device, log=lambda line: _log(log, line)
+            *files,
+            backend=backend,
+            device=device,
+            require_tokenizer=require_tokenizer,
+            log=lambda line: _log(log, line),
         )
     compute_dtype = "float16" if dtype == "float16" else "float32"
     # Weights and what templates need come from the network at the same time.
@@ -151,8 +159,17 @@ async def from_pretrained(
     tensors: Mapping[str, Any]
     generation: Mapping[str, Any] = config
     if file is not None:
-        tensors = tensors_of_gguf(file, text.prefix)
         read_tokenizer = partial(tokenizer_of_gguf, file.metadata)
+    else:
+        tokenizer, template = await tokenizer_of(source)
+        if binary is not None:
+            config |= ends_of_ctranslate2(tokenizer)
+        generation = await generation_config_of(source, config)
+        read_tokenizer = await load_tokenizer(generation, tokenizer, template)
+    if require_tokenizer:
+        read_tokenizer()
+    if file is not None:
+        tensors = tensors_of_gguf(file, text.prefix)
     else:
         stored = (
             await weights_of(source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS, references)
@@ -161,11 +178,6 @@ async def from_pretrained(
         )
         published = stack_experts(publish_names(stored, text.module_names))
         tensors = {name.removeprefix(text.prefix): tensor for name, tensor in published.items()}
-        tokenizer, template = await tokenizer_of(source)
-        if binary is not None:
-            config |= ends_of_ctranslate2(tokenizer)
-        generation = await generation_config_of(source, config)
-        read_tokenizer = await load_tokenizer(generation, tokenizer, template)
     text = write_model(full_config, ignore=ignore, tensors=tensors)
     if dtype == "float16":
         weights = weights or dtype

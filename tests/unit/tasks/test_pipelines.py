@@ -156,3 +156,32 @@ async def test_a_model_that_is_open_stays_open() -> None:
         assert not model.state.closed
         with pytest.raises(DataError, match="NNM704: weights: the model is already open"):
             await webnnm.pipeline("feature-extraction", model, weights="int8")
+
+
+BROKEN = {"missing": None, "empty": b"", "no model": b"{}"}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(
+    ("task", "architecture"),
+    [
+        ("text-classification", CLASSES),
+        ("token-classification", "BertForTokenClassification"),
+        ("question-answering", "BertForQuestionAnswering"),
+        ("fill-mask", "BertForMaskedLM"),
+        ("feature-extraction", "BertModel"),
+        ("zero-shot-classification", CLASSES),
+    ],
+)
+async def test_tasks_of_texts_need_a_tokenizer(task: str, architecture: str, content: Any) -> None:
+    files: dict[str, Any] = {**folder(architecture, "entailment")}
+    del files["tokenizer.json"]
+    async with await webnnm.from_pretrained(files, **QUIET) as model:
+        assert model.inputs()  # such a model has other uses
+        with pytest.raises(DataError, match="NNM718"):
+            await webnnm.pipeline(task, model)
+    if content is not None:
+        files["tokenizer.json"] = content
+    files["model.safetensors"] = b"not weights"  # not read before the tokenizer
+    with pytest.raises(DataError, match=r"NNM718: .*tokenizer\.json"):
+        await webnnm.pipeline(task, files, **QUIET)
