@@ -73,7 +73,8 @@ class Pipeline:
         """Return the pipeline for a folder; if it cannot be used, nothing stays open."""
         # That a model is not one of pictures says more than that it has no tokenizer.
         early = cls.uses_tokenizer and "pixel_values" not in cls.inputs
-        model = await from_pretrained(source, **{"require_tokenizer": early, **settings})
+        chosen: dict[str, Any] = {"require_tokenizer": early, **settings}
+        model = await from_pretrained(source, **chosen)
         try:
             opened = cls(task, model, owned=True)
             await opened.prepare()
