@@ -10,7 +10,7 @@ from webnnm.tasks.sound_task import SoundTask, as_sounds
 
 
 class AudioClassification(SoundTask):
-    """Returns the most likely classes of sounds, with their scores.
+    """Returns the classes of sounds with their scores, most likely first.
 
     >>> async def name_animal(classify):
     ...     return (await classify("sound.wav", top_k=1))[0]["label"]
@@ -25,13 +25,13 @@ class AudioClassification(SoundTask):
         return features.sequence is None and len(features.sizes()) == 1
 
     async def __call__(
-        self, inputs: Any, *, top_k: int | None = 5, function_to_apply: str | None = None
+        self, inputs: Any, *, top_k: int | None = None, function_to_apply: str | None = None
     ) -> list[Any]:
         """Return a list of dicts with `label` and `score` for a sound, a list of these for more.
 
         - `inputs`: a sound or a list: paths, URLs, bytes of files, `Sound`, samples at the rate of
           the model, or dicts with `raw` or `array` and `sampling_rate`.
-        - `top_k`: how many classes, all for None.
+        - `top_k`: how many classes, the most likely ones; by default all.
         - `function_to_apply`: "softmax", "sigmoid" or "none"; by default what the config says.
         """
         sounds, single = as_sounds(inputs)

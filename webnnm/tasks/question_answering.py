@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from webnnm.core.errors import DataError
 from webnnm.tasks.pipeline import Pipeline
 from webnnm.tasks.scores import softmax
-from webnnm.tasks.text_rows import Row, as_list, encode_text, get_tokenizer, run_rows
+from webnnm.tasks.text_rows import Row, as_list, encode_text, get_limit, get_tokenizer, run_rows
 
 MASKED = -10000.0
 """The score of tokens that are not of the text."""
@@ -66,7 +66,7 @@ class QuestionAnswering(Pipeline):
         - `handle_impossible_answer`: whether "" is an answer, for models that learnt it.
         """
         pairs, single = _read_inputs(inputs, question, context)
-        limit = min(max_seq_len, self.model.max_length or max_seq_len)
+        limit = min(max_seq_len, get_limit(self.model) or max_seq_len)
         results: list[Any] = []
         for query, text in pairs:
             windows = self._cut(query, text, limit, doc_stride)

@@ -70,7 +70,8 @@ def encode_text(model: HubModel, text: str | tuple[str, str], *, truncation: boo
     """Return the tokens of a text, or of a pair of texts.
 
     `truncation` drops the last tokens of a text, or of the first of a pair, beyond the positions
-    of the model; with None, the row may be longer.
+    of the model, or beyond the `model_max_length` of its tokenizer if that is less; with None, the
+    row may be longer.
 
     Raises `DataError` NNM702 for what is no text, NNM711 for a text that is too long, NNM718 if the
     tokenizer cannot encode pairs.
@@ -82,7 +83,7 @@ def encode_text(model: HubModel, text: str | tuple[str, str], *, truncation: boo
             message = f"a {type(part).__name__} is not a text"
             raise DataError("NNM702", message, hint="give a str, or a list of them")
     row = _encode(tokenizer, parts)
-    limit = model.max_length
+    limit = get_limit(model) if truncation else model.max_length
     if truncation is None or limit is None or len(row.ids) <= limit:
         return row
     if not truncation:
@@ -95,6 +96,12 @@ def encode_text(model: HubModel, text: str | tuple[str, str], *, truncation: boo
         raise DataError("NNM711", f"the second text alone has more than {limit:,} tokens")
     end = first + len(own)
     return Row(*(values[: first + keep] + values[end:] for values in row))
+
+
+def get_limit(model: HubModel) -> int | None:
+    """Return the most tokens of a text that is cut, None if there is no limit."""
+    limits = (model.max_length, get_tokenizer(model).template.max_length)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _encode(tokenizer: JsonTokenizer, parts: Sequence[str]) -> Row:

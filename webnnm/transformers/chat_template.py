@@ -31,13 +31,15 @@ AS_TEXT = "write the conversation as one text, in the form that the model's page
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """The chat templates of a model by name, and the texts of its special tokens.
+    """What the config of a tokenizer says: chat templates by name, the texts of special tokens.
 
-    Attributes: `named`, the templates; `special`, such as `{"bos_token": "<s>"}`.
+    Attributes: `named`, the templates; `special`, such as `{"bos_token": "<s>"}`; `max_length`, the
+    most tokens of a text that is cut, None if there is no limit.
     """
 
     named: Mapping[str, str] = field(default_factory=dict[str, str])
     special: Mapping[str, str] = field(default_factory=dict[str, str])
+    max_length: int | None = None
 
     def choose(self, name: str | None = None, tools: Any = None) -> str:
         """Return the template of a name; without one, that for tools if there are any.

@@ -30,6 +30,8 @@ BINARY, GGUF = "model.bin", ".gguf"
 INDEX = "{}.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE, SPECIAL_TOKENS = "chat_template.jinja", "special_tokens_map.json"
+NO_LIMIT = 1e20
+"""Limits from this on are none."""
 SPECIAL = tuple(f"{word}_token" for word in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 
 Folder = str | Path | Mapping[str, Any]
@@ -159,15 +161,16 @@ async def tokenizer_of(folder: Folder) -> tuple[str, ChatTemplate]:
         except DataError as error:
             if error.code != "NNM715":
                 raise
-    named, special = dict[str, str](), dict[str, str]()
+    named, special, limit = dict[str, str](), dict[str, str](), None
     for name in (SPECIAL_TOKENS, TOKENIZER_CONFIG):
         if name in texts:
             fields = read_object(texts[name], name)
             named |= _templates(fields)
             special |= _special_tokens(fields)
+            limit = _read_limit(fields) or limit
     if TEMPLATE in texts:
         named["default"] = texts[TEMPLATE]
-    return texts.get(TOKENIZER, ""), ChatTemplate(named, special)
+    return texts.get(TOKENIZER, ""), ChatTemplate(named, special, limit)
 
 
 async def load_tokenizer(
@@ -206,6 +209,14 @@ def _templates(fields: Fields) -> dict[str, str]:
         Fields.of(template, f'{fields.file}: each "{key}"') for template in cast("list[Any]", value)
     ]
     return {part.text("name"): part.text("template") for part in parts}
+
+
+def _read_limit(fields: Fields) -> int | None:
+    """Return the most tokens of a text, None without a limit, for which files have 1e30."""
+    if fields.get("model_max_length") is None:
+        return None
+    limit = fields.number("model_max_length", above=0)
+    return int(limit) if 1 <= limit < NO_LIMIT else None
 
 
 def _special_tokens(fields: Fields) -> dict[str, str]:

@@ -49,3 +49,21 @@ async def test_moonshine_writes_as_it_is_told() -> None:
         with pytest.raises(DataError, match="NNM704: return_timestamps: only Whisper"):
             await run(draw_samples(9000), return_timestamps=True)
     assert len(text) == 4  # with that with which texts begin, which is a letter here
+
+
+async def test_all_classes_of_a_sound_are_returned() -> None:
+    fixture = FIXTURES[1]
+    assert fixture["task"] == "audio-classification"
+    labels = {str(number): f"class {number}" for number in range(7)}
+    config = {**fixture["files"]["config.json"], "id2label": labels, "label2id": {}}
+    sizes = {name: fixture["shapes"][f"classifier.{name}"] for name in ("weight", "bias")}
+    shapes = {f"classifier.{name}": [7, *size[1:]] for name, size in sizes.items()}
+    changed = {
+        **fixture,
+        "files": {**fixture["files"], "config.json": config},
+        "shapes": {**fixture["shapes"], **shapes},
+    }
+    async with await webnnm.pipeline(fixture["task"], make_files(changed), **SETTINGS) as run:
+        found = await run(draw_samples(3001))
+        assert {one["label"] for one in found} == {*labels.values()}
+        assert await run(draw_samples(3001), top_k=2) == found[:2]

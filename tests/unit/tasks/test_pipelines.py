@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -185,3 +186,21 @@ async def test_tasks_of_texts_need_a_tokenizer(task: str, architecture: str, con
     files["model.safetensors"] = b"not weights"  # not read before the tokenizer
     with pytest.raises(DataError, match=r"NNM718: .*tokenizer\.json"):
         await webnnm.pipeline(task, files, **QUIET)
+
+
+async def test_texts_are_cut_to_what_the_tokenizer_says() -> None:
+    def limit(value: Any) -> dict[str, bytes]:
+        config = json.dumps({"model_max_length": value}).encode()
+        return folder(CLASSES, "contradiction", "entailment") | {"tokenizer_config.json": config}
+
+    text = "so good " * 10  # the model has positions for 40 tokens
+    kept = ids("[CLS]", "so", "good", "so", "good", "[SEP]")
+    scores = normalise(await compute(limit(6), "logits", kept))
+    async with await webnnm.pipeline("text-classification", limit(6), **QUIET) as classify:
+        found = await classify(text, truncation=True, top_k=1)
+        every = await classify(text, top_k=1)
+    assert found[0]["score"] == pytest.approx(max(scores))
+    async with await webnnm.pipeline("text-classification", limit(1e30), **QUIET) as classify:
+        assert (await classify(text, truncation=True, top_k=1)) == every != found
+    with pytest.raises(DataError, match=r"NNM818: .*model_max_length"):
+        await webnnm.pipeline("text-classification", limit("6"), **QUIET)
