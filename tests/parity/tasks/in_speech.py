@@ -19,6 +19,7 @@ from tests.parity.pretrained.fixtures import SEED, draw_weights
 from tests.parity.tasks.pictures import LIMIT, find_difference, summarize
 from tests.parity.tasks.sounds import draw_samples
 from tests.parity.tasks.speech import (
+    CALLS,
     FILE,
     LENGTHS,
     MOONSHINE,
@@ -64,19 +65,33 @@ def make_tokenizer() -> Any:
 
 def compute(case: SpeechCase, folder: Path) -> list[Any]:
     """Return what the pipeline of transformers gives for sounds."""
+    pipeline = open_reference(case, folder)
+    return [pipeline(np.asarray(draw_samples(length), "float32")) for length in LENGTHS]
+
+
+def compute_calls(case: SpeechCase, folder: Path) -> list[Any]:
+    """Return what it gives with other settings, for models of letters."""
+    if case.head != "ForCTC":
+        return []
+    pipeline = open_reference(case, folder)
+    sound = np.asarray(draw_samples(LENGTHS[0]), "float32")
+    return [pipeline(sound, **settings) for settings in CALLS]
+
+
+def open_reference(case: SpeechCase, folder: Path) -> Any:
+    """Return the pipeline of transformers."""
     more: dict[str, Any] = {}
     if case.family == "Moonshine":
         more["tokenizer"] = transformers.PreTrainedTokenizerFast.from_pretrained(folder)
     if case.head == "ForCTC":
         more["tokenizer"] = transformers.Wav2Vec2CTCTokenizer.from_pretrained(folder)
-    pipeline = transformers.pipeline(
+    return transformers.pipeline(
         case.task,
         model=str(folder),
         feature_extractor=transformers.Wav2Vec2FeatureExtractor(),
         device=torch.device("cpu"),
         **more,
     )
-    return [pipeline(np.asarray(draw_samples(length), "float32")) for length in LENGTHS]
 
 
 async def compare(case: SpeechCase, folder: Path) -> list[str]:
@@ -84,7 +99,10 @@ async def compare(case: SpeechCase, folder: Path) -> list[str]:
     settings: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
     async with await webnnm.pipeline(case.task, folder, **settings) as run:
         actual = [await run(draw_samples(length)) for length in LENGTHS]
-    pairs = zip(compute(case, folder), actual, strict=True)
+        if case.head == "ForCTC":
+            actual += [await run(draw_samples(LENGTHS[0]), **settings) for settings in CALLS]
+    expected = compute(case, folder) + compute_calls(case, folder)
+    pairs = zip(expected, actual, strict=True)
     return [*filter(None, (find_difference(*pair, LIMIT) for pair in pairs))]
 
 
@@ -111,7 +129,9 @@ def record() -> None:
             paths = [folder / file for file in TEXT_FILES]
             files = {path.name: json.loads(path.read_text()) for path in paths if path.exists()}
             results = summarize(compute(case, folder))
+            calls = compute_calls(case, folder)
         fixture = {"task": case.task, "files": files, "shapes": shapes, "results": results}
+        fixture |= {"calls": calls} if calls else {}
         fixtures.append(fixture)
     lines = ",\n".join(json.dumps(fixture, separators=(",", ":")) for fixture in fixtures)
     FILE.write_text(f"[\n{lines}\n]\n")

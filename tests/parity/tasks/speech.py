@@ -13,6 +13,12 @@ from webnnm.snapshots.safetensors import chunks
 
 FILE = Path(__file__).with_name("speech.json")
 LENGTHS = (9000, 3001)
+CALLS: tuple[dict[str, Any], ...] = (
+    {"return_timestamps": "char"},
+    {"return_timestamps": "word", "chunk_length_s": 0.2, "stride_length_s": [0.05, 0.02]},
+    {"return_timestamps": "word", "chunk_length_s": 0.15},
+)
+"""Settings of models of letters."""
 VOCABULARY = {
     "<pad>": 0,
     "<s>": 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import webnnm
 from tests.parity.tasks.pictures import LIMIT, find_difference
 from tests.parity.tasks.sounds import draw_samples
-from tests.parity.tasks.speech import LENGTHS, list_speech_cases, make_files, read_fixtures
+from tests.parity.tasks.speech import CALLS, LENGTHS, list_speech_cases, make_files, read_fixtures
 from webnnm import DataError
 
 FIXTURES = read_fixtures()
@@ -37,8 +38,22 @@ async def test_models_of_letters_have_no_settings_of_whisper() -> None:
     async with await webnnm.pipeline(
         FIXTURES[0]["task"], make_files(FIXTURES[0]), **SETTINGS
     ) as run:
-        with pytest.raises(DataError, match="NNM704: language, return_timestamps: only Whisper"):
-            await run(draw_samples(3001), language="de", return_timestamps=True)
+        with pytest.raises(DataError, match=r"NNM704: language: …ForCTC has no such settings"):
+            await run(draw_samples(3001), language="de")
+        with pytest.raises(DataError, match=r"NNM704: return_timestamps is True\nhint: \"char\""):
+            await run(draw_samples(3001), return_timestamps=True)
+        with pytest.raises(DataError, match=r"NNM704: chunk_length_s is 0\.1, and stride_length_s"):
+            await run(draw_samples(3001), chunk_length_s=0.1, stride_length_s=0.05)
+
+
+async def test_letters_and_words_have_the_times_of_transformers() -> None:
+    fixtures = [fixture for fixture in FIXTURES if "calls" in fixture]
+    assert len(fixtures) == 2
+    for fixture in fixtures:
+        async with await webnnm.pipeline(fixture["task"], make_files(fixture), **SETTINGS) as run:
+            actual = [await run(draw_samples(LENGTHS[0]), **settings) for settings in CALLS]
+        assert json.loads(json.dumps(actual)) == fixture["calls"]
+        assert len(actual[0]["chunks"]) > 50
 
 
 async def test_moonshine_writes_as_it_is_told() -> None:
@@ -46,7 +61,7 @@ async def test_moonshine_writes_as_it_is_told() -> None:
     fixture = FIXTURES[-1]
     async with await webnnm.pipeline(fixture["task"], make_files(fixture), **SETTINGS) as run:
         text = (await run(draw_samples(9000), num_beams=1, max_new_tokens=3))["text"]
-        with pytest.raises(DataError, match="NNM704: return_timestamps: only Whisper"):
+        with pytest.raises(DataError, match="NNM704: return_timestamps: Moonshine has no such"):
             await run(draw_samples(9000), return_timestamps=True)
     assert len(text) == 4  # with that with which texts begin, which is a letter here
 

@@ -12,6 +12,7 @@ import webnnm
 from tests.unit.tasks.words import QUIET
 from tests.unit.transformers import folders, test_pairs, tiny_whisper
 from tests.unit.transformers.tokenizer_json import TEMPLATE, TEXT, WORDS, tokenizer
+from webnnm import DataError
 
 pytestmark = pytest.mark.desktop
 pytest.importorskip("tokenizers")
@@ -91,3 +92,7 @@ async def test_speech_is_written_down() -> None:
             {"timestamp": (one.start, one.end), "text": one.text} for one in expected.segments
         ]
         assert json.dumps(found)
+        with pytest.raises(DataError, match="NNM704: return_timestamps is 'word'"):
+            await listen(samples, rate=16000, return_timestamps="word")
+        with pytest.raises(DataError, match="NNM704: chunk_length_s: Whisper has no such settings"):
+            await listen(samples, rate=16000, chunk_length_s=30)

@@ -43,6 +43,8 @@ from webnnm.transformers.config import Config
 
 FAMILIES = {"hubert": "Hubert", "wav2vec2": "Wav2Vec2", "wavlm": "WavLM"}
 """`model_type` → the prefix of class names."""
+STRIDES = [5, 2, 2, 2, 2, 2, 2]
+"""The strides of the convolutions if a config does not name them."""
 CTC, FRAMES = "ForCTC", "ForAudioFrameClassification"
 INPUTS = (
     "input_values:input shape=[] sequence=samples",
@@ -154,7 +156,7 @@ def _read_sizes(config: Config) -> Sizes:
         for key, default in (
             ("conv_dim", [512] * 7),
             ("conv_kernel", [10, 3, 3, 3, 3, 2, 2]),
-            ("conv_stride", [5, 2, 2, 2, 2, 2, 2]),
+            ("conv_stride", STRIDES),
         )
     ]
     if len({len(values) for values in numbers}) != 1:
