@@ -41,11 +41,13 @@ class SpeechRecognition(SoundTask):
         return is_sound and self.model.describe_output("logits").sequence is not None
 
     async def prepare(self) -> None:
-        """Read how the model takes sound, and its letters; Whisper needs neither."""
+        """Read how the model takes sound, and its letters; others than …ForCTC have a tokenizer."""
         if "input_values" in self.model.inputs():
             await super().prepare()
             if "decoder_input_ids" not in self.model.inputs():
                 self.letters = await read_letters(self.model.read_file)
+                return
+        _ = self.model.tokenizer  # raises if there is none
 
     async def __call__(
         self,
@@ -117,8 +119,8 @@ class SpeechRecognition(SoundTask):
         rate, step = self.processor.settings.rate, self._count_samples()
         if size:
             numbers: list[int] = []
-            whole = await read_sound(sound, rate)
-            samples = await resample(whole.samples, whole.rate, rate, self.model.backend)
+            recording = await read_sound(sound, rate)
+            samples = await resample(recording.samples, recording.rate, rate, self.model.backend)
             for window in cut_windows(len(samples), *_read_windows(size, stride, rate, step)):
                 part = Sound(samples.part(window.start, window.end), rate)
                 first, last = window.find_moments(step)

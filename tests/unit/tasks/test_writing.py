@@ -96,3 +96,6 @@ async def test_speech_is_written_down() -> None:
             await listen(samples, rate=16000, return_timestamps="word")
         with pytest.raises(DataError, match="NNM704: chunk_length_s: Whisper has no such settings"):
             await listen(samples, rate=16000, chunk_length_s=30)
+    with pytest.raises(DataError, match="NNM718: the folder has no tokenizer"):
+        del files["tokenizer.json"]
+        await webnnm.pipeline("automatic-speech-recognition", files, **settings)
