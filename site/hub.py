@@ -4,9 +4,9 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 
-from fetched import FOLDER, load, show_ready
+from fetched import load
 from page import clear_error, element, make, show_error, show_shares
-from pretrained import HASHES, model_of
+from pretrained import model_of, offer_model
 from pyscript import when, window
 from pyscript.js_modules import layers, pictures
 
@@ -348,20 +348,6 @@ async def open_files(files):
     await load(addresses, hub.use, model_of)
 
 
-@when("click", "#download")
-async def take_example(event):
-    """Download the example."""
-    clear_error()
-
-    async def addresses():
-        return {file: f"{FOLDER}{EXAMPLE}/{file}" for file in FILES}
-
-    async def opened(source):
-        return await model_of(source, hashes=HASHES)
-
-    await load(addresses, hub.use, opened)
-
-
 @when("change", "#task")
 async def change(event):
     """Open the pipeline of another task."""
@@ -387,4 +373,4 @@ async def run(event):
 
 
 hub = Hub()
-await show_ready()
+await offer_model(EXAMPLE, hub.use, files=FILES)

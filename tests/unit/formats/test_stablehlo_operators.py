@@ -24,7 +24,9 @@ def graph(operator: AnyOperator, sample: Sample) -> Graph:
     """Return the graph of a sample: the operator, applied to inputs."""
     b = GraphBuilder()
     given = [
-        None if shape is None else b.input(f"x{k}", (sample.dtypes or ("float32",) * 9)[k], shape)
+        None
+        if shape is None
+        else b.input(f"x{k}", (sample.dtypes or ("float32",) * len(sample.shapes))[k], shape)
         for k, shape in enumerate(sample.shapes)
     ]
     found = b.apply(operator, given, sample.options)

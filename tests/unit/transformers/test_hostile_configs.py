@@ -77,6 +77,19 @@ EXPERTS = {
     "qwen3_moe": {"moe_intermediate_size": 8},
 }
 SMALL |= {kind: {**SMALL[kind], "num_experts": 8, **more} for kind, more in EXPERTS.items()}
+SIZES = {
+    **{k: v for k, v in CONFIG.items() if k not in ("model_type", "architectures")},
+    "num_key_value_heads": 2,
+    "q_lora_rank": 4,
+    "kv_lora_rank": 4,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 4,
+    "v_head_dim": 4,
+    "n_routed_experts": 8,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 8,
+}
+SMALL |= {"deepseek_v2": SIZES, "deepseek_v3": {**SIZES, "n_group": 2, "topk_group": 1}}
 SMALL["phi"] = {**SMALL["phi"], "num_attention_heads": 3, "tie_word_embeddings": False}
 KINDS = [*ARCHITECTURES, *DIFFUSERS]
 
