@@ -22,7 +22,7 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.rotary_rates import latent_factor, rotation
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_COUNT, Config
 
 EXPERTS = Experts(shared_key="n_shared_experts", shared_gate=False)
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
@@ -242,7 +242,8 @@ def _names(
         "*.rotary_emb.inv_freq": None,
     }
     for key in PREDICTING:
-        names |= {f"layers.{count + k}.*": None for k in range(config.integer(key, 0))}
+        more = config.integer(key, 0, 0, MAX_COUNT)
+        names |= {f"layers.{count + k}.*": None for k in range(more)}
     queries = f"{attention}.q_proj.weight"
     if sizes.query is not None:
         names |= linear_names("query_down{n}", f"{attention}.q_a_proj", bias=bias)
