@@ -9,6 +9,7 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
 from webnnm.graph.elaboration.vertices import InputVertex
+from webnnm.transformers.source import repeat_rows
 
 POINTS, LABELS, BOXES, MASKS = "input_points", "input_labels", "input_boxes", "input_masks"
 HAS_MASKS, OUTPUTS = "has_input_masks", "output_tokens"
@@ -78,7 +79,8 @@ def prompts(given: Mapping[str, Any], vertices: Sequence[InputVertex]) -> Prompt
     rows = count(lead)
     inputs |= _tokens(points, labels, boxes, rows)
     if len(lead) > 1:
-        inputs |= {n: _repeat_rows(inputs[n], lead[1]) for n in PICTURES if n in inputs}
+        pictures = {n: HostArray.of(inputs[n], "float32") for n in PICTURES if n in inputs}
+        inputs |= {n: repeat_rows(array, lead[1]) for n, array in pictures.items() if array.shape}
     sizes = {vertex.block: vertex for vertex in vertices}
     inputs[HAS_MASKS] = [float(MASKS in inputs)] * rows
     if MASKS not in inputs:
@@ -122,14 +124,3 @@ def _tokens(
 
 def _rows(array: HostArray, rows: int, sizes: Sequence[int]) -> list[Any]:
     return HostArray(array.dtype, [rows, *sizes], array.data).tolist()
-
-
-def _repeat_rows(value: Any, times: int) -> HostArray:
-    """Repeat the row of each picture, once for each of its prompts."""
-    array = HostArray.of(value, "float32")
-    if times == 1 or not array.shape or not array.shape[0]:
-        return array
-    step = len(array.data) // array.shape[0]
-    data = memoryview(array.data)
-    parts = (bytes(data[n : n + step]) * times for n in range(0, len(array.data), step))
-    return HostArray("float32", [array.shape[0] * times, *array.shape[1:]], b"".join(parts))

@@ -83,8 +83,6 @@ class Writing(Unfinished):
 
     async def _rows(self) -> AsyncGenerator[list[str], None]:
         tokens = self._rows_of_tokens
-        if self._settings["beams"] is None:
-            tokens = [row for row in tokens for _ in range(self._returned)]
         limit, settings = self._max_new_tokens, self._settings
         if self._prepare is not None:
             tokens, limit, more = self._prepare(tokens, limit)
@@ -125,7 +123,7 @@ async def generate_tokens(
 ) -> AsyncGenerator[list[list[int]], None]:
     """Yield the next tokens of all texts: some at a time, or all of them once they are found.
 
-    A beam search finds `returned` texts for each row.
+    Each row has `returned` texts, one after the other.
     """
     sampling = settings.get("sampling")
     if forced and sampling is not None and sampling.min_new_tokens:  # forced ones count
@@ -136,6 +134,11 @@ async def generate_tokens(
             rows, max_new_tokens, beams, returned=returned, forced=forced, **settings
         )
         return
+    if returned > 1:
+        rows = [row for row in rows for _ in range(returned)]
+        if source := settings.get("source"):
+            repeated = {name: repeat_rows(array, returned) for name, array in source.items()}
+            settings["source"] = repeated
     structured = None
     if allowed is not None:
         from webnnm.transformers.structured.output import StructuredTexts
@@ -182,13 +185,7 @@ async def continue_rows(
 
     Those of a row follow each other, if the settings ask for several.
     """
-    returned = settings.get("returned", 1)
-    texts = [list(row) for row in rows for _ in range(returned)]
-    if returned > 1 and settings.get("beams") is None:
-        rows = [[*row] for row in texts]
-        if source := settings.get("source"):
-            repeated = {name: repeat_rows(array, returned) for name, array in source.items()}
-            settings = dict[str, Any](settings, source=repeated)
+    texts = [list(row) for row in rows for _ in range(settings.get("returned", 1))]
     ended = [False for _ in texts]
     async with aclosing(generate_tokens(generator, rows, max_new_tokens, **settings)) as rounds:
         async for new_tokens in rounds:

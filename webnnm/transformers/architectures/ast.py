@@ -45,17 +45,7 @@ def write_model(config: Config) -> ModelText:
         message = f'config.json: "patch_size" is {patch}: {frames} frames of {bands} bands'
         raise DataError("NNM818", message, hint="a patch is not larger than the spectrogram")
     patches = ((bands - patch) // strides[0] + 1) * ((frames - patch) // strides[1] + 1)
-    encoder = Encoder(
-        seen=Picture(1, bands, frames, (patch, patch)),
-        tokens=patches + len(FIRST),
-        width=config.size("hidden_size", 768),
-        inner=config.size("intermediate_size", 3072),
-        heads=config.size("num_attention_heads", 12),
-        depth=config.count("num_hidden_layers", 12),
-        activation=config.activation("hidden_act", "gelu"),
-        epsilon=config.positive("layer_norm_eps", 1e-12),
-        biases="qkvo" if config.flag("qkv_bias", True) else "o",
-    )
+    encoder = Encoder.of(config, Picture(1, bands, frames, (patch, patch)), patches + len(FIRST))
     options = f"kernel=[{patch}, {patch}], strides=[{strides[0]}, {strides[1]}], bias=patch_b"
     body = (
         "transpose([1, 0], node=input_values)",

@@ -160,17 +160,7 @@ def _write_dpt(config: Config) -> _Parts:
     seen = picture(config, size=384)
     if seen.grid[0] != seen.grid[1]:
         raise config.not_supported("image_size", [seen.height, seen.width], "it must be square")
-    encoder = Encoder(
-        seen=seen,
-        tokens=seen.patches + 1,
-        width=config.size("hidden_size", 768),
-        inner=config.size("intermediate_size", 3072),
-        heads=config.size("num_attention_heads", 12),
-        depth=config.count("num_hidden_layers", 12),
-        activation=config.activation("hidden_act", "gelu"),
-        epsilon=config.positive("layer_norm_eps", 1e-12),
-        biases="qkvo" if config.flag("qkv_bias", True) else "o",
-    )
+    encoder = Encoder.of(config, seen, seen.patches + 1)
     body = Body(encoder)
     key = "backbone_out_indices"
     indices = config.integers(key, [2, 5, 8, 11])

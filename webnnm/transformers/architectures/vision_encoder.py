@@ -6,7 +6,7 @@ layers: H. Touvron et al., "Going deeper with image transformers", arXiv:2103.17
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from webnnm.snapshots.foreign import Form, Reshaped
 from webnnm.transformers.architectures.attention import attention
@@ -86,6 +86,21 @@ class Encoder(NamedTuple):
     gated: bool = False
     mlp_biases: bool = True
     turn: str = ""
+
+    @classmethod
+    def of(cls, config: Config, seen: Picture, tokens: int) -> Self:
+        """Return the encoder of a config with the keys and the usual sizes of ViT."""
+        return cls(
+            seen=seen,
+            tokens=tokens,
+            width=config.size("hidden_size", 768),
+            inner=config.size("intermediate_size", 3072),
+            heads=config.size("num_attention_heads", 12),
+            depth=config.count("num_hidden_layers", 12),
+            activation=config.activation("hidden_act", "gelu"),
+            epsilon=config.positive("layer_norm_eps", 1e-12),
+            biases="qkvo" if config.flag("qkv_bias", True) else "o",
+        )
 
     @property
     def shape(self) -> str:

@@ -44,17 +44,7 @@ def write_model(config: Config) -> ModelText:
     kind = class_suffix(config, *supported, default="ViTModel")
     config.get("encoder_stride")
     seen = picture(config)
-    encoder = Encoder(
-        seen=seen,
-        tokens=seen.patches + len(first),
-        width=config.size("hidden_size", 768),
-        inner=config.size("intermediate_size", 3072),
-        heads=config.size("num_attention_heads", 12),
-        depth=config.count("num_hidden_layers", 12),
-        activation=config.activation("hidden_act", "gelu"),
-        epsilon=config.positive("layer_norm_eps", 1e-12),
-        biases="qkvo" if config.flag("qkv_bias", True) else "o",
-    )
+    encoder = Encoder.of(config, seen, seen.patches + len(first))
     norm = "norm(weight=final_norm, bias=final_norm_b"
     body = (
         *seen.tokens(encoder.width, before=first),

@@ -46,17 +46,7 @@ def write_model(config: Config) -> ModelText:
     seen = picture(config, size=[512, 864])
     count = config.size("num_detection_tokens", 100)
     again = config.flag("use_mid_position_embeddings", True)
-    encoder = Encoder(
-        seen=seen,
-        tokens=seen.patches + 1 + count,
-        width=config.size("hidden_size", 768),
-        inner=config.size("intermediate_size", 3072),
-        heads=config.size("num_attention_heads", 12),
-        depth=config.count("num_hidden_layers", 12),
-        activation=config.activation("hidden_act", "gelu"),
-        epsilon=config.positive("layer_norm_eps", 1e-12),
-        biases="qkvo" if config.flag("qkv_bias", True) else "o",
-    )
+    encoder = Encoder.of(config, seen, seen.patches + 1 + count)
     width, tokens, depth = encoder.width, encoder.tokens, encoder.depth
     steps = [f"layer(repeat={depth})"]
     if again and depth > 1:
