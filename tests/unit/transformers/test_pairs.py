@@ -127,3 +127,11 @@ async def test_what_teaches_nothing_is_refused(tmp_path: Path) -> None:
     without = await load(tmp_path, config)
     with pytest.raises(DataError, match='NNM818: the config has no "decoder_start_token_id"'):
         without.texts(PAIRS)
+
+
+async def test_several_texts_of_a_source_are_those_of_equal_sources(tmp_path: Path) -> None:
+    model = await load(tmp_path)
+    settings: dict[str, Any] = {"max_new_tokens": 8, "temperature": 3.0, "seed": 2}
+    several = await model.generate_ids([[2, 3, 4], [5]], num_return_sequences=2, **settings)
+    equal = await model.generate_ids([[2, 3, 4], [2, 3, 4], [5], [5]], **settings)
+    assert several == equal and several[0] != several[1]
