@@ -20,7 +20,8 @@ class ImageClassification(PictureTask):
 
     def fits(self) -> bool:
         """Return whether there is one row of scores for each picture."""
-        return len(self.model.describe_output("logits").sizes()) == 1
+        logits = self.model.describe_output("logits")
+        return logits.sequence is None and len(logits.sizes()) == 1
 
     async def __call__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from webnnm.tasks.picture_task import PictureTask, as_pictures
@@ -42,9 +43,10 @@ class ImageToText(PictureTask):
           generation config says is the default.
         """
         pictures, single = as_pictures(inputs)
-        settings = {**self._defaults(), **read_sampling(do_sample, settings)}
         tokenizer = self.model.tokenizer
         start = tokenizer.encode_rendered(prompt) if prompt else None
+        defaults = read_length(self.model.generation_config)
+        settings = {**defaults, **read_sampling(do_sample, settings)}
         results: list[Any] = []
         async for processed, arrays in self.prepare_batches(pictures, batch_size):
             rows = await self.model.generate_ids(decoder_input_ids=start, **arrays, **settings)
@@ -54,10 +56,14 @@ class ImageToText(PictureTask):
                 results.append([{"generated_text": text} for text in texts])
         return results[0] if single else results
 
-    def _defaults(self) -> dict[str, Any]:
-        """Return what the generation config says of texts."""
-        config = self.model.generation_config
-        values = {name: config[name] for name in OF_CONFIG if config.get(name) is not None}
-        length = config.get("max_length")
-        own = config.get("max_new_tokens") or (length - 1 if length else MAX_NEW_TOKENS)
-        return {**values, "max_new_tokens": own}
+
+def read_length(config: Mapping[str, Any], begun: int = 1) -> dict[str, Any]:
+    """Return what a generation config says of texts that begin with some tokens.
+
+    >>> read_length({"max_length": 20, "num_beams": 2}, 4)
+    {'num_beams': 2, 'max_new_tokens': 16}
+    """
+    values = {name: config[name] for name in OF_CONFIG if config.get(name) is not None}
+    length = config.get("max_length")
+    own = config.get("max_new_tokens") or (max(1, length - begun) if length else MAX_NEW_TOKENS)
+    return {**values, "max_new_tokens": own}

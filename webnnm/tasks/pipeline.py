@@ -16,6 +16,7 @@ TASKS = {
     "audio-classification": ("audio_classification", "AudioClassification"),
     "automatic-speech-recognition": ("speech_recognition", "SpeechRecognition"),
     "depth-estimation": ("depth_estimation", "DepthEstimation"),
+    "document-question-answering": ("document_questions", "DocumentQuestionAnswering"),
     "feature-extraction": ("feature_extraction", "FeatureExtraction"),
     "fill-mask": ("fill_mask", "FillMask"),
     "image-classification": ("image_classification", "ImageClassification"),

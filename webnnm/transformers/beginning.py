@@ -25,7 +25,12 @@ class Beginning(NamedTuple):
 
 
 def begin_rows(
-    config: Mapping[str, Any], count: int, decoder_ids: Any = None, forced: int | None = None
+    config: Mapping[str, Any],
+    count: int,
+    decoder_ids: Any = None,
+    forced: int | None = None,
+    *,
+    starts_differ: bool = False,
 ) -> Beginning:
     """Return the first tokens of a number of decoder texts, as in `transformers`.
 
@@ -33,8 +38,8 @@ def begin_rows(
     Beginning(rows=[[2, 7], [2, 7]], forced=1)
 
     `decoder_ids` are `decoder_input_ids`, to which the config's `decoder_start_token_id` is
-    prepended if it is missing. `forced` is the first token that is written, in place of the
-    config's `forced_bos_token_id`.
+    prepended if it is missing, unless `starts_differ` by the task, as those of Donut. `forced` is
+    the first token that is written, in place of the config's `forced_bos_token_id`.
 
     Raises `DataError` NNM818 for a config without the first token, NNM702 for another number of
     texts.
@@ -44,8 +49,9 @@ def begin_rows(
     if decoder_ids is not None:
         decoder_rows, single = read_rows(decoder_ids, name="decoder_input_ids")
         rows = decoder_rows * count if single else decoder_rows
+        starts_differ = starts_differ or config.get("model_type") == "whisper"
         lacks_start = all(row[:1] != [start] for row in rows)
-        if start is not None and lacks_start and config.get("model_type") != "whisper":
+        if start is not None and lacks_start and not starts_differ:
             rows = [[start, *row] for row in rows]
     if len(rows) != count:
         raise DataError("NNM702", f"{len(rows)} rows of decoder_input_ids for {count} sources")

@@ -233,6 +233,16 @@ def text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return config.get("text_config") or (decoder if isinstance(decoder, Mapping) else config)
 
 
+def is_donut(config: Mapping[str, Any]) -> bool:
+    """Return whether a config is that of a Donut, which reads pages and writes about them.
+
+    >>> is_donut({"encoder": {"model_type": "donut-swin"}})
+    True
+    """
+    encoder: Any = config.get("encoder")
+    return isinstance(encoder, Mapping) and encoder.get("model_type") == "donut-swin"
+
+
 def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
     """Return the contents of a `config.json`.
 

@@ -14,6 +14,7 @@ from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.architectures.rotary_rates import longest
 from webnnm.transformers.beginning import begin_rows, choice_settings, last_token, pad_with_mask
 from webnnm.transformers.chat_template import Message, conversation
+from webnnm.transformers.config import is_donut
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.hearing import Features, Stream
 from webnnm.transformers.inputs import read_inputs
@@ -373,7 +374,13 @@ class HubModel(ABC):
     ) -> tuple[list[list[int]], int, dict[str, Any]]:
         """Return how the texts for a source begin, and the function that continues them."""
         count = len(next(iter(source.values())))
-        start = begin_rows(self.generation_config, count, decoder_input_ids, forced)
+        start = begin_rows(
+            self.generation_config,
+            count,
+            decoder_input_ids,
+            forced,
+            starts_differ=is_donut(self.config),
+        )
         if 1 <= max_new_tokens <= start.forced:
             message = f"max_new_tokens is {max_new_tokens}, but the first token is forced"
             raise DataError("NNM704", message, hint="give 2 or more")

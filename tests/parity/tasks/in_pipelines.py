@@ -30,15 +30,23 @@ from tests.parity.tasks.pictures import (
 )
 from tests.unit.tasks.words import write_tokenizer
 
-TEXT_FILES = ("config.json", "preprocessor_config.json", "tokenizer_config.json")
+TEXT_FILES = (
+    "config.json",
+    "generation_config.json",
+    "preprocessor_config.json",
+    "tokenizer_config.json",
+)
 
 
 def save_files(case: PictureCase, folder: str, seed: int) -> dict[str, Any]:
     """Write the files of a model; return the shapes of its weights."""
     kind = getattr(transformers, case.model)
-    kind(kind.config_class(**case.config)).save_pretrained(folder)
-    if "text_config" in case.config:  # others would take it for that of words in the picture
-        make_tokenizer().save_pretrained(folder)
+    model = kind(kind.config_class(**case.config))
+    if case.generation:
+        model.generation_config = transformers.GenerationConfig(**case.generation)
+    model.save_pretrained(folder)
+    if reads_texts(case):
+        make_tokenizer(case).save_pretrained(folder)
     make_processor(case).save_pretrained(folder)
     (file,) = Path(folder).glob("*.safetensors")
     shapes = {name: array.shape for name, array in load_file(file).items()}
@@ -46,12 +54,21 @@ def save_files(case: PictureCase, folder: str, seed: int) -> dict[str, Any]:
     return shapes
 
 
-def make_tokenizer() -> Any:
-    """Return the tokenizer of all cases."""
-    tokenizer = Tokenizer.from_str(write_tokenizer().decode())
+def reads_texts(case: PictureCase) -> bool:
+    """Return whether a case has a tokenizer; others take one for that of words in the picture."""
+    return "text_config" in case.config or bool(case.tokens)
+
+
+def make_tokenizer(case: PictureCase) -> Any:
+    """Return the tokenizer of a case."""
+    tokenizer = Tokenizer.from_str(write_tokenizer(case.tokens).decode())
     names = {"unk": "[UNK]", "pad": "[PAD]", "cls": "[CLS]", "sep": "[SEP]"}
+    if case.tokens:
+        names["eos"] = "[SEP]"
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in names.items()}
+        tokenizer_object=tokenizer,
+        additional_special_tokens=[*case.tokens],
+        **{f"{name}_token": token for name, token in names.items()},
     )
 
 
@@ -62,7 +79,7 @@ def make_processor(case: PictureCase) -> Any:
 
 def open_pipeline(case: PictureCase, folder: str) -> Any:
     """Return the pipeline of transformers for a folder."""
-    more = {"tokenizer": make_tokenizer()} if "text_config" in case.config else {}
+    more = {"tokenizer": make_tokenizer(case)} if reads_texts(case) else {}
     return transformers.pipeline(
         case.task,
         model=folder,
@@ -124,6 +141,7 @@ def record() -> None:
                 "files": files,
                 "shapes": shapes,
                 "opening": case.opening,
+                **({"tokens": case.tokens} if case.tokens else {}),
                 "calls": calls,
             }
         )

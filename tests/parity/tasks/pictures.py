@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.parity.pretrained.families import vision
+from tests.parity.pretrained.families import joint, vision
 from tests.parity.pretrained.fixtures import SEED, draw_weights
 from tests.parity.tasks.processors import draw_pixels, sample
 from tests.unit.tasks.words import WORDS, write_tokenizer
@@ -47,6 +47,8 @@ SIZES = ((41, 30), (32, 32), (60, 140), (90, 50))
 """Widths and heights of pictures."""
 
 
+DONUT_TOKENS = ("<s_docvqa>", "<s_question>", "</s_question>", "<s_answer>", "</s_answer>")
+
 MOBILENET = {**vision.MOBILENET2, "num_channels": 3, "output_stride": 8}
 SHORT = {"size": {"shortest_edge": 32}}
 NETWORKS = (
@@ -65,7 +67,8 @@ NETWORKS = (
 class PictureCase(NamedTuple):
     """A task, the class of a model, its config, the class of its processor, its settings, calls.
 
-    `opening` are keywords of our `pipeline`.
+    `opening` are keywords of our `pipeline`, `tokens` control tokens of the tokenizer, `generation`
+    settings of texts.
     """
 
     task: str
@@ -75,6 +78,8 @@ class PictureCase(NamedTuple):
     settings: Mapping[str, Any]
     calls: Sequence[Call]
     opening: Mapping[str, Any] = {}
+    tokens: Sequence[str] = ()
+    generation: Mapping[str, Any] = {}
 
 
 def list_picture_cases() -> Iterator[PictureCase]:
@@ -93,6 +98,22 @@ def list_picture_cases() -> Iterator[PictureCase]:
     for model, config, processor, settings in NETWORKS:
         calls = [(SIZES[0], {}), (SIZES[3], {"function_to_apply": "none"}), classify[6]]
         yield PictureCase(task, model, {**config, **LABELS}, processor, settings, calls)
+    task = "document-question-answering"
+    question = {"question": "what so good?"}
+    config = {"encoder": {**joint.DONUT_SWIN, "image_size": [32, 24]}}
+    config["decoder"] = {**joint.TROCR, "model_type": "mbart", **TOKENS}
+    config["decoder"]["vocab_size"] += len(DONUT_TOKENS)
+    ends = {"forced_eos_token_id": len(WORDS) + 4, "max_new_tokens": 12, "bos_token_id": 2}
+    yield PictureCase(
+        task,
+        "VisionEncoderDecoderModel",
+        config,
+        "Donut",
+        {"size": {"height": 32, "width": 24}, "do_align_long_axis": True},
+        [*((size, question) for size in SIZES), (SIZES[0], {"question": "a day."})],
+        tokens=DONUT_TOKENS,
+        generation={**ends, "decoder_start_token_id": 2, "eos_token_id": 3, "pad_token_id": 0},
+    )
     task = "object-detection"
     detect: list[Call] = [((48, 32), {"threshold": threshold}) for threshold in (0.0, 0.3)]
     detect.append(([(48, 32), (96, 64)], {"threshold": 0.0, "batch_size": 2}))
@@ -158,7 +179,7 @@ def make_files(fixture: Mapping[str, Any]) -> dict[str, bytes]:
     return {
         **files,
         "model.safetensors": b"".join(chunks(tensors, {})),
-        "tokenizer.json": write_tokenizer(),
+        "tokenizer.json": write_tokenizer(fixture.get("tokens", ())),
     }
 
 

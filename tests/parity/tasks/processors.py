@@ -37,6 +37,12 @@ OWN: Mapping[str, tuple[Mapping[str, Any], ...]] = {
         {"do_pad": True, "size_divisor": 14},
     ),
     "Detr": ({"size": {"shortest_edge": 40, "longest_edge": 60}},),
+    "Donut": (
+        {"do_align_long_axis": True},
+        {"do_pad": False, "do_thumbnail": False},
+        {"size": [90, 130]},
+        {"size": {"height": 31, "width": 64}, "do_align_long_axis": True},
+    ),
     "EfficientNet": ({"include_top": False}, {"rescale_offset": True}, {"do_center_crop": True}),
     "PoolFormer": ({"size": {"height": 30, "width": 40}}, {"size": {"height": 30, "width": 30}}),
     "RTDetr": ({"do_pad": True, "pad_size": {"height": 90, "width": 100}},),

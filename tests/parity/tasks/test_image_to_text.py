@@ -13,10 +13,13 @@ import webnnm
 from tests.parity.pretrained import fixtures
 from tests.parity.pretrained.fixtures import SEED, Fixture, draw_weights
 from tests.parity.pretrained.outcome import files
+from tests.parity.tasks.pictures import DONUT_TOKENS
 from tests.unit.tasks.words import QUIET, WORDS, write_tokenizer
 from tests.unit.transformers.folders import pack
 from webnnm import DataError
 from webnnm.core.arrays import HostArray
+from webnnm.transformers.processors.picture_settings import read_picture_settings
+from webnnm.transformers.processors.pictures import process_picture
 
 pytestmark = pytest.mark.desktop
 START = {"decoder_start_token_id": 2, "eos_token_id": None}
@@ -83,6 +86,53 @@ async def test_texts_are_as_long_as_the_generation_config_says() -> None:
         assert result == {"generated_text": "6"}
         (result,) = await write(PICTURES[0], suppress_tokens=tokens, max_new_tokens=3)
         assert result == {"generated_text": "4"}
+
+
+def make_donut_files() -> dict[str, bytes]:
+    """Return the files of a recorded Donut that reads small pages and answers questions."""
+    fixture = fixtures.read()["donut"]
+    processor = {"image_processor_type": "DonutFeatureExtractor", "size": [8, 12]}
+    return {
+        **files(fixture, SEED),
+        "tokenizer.json": write_tokenizer(DONUT_TOKENS),
+        "preprocessor_config.json": json.dumps(processor).encode(),
+        "generation_config.json": json.dumps({**START, "max_length": 20}).encode(),
+    }
+
+
+async def test_texts_of_donut_begin_with_the_prompt() -> None:
+    async with await webnnm.pipeline("image-to-text", make_donut_files(), **QUIET) as write:
+        inputs = {"pixel_values": [[[[0.5] * 8] * 12] * 3], "max_new_tokens": 3}
+        for rows in ([[15, 6]], [[2, 15]]):
+            (row,) = await write.model.generate_ids(decoder_input_ids=rows, **inputs)
+            assert row[:2] == rows[0] and len(row) == 5
+        (default,) = await write.model.generate_ids(**inputs)
+        assert default[0] == 2 and len(default) == 4
+
+
+async def test_questions_about_pages_are_checked() -> None:
+    donut = make_donut_files()
+    async with await webnnm.pipeline("document-question-answering", donut, **QUIET) as answer:
+        pair = {"image": PICTURES[0], "question": "what day?"}
+        (result,) = await answer(pair)
+        assert result.keys() == {"answer"}
+        assert await answer([pair, pair]) == [[result], [result]]
+        wrong: list[tuple[Any, ...]] = [(PICTURES[0],), ([{"image": PICTURES[0]}],)]
+        wrong += [(PICTURES[0], 3), ([PICTURES[0]],), ({**pair, "word_boxes": []},)]
+        for arguments in wrong:
+            with pytest.raises(DataError, match="NNM702"):
+                await answer(*arguments)
+    plain = {**donut, "tokenizer.json": write_tokenizer()}
+    for given in (plain, make_files("trocr")):
+        with pytest.raises(DataError, match=r"NNM717: [\s\S]*a Donut that knows the task"):
+            await webnnm.pipeline("document-question-answering", given, **QUIET)
+
+
+async def test_pages_larger_than_the_model_are_refused() -> None:
+    processor = {"image_processor_type": "DonutImageProcessor", "size": [8, 12]}
+    settings = read_picture_settings({**processor, "do_thumbnail": False})
+    with pytest.raises(DataError, match=r"NNM702: it has 8 × 24 pixels .*\n.*8 × 12"):
+        await process_picture(HostArray("uint8", (30, 10, 3), bytes(900)), "it", settings)
 
 
 async def test_other_models_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from tests.unit.transformers.tiny_bert import bert_files
@@ -27,11 +28,15 @@ QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda line: None}
 CLASSES = "BertForSequenceClassification"
 
 
-def write_tokenizer() -> bytes:
-    """Return a tokenizer of words that begins and ends texts as BERT's does."""
+def write_tokenizer(more: Sequence[str] = ()) -> bytes:
+    """Return a tokenizer of words that begins and ends texts as BERT's does.
+
+    `more` are further control tokens.
+    """
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     added = [
-        {"id": number, "content": WORDS[number], **flags, "special": True} for number in range(5)
+        {"id": number, "content": token, **flags, "special": True}
+        for number, token in [*enumerate(WORDS[:5]), *enumerate(more, len(WORDS))]
     ]
     cls, sep = ({"SpecialToken": {"id": word, "type_id": 0}} for word in ("[CLS]", "[SEP]"))
     one, two = ({"Sequence": {"id": name, "type_id": k}} for k, name in enumerate("AB"))
@@ -58,7 +63,7 @@ def write_tokenizer() -> bytes:
             "type": "WordPiece",
             "continuing_subword_prefix": "##",
             "max_input_chars_per_word": 20,
-            "vocab": {word: number for number, word in enumerate(WORDS)},
+            "vocab": {word: number for number, word in enumerate([*WORDS, *more])},
             "unk_token": "[UNK]",
         },
     }

@@ -10,7 +10,7 @@ from typing import Literal
 from webnnm.data.pictures.decoded_picture import Filter
 
 Colour = tuple[float, float, float]
-Sizing = Literal["plain", "convnext", "levit", "poolformer", "multiple", "multiple_of_16"]
+Sizing = Literal["plain", "convnext", "levit", "poolformer", "multiple", "multiple_of_16", "page"]
 """How the size of a picture follows from that of the file: `picture_sizes.find_size`."""
 
 HALF: tuple[Colour, Colour] = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
@@ -83,6 +83,9 @@ KINDS: Mapping[str, PictureKind] = {
     "DeformableDetr": _DETR,
     "DeiT": PictureKind(size=_square(256), crop=224),
     "Detr": _DETR,
+    "Donut": PictureKind(
+        size={"height": 2560, "width": 1920}, filter=Filter.BILINEAR, sizing="page", pad=True
+    ),
     "EfficientNet": PictureKind(size=_square(346), top_scaled=True),
     "Levit": _LEVIT,
     "MobileNetV1": _MOBILENET,

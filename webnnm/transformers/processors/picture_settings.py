@@ -54,15 +54,18 @@ Pictures are read as RGB, whatever `do_convert_rgb` says.
 class PictureSettings:
     """What is done to a picture, in this order; `kind` is the key of its class in `KINDS`.
 
-    It is resized to a `size` by a `filter`, unless `resize` is false, by the rule `sizing`; the
-    middle of the size `crop` is taken; bytes are multiplied by `factor`, `offset` is added, `mean`
-    subtracted and divided by `deviation`; with `flip` blue comes first; then it is filled up with
-    zeros: to `pad_size`, or to multiples of `divisor`, or to the largest of a batch. `masked` says
-    that the model is told what is padding.
+    It is turned if `align_long_axis` and its longer side is not that of `size`; resized to a `size`
+    by a `filter`, unless `resize` is false, by the rule `sizing`; pages are resized again if
+    `thumbnail`, until they fit; the middle of the size `crop` is taken; bytes are multiplied by
+    `factor`, `offset` is added, `mean` subtracted and divided by `deviation`; with `flip` blue
+    comes first; then it is filled up with zeros: to `pad_size`, or to multiples of `divisor`, or to
+    the largest of a batch. `masked` says that the model is told what is padding.
     """
 
     kind: str
+    align_long_axis: bool
     resize: bool
+    thumbnail: bool
     size: Mapping[str, int]
     filter: Filter
     sizing: Sizing
@@ -85,7 +88,8 @@ class PictureSettings:
         """Whether the size of the result depends on the shape of the picture."""
         if self.crop is not None or self.sizing == "convnext":
             return False
-        return self.keep_aspect_ratio or not {"height", "width"} <= self.size.keys()
+        keeps_shape = self.keep_aspect_ratio or self.sizing == "page"
+        return keeps_shape or not {"height", "width"} <= self.size.keys()
 
 
 def read_picture_settings(
@@ -113,16 +117,23 @@ def read_picture_settings(
     rescale = fields.flag("do_rescale", True)
     crop_side = kind.crop or CROP_SIDES.get(fields.class_key, 224)
     crop = fields.side_pair("crop_size", (crop_side, crop_side))
-    do_crop = fields.flag("do_center_crop", kind.crop > 0)
+    size = fields.size(kind)
     pads = (kind.pad_side, kind.pad_side) if kind.pad_side else None
     pad = fields.flag("do_pad", kind.pad)
+    is_page = kind.sizing == "page"
+    if is_page:  # black comes around pages before bytes become numbers, as where a crop is larger
+        crop, do_crop, pad = (size["height"], size["width"]), pad, False
+    else:
+        do_crop = fields.flag("do_center_crop", kind.crop > 0)
     divisor = max(fields.integer(key, 0) for key in ("size_divisor", "pad_size_divisor"))
     factor = fields.number("rescale_factor", 1 / 255)
     offset = -1.0 if fields.flag("rescale_offset") and rescale else 0.0
     settings = PictureSettings(
         kind=fields.class_key,
+        align_long_axis=is_page and fields.flag("do_align_long_axis"),
         resize=fields.flag("do_resize", True),
-        size=fields.size(kind),
+        thumbnail=is_page and fields.flag("do_thumbnail", True),
+        size=size,
         filter=fields.filter(kind.filter),
         sizing=kind.sizing,
         crop_share=fields.share(kind.crop_share),
@@ -192,11 +203,12 @@ class _PictureFields(Fields):
                 more = {"longest_edge": longer} if "longest_edge" in kind.size else {}
                 value = {"shortest_edge": value, **more}
         elif isinstance(value, list) and len(cast("list[Any]", value)) == 2:
-            value = dict(zip(("height", "width"), cast("list[Any]", value), strict=True))
+            names = ("width", "height") if kind.sizing == "page" else ("height", "width")
+            value = dict(zip(names, cast("list[Any]", value), strict=True))
         if isinstance(value, dict):
             named = cast("dict[str, Any]", value)
             sides = {name: side for name, side in named.items() if side is not None}
-            forms = ({"shortest_edge"},) if kind.sizing == "convnext" else SIZES
+            forms = {"convnext": ({"shortest_edge"},), "page": SIZES[:1]}.get(kind.sizing, SIZES)
             if {*sides} in forms and all(map(_is_side, sides.values())):
                 return sides
         raise self.wrong("size", f"the sides of pictures, from 1 to {MAX_SIDE}")

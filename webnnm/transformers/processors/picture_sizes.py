@@ -15,11 +15,14 @@ YOLOS_MULTIPLE = 16
 class Cut(NamedTuple):
     """What is done to a picture: resized to a size, then cropped or filled up to another one.
 
-    Sizes are height and width.
+    Sizes are height and width. `turned` says that it is turned clockwise before; `fitted` is the
+    size that it is resized to after `resized`, None if it is resized once.
     """
 
     resized: Size
     cropped: Size
+    turned: bool = False
+    fitted: Size | None = None
 
 
 def find_cut(picture: Size, settings: PictureSettings) -> Cut:
@@ -31,6 +34,8 @@ def find_cut(picture: Size, settings: PictureSettings) -> Cut:
     Cut(resized=(224, 448), cropped=(224, 224))
     """
     size, share = settings.size, settings.crop_share
+    if settings.sizing == "page":
+        return _fit_page(picture, settings)
     if not settings.resize:
         return Cut(picture, settings.crop or picture)
     if settings.sizing == "convnext":
@@ -88,6 +93,31 @@ def _find_size(picture: Size, settings: PictureSettings) -> Size:
         return int(height / share), int(width / share)
     if settings.sizing == "multiple":
         return _fit_multiple(picture, (height, width), settings)
+    return height, width
+
+
+def _fit_page(picture: Size, settings: PictureSettings) -> Cut:
+    """Return how a page is brought to the size of a model: whole, with black around it.
+
+    Source: G. Kim et al., "OCR-free document understanding transformer", arXiv:2111.15664 (2021).
+    """
+    height, width = settings.size["height"], settings.size["width"]
+    turned = settings.align_long_axis and (height - width) * (picture[1] - picture[0]) > 0
+    if turned:
+        picture = picture[1], picture[0]
+    resized = _fit_shorter(picture, min(height, width)) if settings.resize else picture
+    fitted = _fit_within(resized, (height, width)) if settings.thumbnail else resized
+    return Cut(resized, settings.crop or fitted, turned, fitted if fitted != resized else None)
+
+
+def _fit_within(picture: Size, size: Size) -> Size:
+    """Return the size at which the longer side of a picture is at most that of a size."""
+    height, width = min(picture[0], size[0]), min(picture[1], size[1])
+    if (height, width) != picture:
+        if picture[0] > picture[1]:
+            width = int(picture[1] * height / picture[0])
+        elif picture[1] > picture[0]:
+            height = int(picture[0] * width / picture[1])
     return height, width
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.data.pictures.decoded_picture import decode_picture
+from webnnm.data.pictures.decoded_picture import DecodedPicture, Filter, decode_picture
 from webnnm.transformers.processors.picture_settings import PictureSettings, Size
 from webnnm.transformers.processors.picture_sizes import find_cut
 
@@ -40,16 +40,68 @@ async def process_picture(
     decoded = await decode_picture(picture, name)
     try:
         size = decoded.height, decoded.width
-        resized, cropped = find_cut(size, settings)
+        resized, cropped, turned, fitted = find_cut(size, settings)
         if model_size is not None and settings.varies and not _fits(cropped, model_size, settings):
             resized = cropped = model_size
-        if not all(resized):
+            fitted = None
+        if not all(fitted or resized):
             message = f"{name} has {size[1]} × {size[0]} pixels: a side of it would vanish"
             raise DataError("NNM702", message, hint="use a picture that is less narrow")
-        pixels = crop(await decoded.resize(*resized, settings.filter), cropped)
+        if turned:
+            decoded = await _turn(decoded, name)
+        pixels = await decoded.resize(*resized, settings.filter)
     finally:
         decoded.close()
+    if fitted is not None:
+        resized, pixels = fitted, await resize_again(pixels, fitted, settings.filter)
+    if settings.sizing == "page" and (resized[0] > cropped[0] or resized[1] > cropped[1]):
+        message = f"{name} has {show_size(resized)} pixels once it is resized"
+        hint = f"the model is for {show_size(cropped)}: its processor needs do_thumbnail"
+        raise DataError("NNM702", message, hint=hint)
+    pixels = crop(pixels, cropped, odd_behind=settings.sizing == "page")
     return ProcessedPicture(_pad_sides(scale(pixels, settings), settings), size, resized)
+
+
+async def resize_again(pixels: HostArray, size: Size, filter: Filter) -> HostArray:
+    """Return bytes `[height, width, 3]` at another size."""
+    decoded = await decode_picture(pixels, "the picture")
+    try:
+        return await decoded.resize(*size, filter)
+    finally:
+        decoded.close()
+
+
+def show_size(size: Size) -> str:
+    """Return a height and width as messages have them, width first.
+
+    >>> show_size((480, 640))
+    '640 × 480'
+    """
+    return f"{size[1]} × {size[0]}"
+
+
+async def _turn(decoded: DecodedPicture, name: str) -> DecodedPicture:
+    """Return a picture turned clockwise by 90°, and close it."""
+    try:
+        pixels = await decoded.resize(decoded.height, decoded.width, Filter.NEAREST)
+    finally:
+        decoded.close()
+    return await decode_picture(turn_clockwise(pixels), name)
+
+
+def turn_clockwise(pixels: HostArray) -> HostArray:
+    """Return bytes `[height, width, 3]` turned by 90°: the first column becomes the first row.
+
+    >>> turn_clockwise(HostArray("uint8", (2, 1, 3), bytes(range(6)))).tolist()
+    [[[3, 4, 5], [0, 1, 2]]]
+    """
+    height, width, depth = pixels.shape
+    data, result = bytes(pixels.data), bytearray(len(pixels.data))
+    for colour in range(depth):
+        plane = data[colour::depth]
+        columns = (plane[column::width][::-1] for column in range(width))
+        result[colour::depth] = b"".join(columns)
+    return HostArray("uint8", (width, height, depth), bytes(result))
 
 
 def _fits(size: Size, model_size: Size, settings: PictureSettings) -> bool:
@@ -60,8 +112,10 @@ def _fits(size: Size, model_size: Size, settings: PictureSettings) -> bool:
     return size == model_size or (settings.masked and smaller)
 
 
-def crop(pixels: HostArray, size: Size) -> HostArray:
+def crop(pixels: HostArray, size: Size, *, odd_behind: bool = False) -> HostArray:
     """Return the middle of pixels `[height, width, 3]`, with black around it if it is larger.
+
+    An odd number of black rows or columns has one more before the picture, or behind it.
 
     >>> crop(HostArray("uint8", (1, 3, 3), bytes(range(9))), (1, 1)).tolist()
     [[[3, 4, 5]]]
@@ -70,6 +124,8 @@ def crop(pixels: HostArray, size: Size) -> HostArray:
     if (height, width) == size:
         return pixels
     top, left = _start(height, size[0]), _start(width, size[1])
+    if odd_behind:
+        top, left = -_start(size[0], height), -_start(size[1], width)
     rows, columns = min(height, size[0]), min(width, size[1])
     line = bytearray(size[1] * depth)
     result = bytearray()
