@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from webnnm.core.errors import DataError
 from webnnm.tasks.image_to_text import read_length
@@ -86,9 +86,10 @@ def _read_pairs(image: Any, question: str | None) -> tuple[list[tuple[Any, str]]
     if question is not None:
         image = {"image": image, "question": question}
     single = not isinstance(image, (list, tuple))
+    entries: list[Any] = [image] if single else [*image]
     pairs: list[tuple[Any, str]] = []
-    for entry in [image] if single else image:
-        names: Any = entry.keys() if isinstance(entry, Mapping) else ()
+    for entry in entries:
+        names: Any = cast("Any", entry).keys() if isinstance(entry, Mapping) else ()
         if {*names} != {"image", "question"}:
             message = "an input has no picture, no question, or something else"
             hint = 'an image and a question, or a dict {"image": …, "question": …}'
