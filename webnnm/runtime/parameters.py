@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from webnnm.backends.base import Backend, DeviceTensor
 from webnnm.core.arrays import HostArray
@@ -36,6 +36,20 @@ class Parameter:
     lrm: float | None
     init: str
     value: Any
+
+
+class ReadableParameters(Protocol):
+    """The parameters that a graph computes with: their types, and their tensors on the device.
+
+    `version` changes whenever tensors or values do.
+    """
+
+    types: dict[str, TensorType]
+    version: int
+
+    def readable(self) -> Mapping[str, DeviceTensor]:
+        """Return the tensors. Raises `DataError` NNM712 during a training."""
+        ...
 
 
 class ParameterStore:

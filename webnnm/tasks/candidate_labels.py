@@ -7,6 +7,22 @@ from collections.abc import Sequence
 from webnnm.core.errors import DataError
 
 
+def split_labels(labels: str | Sequence[str]) -> list[str]:
+    """Return labels, of which one text with commas has several.
+
+    >>> split_labels("cat, dog")
+    ['cat', 'dog']
+
+    Raises `DataError` NNM704 if there is none.
+    """
+    parts = labels.split(",") if isinstance(labels, str) else labels
+    names = [label.strip() if isinstance(labels, str) else label for label in parts]
+    names = [name for name in names if name]
+    if not names:
+        raise DataError("NNM704", "there are no labels", hint="give at least one")
+    return names
+
+
 def fill_template(labels: str | Sequence[str], template: str) -> tuple[list[str], list[str]]:
     """Return labels, of which one text with commas has several, and a text for each.
 
@@ -15,11 +31,7 @@ def fill_template(labels: str | Sequence[str], template: str) -> tuple[list[str]
 
     Raises `DataError` NNM704 if there is no label, or no {} in the template.
     """
-    parts = labels.split(",") if isinstance(labels, str) else labels
-    names = [label.strip() if isinstance(labels, str) else label for label in parts]
-    names = [name for name in names if name]
-    if not names:
-        raise DataError("NNM704", "there are no labels", hint="give at least one")
+    names = split_labels(labels)
     if template.format(names[0]) == template:
         message = f'hypothesis_template "{template}" has no place for the label'
         raise DataError("NNM704", message, hint="write {} where the label belongs")

@@ -106,7 +106,9 @@ class MaskGeneration(PictureTask):
         results: list[dict[str, Any]] = []
         for number, picture in enumerate(pictures):
             name = f"picture {number}" if len(pictures) > 1 else "the picture"
-            processed = await process_picture(picture, name, self.settings)
+            processed = await process_picture(
+                picture, name, self.settings, backend=self.model.backend
+            )
             masks: list[GeneratedMask] = []
             enlarger = MaskEnlarger(self.model.backend, processed, self.settings, thresholds)
             try:

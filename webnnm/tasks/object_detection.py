@@ -38,6 +38,10 @@ class ObjectDetection(PictureTask):
     outputs = frozenset({"pred_boxes"})
     classes = "…ForObjectDetection"
 
+    def fits(self) -> bool:
+        """Return whether the classes are those of the model, not named by texts."""
+        return "input_ids" not in self.model.inputs()
+
     async def __call__(
         self, inputs: Any, *, threshold: float = 0.5, batch_size: int = 1
     ) -> list[Any]:

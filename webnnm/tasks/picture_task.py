@@ -70,9 +70,27 @@ class PictureTask(Pipeline):
             processed: list[ProcessedPicture] = []
             for number, picture in batch:
                 name = f"picture {number}" if len(pictures) > 1 else "the picture"
-                processed.append(await process_picture(picture, name, self.settings, size))
-            inputs = join_pictures(fill_batch(processed, batch_size), self.settings, size)
-            yield processed, {name: values for name, values in inputs.items() if name in names}
+                processed.append(
+                    await process_picture(
+                        picture, name, self.settings, size, backend=self.model.backend
+                    )
+                )
+            for part, count in self._split_sizes(processed, batch_size):
+                inputs = join_pictures(fill_batch(part, count), self.settings, size)
+                yield part, {name: values for name, values in inputs.items() if name in names}
+
+    def _split_sizes(
+        self, batch: list[ProcessedPicture], batch_size: int
+    ) -> list[tuple[list[ProcessedPicture], int]]:
+        """Return the pictures that are computed together, and how many a graph takes.
+
+        Pictures of different sizes are computed one by one, unless a model can be told what they
+        are filled up with: then no result depends on other pictures.
+        """
+        sizes = {picture.pixels.shape for picture in batch}
+        if len(sizes) == 1 or self.settings.masked or self.model.picture_size() is not None:
+            return [(batch, batch_size)]
+        return [([picture], 1) for picture in batch]
 
 
 def as_pictures(inputs: Any) -> tuple[list[Any], bool]:

@@ -35,6 +35,7 @@ TASKS = {
     "token-classification": ("token_classification", "TokenClassification"),
     "translation": ("text_to_text", "Translation"),
     "zero-shot-classification": ("zero_shot", "ZeroShotClassification"),
+    "zero-shot-object-detection": ("zero_shot_detection", "ZeroShotObjectDetection"),
     "zero-shot-image-classification": ("zero_shot_images", "ZeroShotImageClassification"),
 }
 """Task → the module and the class of its pipeline."""

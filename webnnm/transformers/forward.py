@@ -12,12 +12,13 @@ from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.inference.context import InferenceContext
+from webnnm.runtime.parameters import ReadableParameters
 from webnnm.runtime.state import ModelState
 from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.choices import split_choices
 from webnnm.transformers.inputs import check_inputs, read_inputs
 from webnnm.transformers.prompts import prompts, takes_prompts
-from webnnm.transformers.towers import FEATURES, PICTURES, WEIGHTS, Comparison, towers
+from webnnm.transformers.towers import FEATURES, Comparison, find_comparison, towers
 
 MOST_COMPILED = 4
 """How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
@@ -26,17 +27,27 @@ MOST_COMPILED = 4
 class Forward:
     """Compiles graphs for the numbers of rows and tokens it is given, and keeps the latest.
 
-    Towers, parts of the network that share no input, run separately.
+    Towers, parts of the network that share no input, run separately. `network` and `parameters` are
+    those of the model unless others are given.
     """
 
-    def __init__(self, state: ModelState, config: Mapping[str, Any], rules: InputRules) -> None:
+    def __init__(
+        self,
+        state: ModelState,
+        config: Mapping[str, Any],
+        rules: InputRules,
+        network: Network | None = None,
+        parameters: ReadableParameters | None = None,
+    ) -> None:
         self._state, self._config, self._rules = state, config, rules
+        self._network = network or state.network
+        self.parameters = parameters or state.parameters
         self._contexts = LruCache[Any, InferenceContext](MOST_COMPILED, InferenceContext.close)
         self._turn = asyncio.Lock()
 
     @cached_property
     def _towers(self) -> list[Network]:
-        return towers(self._state.network)
+        return towers(self._network)
 
     @cached_property
     def _comparison(self) -> Comparison:
@@ -44,7 +55,7 @@ class Forward:
 
     async def outputs(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the outputs by name. Raises what `PretrainedModel.predict` raises."""
-        vertices = self._state.network.inputs
+        vertices = self._network.inputs
         if takes_prompts(vertices):
             requested = prompts(inputs, vertices)
             results = requested.results(await self._compute(requested.inputs))
@@ -53,7 +64,7 @@ class Forward:
             results = choices.results(await self._compute(choices.inputs))
         else:
             results = await self._compute(inputs)
-        if WEIGHTS in results and PICTURES in results:
+        if find_comparison(results.keys()) is not None:
             async with self._turn:
                 results |= await self._comparison.of(results)
         public = results if len(self._towers) == 1 else results.keys() - FEATURES
@@ -63,7 +74,7 @@ class Forward:
         """Return one output. Raises `DataError` NNM710 if no output has that name."""
         parts = [part for part in self._towers if name in [result.name for result in part.outputs]]
         if not parts:
-            names = ", ".join(output.name for output in self._state.network.outputs)
+            names = ", ".join(output.name for output in self._network.outputs)
             message = f'the model has no output "{name}": it has {names}'
             raise DataError("NNM710", message, hint="only models of the class CLIPModel have it")
         results = await self._compute(inputs)
@@ -74,7 +85,7 @@ class Forward:
     async def _compute(self, inputs: Mapping[str, Any]) -> dict[str, HostArray]:
         """Return the outputs of all towers that have an input."""
         values = {name: value for name, value in inputs.items() if value is not None}
-        check_inputs(values, [vertex.block for vertex in self._state.network.inputs])
+        check_inputs(values, [vertex.block for vertex in self._network.inputs])
         parts = [t for t in self._towers if any(v.block in values for v in t.inputs)]
         results: dict[str, HostArray] = {}
         for part in parts or self._towers:
@@ -100,7 +111,7 @@ class Forward:
             context = self._contexts[key] = InferenceContext(
                 part,
                 state.backend,
-                state.parameters,
+                self.parameters,
                 state.standardizations,
                 batch_size=batch,
                 sequence={**state.sequence, **lengths},

@@ -32,7 +32,7 @@ async def with_picture_size(
     """
     reads_any = config.get("model_type") in ANY_SIZE
     if image_size is None:
-        size = await _processor_size(source, log) if reads_any else None
+        size = await _processor_size(source, IMAGE_SIZE in config, log) if reads_any else None
     else:
         size = [image_size] * 2 if isinstance(image_size, int) else [*image_size]
         if not reads_any:
@@ -42,13 +42,25 @@ async def with_picture_size(
             message = f"image_size={size}"
             hint = f"height and width are integers from 1 to {MAX_PICTURE}"
             raise DataError("NNM704", message, hint=hint)
-    if size is None:
-        return {**config}
-    return {**config, PICTURE_SIZE if IMAGE_SIZE in config else IMAGE_SIZE: size}
+    return {**config} if size is None else set_picture_size(config, size)
 
 
-async def _processor_size(source: Folder, log: Callable[[str], object]) -> list[int] | None:
-    """Return height and width of the pictures of a processor, None if there is none."""
+def set_picture_size(config: Mapping[str, Any], size: Sequence[int]) -> dict[str, Any]:
+    """Return a config for pictures of a height and a width.
+
+    >>> set_picture_size({"model_type": "resnet"}, [32, 48])
+    {'model_type': 'resnet', 'image_size': [32, 48]}
+    """
+    return {**config, PICTURE_SIZE if IMAGE_SIZE in config else IMAGE_SIZE: [*size]}
+
+
+async def _processor_size(
+    source: Folder, has_own: bool, log: Callable[[str], object]
+) -> list[int] | None:
+    """Return height and width of the pictures of a processor, None if there is none.
+
+    If these depend on the picture and the config has a size of its own, that one is kept.
+    """
     from webnnm.transformers.processors.files import read_picture_processor
     from webnnm.transformers.processors.picture_sizes import find_model_size
 
@@ -60,9 +72,10 @@ async def _processor_size(source: Folder, log: Callable[[str], object]) -> list[
         hint = "from_pretrained with image_size=(height, width) does without this file"
         raise DataError(error.code, error.message, hint=hint) from error
     size = find_model_size(SQUARE, settings)
-    if size is not None and settings.varies:
+    if size is not None and settings.varies and settings.pad_size is None:
         log(
-            f"pictures of any shape become {size[0]} × {size[1]} (height × width): "
-            "image_size=(height, width) chooses the size for yours"
+            "pictures keep their shape, and each size gets a graph of its own: "
+            "image_size=(height, width) makes all of them one size"
         )
+        return None if has_own else [*size]
     return size and [*size]

@@ -14,7 +14,8 @@ from webnnm.core.errors import DataError
 from webnnm.data.files.downloads import Downloads, Progress
 from webnnm.model.nnmodel import NNModel
 from webnnm.snapshots.name_map import Names, assign_tensors
-from webnnm.transformers.architectures import CLASS, write_model
+from webnnm.transformers.architectures import ANY_SIZE, CLASS, write_model
+from webnnm.transformers.architectures.model_text import ModelText
 from webnnm.transformers.chat_template import load_templates
 from webnnm.transformers.ctranslate2_model import ends_of_ctranslate2, tensors_of_ctranslate2
 from webnnm.transformers.float16 import compute_in
@@ -24,7 +25,7 @@ from webnnm.transformers.gguf_tokenizer import tokenizer_of as tokenizer_of_gguf
 from webnnm.transformers.hearing import Features
 from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.onnx_names import find_onnx_dtype
-from webnnm.transformers.picture_size import with_picture_size
+from webnnm.transformers.picture_size import set_picture_size, with_picture_size
 from webnnm.transformers.pretrained import (
     OF_DIFFUSERS,
     WEIGHTS,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from webnnm.ops.declare.features import Features as Shape
     from webnnm.runtime.packed import Memory
     from webnnm.transformers.adapting import Origin
+    from webnnm.transformers.any_size import AnySizeForward, WriteText
     from webnnm.transformers.forward import Forward
     from webnnm.transformers.training_pairs import Lengths
     from webnnm.transformers.training_texts import Example
@@ -103,8 +105,8 @@ async def from_pretrained(
     - `architecture`: the class of the model, such as "BertModel", instead of the config's.
     - `pooling`: "mean" or "cls", for text encoders: adds an output `sentence_embedding`, the mean
       of all tokens or the first token, normalised to length 1.
-    - `image_size`: height and width of pictures, or one number for both, for networks that read any
-      size, instead of the one that the folder's `preprocessor_config.json` makes.
+    - `image_size`: height and width of all pictures, or one number for both, for networks that read
+      any size, and otherwise compile a graph for each size that comes.
     - `ignore`: keys of the config whose values are not checked.
     - `progress`: a function called while weights are loaded, with the name of the file, the bytes
       loaded so far, and the total (0 if unknown).
@@ -150,9 +152,9 @@ async def from_pretrained(
     else:
         config, binary = await folder_of(source, how)
     more = {"architectures": architecture and [architecture], "pooling": pooling}
-    full_config = {**config, **{key: value for key, value in more.items() if value is not None}}
+    own_config = {**config, **{key: value for key, value in more.items() if value is not None}}
     full_config = await with_picture_size(
-        full_config, source, image_size, lambda line: _log(log, line)
+        own_config, source, image_size, lambda line: _log(log, line)
     )
     text = write_model(full_config, ignore=ignore)  # fails before anything is fetched
     compute_in(compute_dtype, text.source, text.float16_problem)
@@ -193,6 +195,8 @@ async def from_pretrained(
     model.generation_config, model.read_tokenizer = generation, read_tokenizer
     model.input_rules, model.read_file = text.input_rules, text_reader(source)
     model.origin = partial(_origin, full_config, text.names, text.prefix)
+    if image_size is None and config.get("model_type") in ANY_SIZE:
+        model.write_sized = partial(_write_sized, own_config, ignore, frozenset(tensors))
     return model
 
 
@@ -259,6 +263,7 @@ class PretrainedModel(NNModel, HubModel):
         return model
 
     origin: Callable[[], Origin]
+    write_sized: WriteText | None = None
     _plain: Document | None = None
 
     def describe_output(self, name: str) -> Shape:
@@ -267,12 +272,19 @@ class PretrainedModel(NNModel, HubModel):
         return next(output.source.features for output in outputs if output.name == name)
 
     def picture_size(self) -> tuple[int, int] | None:
-        """Return the height and width of pictures, None for models of other kinds."""
+        """Return the height and width of pictures, None if they can have any."""
+        if self._reads_any_size:
+            return None
         for vertex in self.state.network.inputs:
             if vertex.block == "pixel_values":
                 height, width = vertex.features[0].sizes()[-2:]
                 return height, width
         return None
+
+    @property
+    def _reads_any_size(self) -> bool:
+        """Whether there are graphs for pictures of any size; adapters belong to one text."""
+        return self.write_sized is not None and self._plain is None
 
     @property
     def continues_texts(self) -> bool:
@@ -542,10 +554,15 @@ class PretrainedModel(NNModel, HubModel):
                 used.close()
 
     @cached_property
-    def _forward(self) -> Forward:
+    def _forward(self) -> Forward | AnySizeForward:
+        settings = self.state, self.config, self.input_rules
+        if self.write_sized is not None and self._reads_any_size:
+            from webnnm.transformers.any_size import AnySizeForward
+
+            return AnySizeForward(*settings, self.write_sized)
         from webnnm.transformers.forward import Forward
 
-        return Forward(self.state, self.config, self.input_rules)
+        return Forward(*settings)
 
     async def predict(
         self, data: Any = None, batch_size: int | None = None, *, raw: bool = False, **inputs: Any
@@ -625,6 +642,16 @@ def _origin(config: Mapping[str, Any], names: Names, prefix: str) -> Origin:
     from webnnm.transformers.adapting import origin_of
 
     return origin_of(config, names, prefix)
+
+
+def _write_sized(
+    config: Mapping[str, Any],
+    ignore: Collection[str],
+    tensors: Collection[str],
+    size: Sequence[int],
+) -> ModelText:
+    """Return the text of a model for pictures of a height and a width."""
+    return write_model(set_picture_size(config, size), ignore=ignore, tensors=tensors)
 
 
 def _log(log: Callable[[str], object], line: str) -> None:

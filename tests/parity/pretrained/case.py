@@ -15,7 +15,8 @@ class Case:
     what pads them: "right", "left", or "" for none; `target`, the length of the target sequence;
     `pictures`, how many there are where texts are compared with them; `choices`, the number of
     texts in each row, of which one is to be chosen, 0 where rows are texts;
-    `image`, the height and width of pictures where the config has none, or others.
+    `image`, the height and width of pictures where the config has none, or others; `outputs`, those
+    that are compared, all for ().
     """
 
     name: str
@@ -29,6 +30,7 @@ class Case:
     pictures: int = 2
     choices: int = 0
     image: tuple[int, int] | None = None
+    outputs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name

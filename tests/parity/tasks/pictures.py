@@ -120,11 +120,24 @@ def list_picture_cases() -> Iterator[PictureCase]:
     sides = {"shortest_edge": 32, "longest_edge": 64}
     config = {**vision.YOLOS, "image_size": [32, 48], **LABELS}
     yield PictureCase(task, "YolosForObjectDetection", config, "Yolos", {"size": sides}, detect)
+    shapes: list[Call] = [(size, {"threshold": 0.0}) for size in SIZES]
+    shapes.append((SIZES, {"threshold": 0.3}))
+    config = {**vision.YOLOS, "image_size": [32, 48], "num_hidden_layers": 3, **LABELS}
+    yield PictureCase(task, "YolosForObjectDetection", config, "Yolos", {"size": sides}, shapes)
     config = {**vision.DETR, **LABELS}
+    yield PictureCase(task, "DetrForObjectDetection", config, "Detr", {"size": sides}, shapes)
     yield PictureCase(
         task, "DetrForObjectDetection", config, "Detr", {"size": sides}, detect,
         {"image_size": [32, 48]},
     )  # fmt: skip
+    task = "zero-shot-object-detection"
+    owl = {**CLIP, "projection_dim": 16}
+    look: list[Call] = [
+        *((size, {"candidate_labels": ["good", "a bad day"], "threshold": 0.0}) for size in SIZES),
+        (SIZES[0], {"candidate_labels": "so dayly,bad", "threshold": 0.3, "top_k": 3}),
+    ]
+    for kind in ("OwlViT", "Owlv2"):
+        yield PictureCase(task, f"{kind}ForObjectDetection", owl, kind, {"size": SIDE}, look)
     task = "image-segmentation"
     config = {**vision.SEGFORMER, **LABELS}
     segment: list[Call] = [(size, {}) for size in SIZES]
@@ -145,7 +158,7 @@ def list_picture_cases() -> Iterator[PictureCase]:
         config,
         "DPT",
         kept,
-        [((32, 32), {}), ((64, 64), {})],
+        [((32, 32), {}), ((64, 64), {}), (SIZES[2:], {})],
     )
     extract: list[Call] = [
         *((size, {}) for size in SIZES),

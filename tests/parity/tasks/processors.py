@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from webnnm import backend
 from webnnm.core.arrays import HostArray
 from webnnm.transformers.processors.picture_settings import read_picture_settings
 from webnnm.transformers.processors.pictures import join_pictures, process_picture
@@ -44,6 +45,7 @@ OWN: Mapping[str, tuple[Mapping[str, Any], ...]] = {
         {"size": {"height": 31, "width": 64}, "do_align_long_axis": True},
     ),
     "EfficientNet": ({"include_top": False}, {"rescale_offset": True}, {"do_center_crop": True}),
+    "Owlv2": ({"do_pad": False}, {"size": {"height": 200, "width": 90}}),
     "PoolFormer": ({"size": {"height": 30, "width": 40}}, {"size": {"height": 30, "width": 30}}),
     "RTDetr": ({"do_pad": True, "pad_size": {"height": 90, "width": 100}},),
     "Sam": ({"size": {"longest_edge": 50}, "pad_size": {"height": 60, "width": 70}},),
@@ -93,9 +95,9 @@ def draw_pixels(width: int, height: int) -> HostArray:
 async def prepare(file: Mapping[str, Any], size: tuple[int, int]) -> Mapping[str, HostArray]:
     """Return the inputs for a picture of a size."""
     settings = read_picture_settings(file)
-    return join_pictures(
-        [await process_picture(draw_pixels(*size), "the picture", settings)], settings
-    )
+    device = await backend("numpy")
+    picture = await process_picture(draw_pixels(*size), "the picture", settings, backend=device)
+    return join_pictures([picture], settings)
 
 
 def sample(values: HostArray) -> list[float]:

@@ -42,7 +42,9 @@ async def draw_masks(contents: dict[str, Any], side: int, point: list[float]) ->
     """Return the masks of a point, drawn by the whole model, with their scores."""
     async with await webnnm.from_pretrained(contents, **QUIET) as model:
         settings = await read_picture_processor(model.read_file)
-        picture = await process_picture(draw_pixels(WIDTH, HEIGHT), "the picture", settings)
+        picture = await process_picture(
+            draw_pixels(WIDTH, HEIGHT), "the picture", settings, backend=model.backend
+        )
         height, width = picture.resized
         outputs = await model.predict(
             **join_pictures([picture], settings),

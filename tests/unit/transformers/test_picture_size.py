@@ -11,7 +11,7 @@ import pytest
 from webnnm import DataError
 from webnnm.transformers.picture_size import with_picture_size
 from webnnm.transformers.processors.files import JOINT_FILE, PICTURES
-from webnnm.transformers.processors.picture_settings import FILE
+from webnnm.transformers.processors.picture_settings import FILE, read_picture_settings
 
 RESNET = {"model_type": "resnet"}
 
@@ -53,7 +53,8 @@ def sizes(
 def test_processors_say_how_large_pictures_are(processor: Any, expected: list[int]) -> None:
     assert sizes(RESNET, processor) == {"image_size": expected}
     with_tables = {**RESNET, "image_size": 518}
-    assert sizes(with_tables, processor) == {"picture_size": expected}
+    varies = read_picture_settings(processor).varies and "pad_size" not in processor
+    assert sizes(with_tables, processor) == ({} if varies else {"picture_size": expected})
     assert sizes({"model_type": "vit"}, processor) == {}
 
 
@@ -65,7 +66,7 @@ def test_files_of_several_kinds_of_input_have_a_part_for_pictures() -> None:
 def test_sizes_that_depend_on_pictures_are_logged() -> None:
     lines: list[str] = []
     sizes(RESNET, kind("Detr"), log=lines.append)
-    assert len(lines) == 1 and "800 × 800" in lines[0] and "image_size=" in lines[0]
+    assert len(lines) == 1 and "image_size=" in lines[0]
     sizes(RESNET, kind("Bit"), log=lines.append)
     sizes(RESNET, kind("Detr"), (480, 640), log=lines.append)
     assert len(lines) == 1

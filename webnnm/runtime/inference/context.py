@@ -25,7 +25,7 @@ from webnnm.ops.declare.tensors import TensorType
 
 if TYPE_CHECKING:
     from webnnm.runtime.inference.compilation import Compilation
-    from webnnm.runtime.parameters import ParameterStore
+    from webnnm.runtime.parameters import ReadableParameters
 
 Standardizations = Callable[[], Mapping[str, Standardization]]
 
@@ -71,7 +71,7 @@ class InferenceContext:
         self,
         network: Network,
         backend: Backend,
-        parameters: ParameterStore,
+        parameters: ReadableParameters,
         standardizations: Standardizations,
         *,
         batch_size: int,

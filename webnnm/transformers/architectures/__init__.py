@@ -73,6 +73,8 @@ ARCHITECTURES: Mapping[str, str] = {
     "olmo2": "llama",
     "olmoe": "llama",
     "opt": "opt",
+    "owlv2": "owlvit",
+    "owlvit": "owlvit",
     "pegasus": "bart",
     "phi": "phi",
     "phi3": "llama",
@@ -119,6 +121,7 @@ ANY_SIZE = frozenset(
         "mobilenet_v2",
         "resnet",
         "segformer",
+        "yolos",
     }
 )
 """`model_type` of models that read pictures of any size: that of their texts is chosen."""

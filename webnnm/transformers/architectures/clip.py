@@ -22,7 +22,7 @@ from webnnm.transformers.architectures.model_text import (
     projection_names,
     statements,
 )
-from webnnm.transformers.architectures.patches import picture
+from webnnm.transformers.architectures.patches import Picture, picture
 from webnnm.transformers.config import Config
 
 TEXT, VISION = "CLIPTextModel", "CLIPVisionModel"
@@ -109,7 +109,10 @@ def write_model(config: Config) -> ModelText:
         config.get(unused)
     lines = [f"model:name {config.get('model_type')}"]
     names: dict[str, str | Form | None] = {}
-    for tower, tower_config, write in ((TEXT, text, _text_tower), (VISION, vision, _image_tower)):
+    for tower, tower_config, write in (
+        (TEXT, text, write_text_tower),
+        (VISION, vision, _write_image_tower),
+    ):
         if not both and not kind.startswith(tower):
             tower_config.pass_over()
             continue
@@ -173,7 +176,7 @@ def read_tower(
 Names = dict[str, str | Form | None]
 
 
-def _text_tower(
+def write_text_tower(
     config: Config, projection_size: int, with_other: bool, single: bool
 ) -> tuple[list[str], Names]:
     """Return the statements and the names of the text tower."""
@@ -222,7 +225,7 @@ def _text_tower(
     return lines, names
 
 
-def _image_tower(
+def _write_image_tower(
     config: Config, projection_size: int, with_other: bool, single: bool
 ) -> tuple[list[str], Names]:
     """Return the statements and the names of the image tower."""
@@ -237,31 +240,42 @@ def _image_tower(
         with_other=with_other,
         tokens=patching.patches + 1,
     )
-    states = [
-        *patching.tokens(tower.width, bias=False),
-        tower.norm("first_"),
-        f"image_layer(repeat={tower.depth})",
-    ]
+    states = write_image_states(tower, patching)
     of = "" if with_other else f"node={STATES}, "
     pooling = [f"slice({of}[0, 0], [1, -1])", "flatten()", tower.norm("")]
     outputs = tower.outputs(states, pooling)
-    lines = [
-        patching.input,
-        *patching.parameters(outputs[0].partition(":")[0], tower.width),
-        *outputs,
+    lines = [*declare_image(tower, patching, outputs[0].partition(":")[0]), *outputs]
+    return lines, image_names(tower)
+
+
+def write_image_states(tower: Tower, seen: Picture) -> list[str]:
+    """Return the layers from a picture to the states of its patches, a class token before them."""
+    first = (*seen.tokens(tower.width, bias=False), tower.norm("first_"))
+    return [*first, f"image_layer(repeat={tower.depth})"]
+
+
+def declare_image(tower: Tower, seen: Picture, block: str) -> list[str]:
+    """Return the statements of an image tower besides its outputs; `block` has its parameters."""
+    return [
+        seen.input,
+        *seen.parameters(block, tower.width),
         f"image_layer:param image_up_b shape=[{tower.inner}] shared=false",
         f"image_layer:param image_down_b shape=[{tower.width}] shared=false",
         *write_layer(tower, ""),
     ]
-    names: Names = {
+
+
+def image_names(tower: Tower, first_norm: str = "pre_layrnorm") -> Names:
+    """Return the names of the parameters of an image tower; `first_norm`, that of a module."""
+    prefix = tower.file_prefix
+    return {
         **tower_names(tower),
-        "cls_token": Reshaped(f"{file_prefix}embeddings.class_embedding", (1, tower.width)),
-        "patch1": f"{file_prefix}embeddings.patch_embedding.weight",
-        "position_embeddings": f"{file_prefix}embeddings.position_embedding.weight",
-        **norm_names("image_first_norm1", f"{file_prefix}pre_layrnorm"),
-        **norm_names("image_norm1", f"{file_prefix}post_layernorm"),
+        "cls_token": Reshaped(f"{prefix}embeddings.class_embedding", (1, tower.width)),
+        "patch1": f"{prefix}embeddings.patch_embedding.weight",
+        "position_embeddings": f"{prefix}embeddings.position_embedding.weight",
+        **norm_names("image_first_norm1", f"{prefix}{first_norm}"),
+        **norm_names("image_norm1", f"{prefix}post_layernorm"),
     }
-    return lines, names
 
 
 def write_layer(tower: Tower, options: str) -> list[str]:

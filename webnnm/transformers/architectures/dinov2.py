@@ -24,7 +24,11 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.patches import picture
-from webnnm.transformers.architectures.stretching import stretch_cubic
+from webnnm.transformers.architectures.stretching import (
+    declare_stretching,
+    stretching_constants,
+    write_stretching,
+)
 from webnnm.transformers.architectures.vision_encoder import (
     MODULE_NAMES,
     Encoder,
@@ -112,7 +116,8 @@ class Dino(NamedTuple):
         seen = self.encoder.seen
         rows = list(seen.tokens(self.encoder.width))
         if self.stretches:
-            rows = ["stretch_positions(name=positions)", *rows[:-1], "add(positions)"]
+            call = "stretch_table(table=position_embeddings, name=positions)"
+            rows = [call, *rows[:-1], "add(positions)"]
         if self.registers:
             rows += [
                 f"split([1, {seen.patches}], axis=0, name=part)",
@@ -122,45 +127,26 @@ class Dino(NamedTuple):
 
     def parameters(self, block: str) -> tuple[str, ...]:
         """Return the statements of the parameters of tokens and positions."""
-        width, (height, across) = self.encoder.width, self.encoder.seen.grid
+        width, grid = self.encoder.width, self.encoder.seen.grid
         table = self.encoder.seen._replace(
             height=self.table[0] * self.encoder.seen.patch[0],
             width=self.table[1] * self.encoder.seen.patch[1],
         )
-        stretching = (
-            f"{block}:param stretch_down shape=[{self.table[0]}, {height}] trainable=false",
-            f"{block}:param stretch_across shape=[{self.table[1]}, {across}] trainable=false",
-        )
         return (
             *table.parameters(block, width),
             f"{block}:param registers shape=[{self.registers}, {width}]" if self.registers else "",
-            *(stretching if self.stretches else ()),
+            *(declare_stretching(block, self.table, grid) if self.stretches else ()),
         )
 
     def stretch_statement(self) -> str:
         """Return the statement of the block that interpolates positions."""
         if not self.stretches:
             return ""
-        width, (height, across) = self.encoder.width, self.table
-        rows = layers(
-            f"split([1, {height * across}], node=position_embeddings, axis=0, name=table)",
-            f"reshape([{height}, {across}, {width}], node=table.1)",
-            "transpose([2, 1, 0])",
-            "matmul(stretch_down)",
-            "transpose([0, 2, 1])",
-            "matmul(stretch_across)",
-            f"reshape([{width}, {self.encoder.seen.patches}])",
-            "transpose([1, 0], name=stretched)",
-            "concat([table.0, stretched], axis=0)",
-        )
-        return f"stretch_positions:layers\n{rows}"
+        return write_stretching(self.table, self.encoder.seen.grid, self.encoder.width)
 
     def constants(self) -> dict[str, HostArray]:
         """Return the weights of the interpolation."""
-        if not self.stretches:
-            return {}
-        pairs = zip(("down", "across"), self.table, self.encoder.seen.grid, strict=True)
-        return {f"stretch_{name}": stretch_cubic(old, new) for name, old, new in pairs}
+        return stretching_constants(self.table, self.encoder.seen.grid) if self.stretches else {}
 
 
 def read_encoder(config: Config, prefix: str = "", size: tuple[int, int] | None = None) -> Dino:

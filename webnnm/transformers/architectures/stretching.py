@@ -9,6 +9,10 @@ from __future__ import annotations
 import math
 
 from webnnm.core.arrays import HostArray
+from webnnm.transformers.architectures.model_text import layers
+
+Grid = tuple[int, int]
+"""Rows and columns of patches."""
 
 SHARPNESS = -0.75
 """The slope of the cubic kernel at distance 1."""
@@ -39,6 +43,42 @@ def stretch_cubic(old: int, new: int) -> HostArray:
         for neighbour in range(first - 1, first + 3):
             rows[min(max(neighbour, 0), old - 1)][cell] += _cubic(abs(position - neighbour))
     return HostArray.of(rows, "float32", [old, new])
+
+
+def declare_stretching(block: str, table: Grid, grid: Grid) -> tuple[str, str]:
+    """Return the statements of the matrices that bring a table from its grid to another one."""
+    return (
+        f"{block}:param stretch_down shape=[{table[0]}, {grid[0]}] trainable=false",
+        f"{block}:param stretch_across shape=[{table[1]}, {grid[1]}] trainable=false",
+    )
+
+
+def write_stretching(table: Grid, grid: Grid, width: int, after: int = 0) -> str:
+    """Return the statement of the block `stretch_table`: the rows of `table=` for another grid.
+
+    Its first row is that of a class, and the last ones, of which `after` is the number, are those
+    of other tokens: they stay as they are.
+    """
+    height, across = table
+    parts = f"1, {height * across}, {after}" if after else f"1, {height * across}"
+    rows = layers(
+        f"split([{parts}], node=table, axis=0, name=part)",
+        f"reshape([{height}, {across}, {width}], node=part.1)",
+        "transpose([2, 1, 0])",
+        "matmul(stretch_down)",
+        "transpose([0, 2, 1])",
+        "matmul(stretch_across)",
+        f"reshape([{width}, {grid[0] * grid[1]}])",
+        "transpose([1, 0], name=stretched)",
+        f"concat([part.0, stretched{', part.2' if after else ''}], axis=0)",
+    )
+    return f"stretch_table:layers\n{rows}"
+
+
+def stretching_constants(table: Grid, grid: Grid) -> dict[str, HostArray]:
+    """Return the values of the matrices."""
+    pairs = zip(("down", "across"), table, grid, strict=True)
+    return {f"stretch_{name}": stretch_cubic(old, new) for name, old, new in pairs}
 
 
 def _cubic(distance: float) -> float:

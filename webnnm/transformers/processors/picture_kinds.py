@@ -30,7 +30,8 @@ class PictureKind:
     the shorter one; `crop`, the side of the middle that is taken, 0 for all of it; `normalize`,
     None for those that ignore what the file says; `pad`, whether pictures are filled up to the
     largest one, or to `pad_side`; `top_scaled`, whether the result is divided by the deviation once
-    more; `masked`, whether the model is told what is padding.
+    more; `masked`, whether the model is told what is padding; `blurred`, whether pictures are
+    filled up to squares first, and blurred before they are resized (`processors.blurring`).
     """
 
     size: Mapping[str, int] = field(default_factory=lambda: {"height": 224, "width": 224})
@@ -46,6 +47,7 @@ class PictureKind:
     flip: bool = False
     top_scaled: bool = False
     masked: bool = False
+    blurred: bool = False
 
 
 def _square(side: int) -> dict[str, int]:
@@ -92,6 +94,9 @@ KINDS: Mapping[str, PictureKind] = {
     "MobileNetV2": _MOBILENET,
     "MobileViT": PictureKind(size=_short(224), square=False, crop=256, normalize=None, flip=True),
     "OwlViT": PictureKind(size=_square(768), colours=OPENAI),
+    "Owlv2": PictureKind(
+        size=_square(960), filter=Filter.BILINEAR, colours=OPENAI, pad=True, blurred=True
+    ),
     "PoolFormer": replace(_LEVIT, sizing="poolformer", crop_share=0.9),
     "Pvt": PictureKind(colours=IMAGENET),
     "RTDetr": PictureKind(

@@ -59,7 +59,8 @@ class PictureSettings:
     `thumbnail`, until they fit; the middle of the size `crop` is taken; bytes are multiplied by
     `factor`, `offset` is added, `mean` subtracted and divided by `deviation`; with `flip` blue
     comes first; then it is filled up with zeros: to `pad_size`, or to multiples of `divisor`, or to
-    the largest of a batch. `masked` says that the model is told what is padding.
+    the largest of a batch. `masked` says that the model is told what is padding. With `blurred`, it
+    is filled up to a square and blurred before it is resized.
     """
 
     kind: str
@@ -82,6 +83,12 @@ class PictureSettings:
     pad_size: Size | None
     divisor: int
     masked: bool
+    blurred: bool = False
+
+    @property
+    def squared(self) -> bool:
+        """Whether the picture is filled up to a square first: sizes are shares of its side."""
+        return self.blurred and self.pad
 
     @property
     def varies(self) -> bool:
@@ -149,6 +156,7 @@ def read_picture_settings(
         pad_size=fields.side_pair("pad_size", pads) if pad else None,
         divisor=divisor if pad else 0,
         masked=kind.masked and pad,
+        blurred=kind.blurred,
     )
     fields.finish(pad)
     return settings

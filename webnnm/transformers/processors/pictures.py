@@ -6,6 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from webnnm.backends.base import Backend
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.pictures.decoded_picture import DecodedPicture, Filter, decode_picture
@@ -28,12 +29,17 @@ class ProcessedPicture(NamedTuple):
 
 
 async def process_picture(
-    picture: Any, name: str, settings: PictureSettings, model_size: Size | None = None
+    picture: Any,
+    name: str,
+    settings: PictureSettings,
+    model_size: Size | None = None,
+    *,
+    backend: Backend | None = None,
 ) -> ProcessedPicture:
     """Return a picture as a model takes it, before it is filled up to the size of others.
 
     A model whose pictures have one size, `model_size`, gets pictures of other shapes stretched to
-    it, unless it can be told what is padding.
+    it, unless it can be told what is padding. Kinds that blur do so on the `backend`.
 
     Raises what `decode_picture` raises.
     """
@@ -49,6 +55,13 @@ async def process_picture(
             raise DataError("NNM702", message, hint="use a picture that is less narrow")
         if turned:
             decoded = await _turn(decoded, name)
+        if settings.blurred and settings.resize:
+            from webnnm.transformers.processors.blurring import resize_blurred
+
+            assert backend is not None, "kinds that blur need a backend"
+            pixels = await decoded.resize(*size, Filter.NEAREST)
+            blurred = await resize_blurred(backend, pixels, resized, settings)
+            return ProcessedPicture(blurred, size, resized)
         pixels = await decoded.resize(*resized, settings.filter)
     finally:
         decoded.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.parity.pretrained.families import (
     decoders,
+    detectors,
     diffusion,
     encoders,
     joint,
@@ -24,5 +25,6 @@ FAMILIES = {
     "sounds": sounds.CASES,
     "vision": vision.CASES,
     "joint": joint.CASES,
+    "detectors": detectors.CASES,
 }
 CASES = [case for cases in FAMILIES.values() for case in cases]

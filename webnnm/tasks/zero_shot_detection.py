@@ -1,0 +1,81 @@
+"""Objects in a picture whose classes are only named when it is looked at.
+
+Source: M. Minderer et al., "Simple open-vocabulary object detection with vision transformers",
+arXiv:2205.06230 (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webnnm.tasks.candidate_labels import split_labels
+from webnnm.tasks.object_detection import in_pixels
+from webnnm.tasks.picture_task import PictureResult, PictureTask, as_pictures
+from webnnm.tasks.scores import sigmoid
+from webnnm.tasks.text_rows import encode_text, get_padding, pad
+
+
+class ZeroShotObjectDetection(PictureTask):
+    """Returns the objects in pictures that texts name, with boxes.
+
+    >>> async def find(detect):
+    ...     return await detect("photo.jpg", candidate_labels=["a cat", "a remote control"])
+    """
+
+    inputs = frozenset({"pixel_values", "input_ids"})
+    outputs = frozenset({"pred_boxes"})
+    classes = "OwlViTForObjectDetection or Owlv2ForObjectDetection"
+    uses_tokenizer = True
+
+    async def __call__(
+        self,
+        image: Any,
+        candidate_labels: str | Sequence[str],
+        *,
+        threshold: float = 0.1,
+        top_k: int | None = None,
+        batch_size: int = 1,
+    ) -> list[Any]:
+        """Return dicts with `score`, `label` and `box`, best first, or a list of these for each.
+
+        A box is a dict with `xmin`, `ymin`, `xmax` and `ymax`, in pixels of the picture.
+
+        - `image`: a picture or a list, see `ImageClassification`.
+        - `candidate_labels`: a list, or one text with commas.
+        - `threshold`: objects with a lower score are left out.
+        - `top_k`: the most objects of a picture, None for all.
+        - `batch_size`: how many pictures are computed at once.
+        """
+        pictures, single = as_pictures(image)
+        labels = split_labels(candidate_labels)
+        inputs = self._encode(labels)
+        results: list[list[dict[str, Any]]] = []
+        async for result in self.run(pictures, batch_size, **inputs):
+            results.append(self._list_objects(result, labels, threshold)[: top_k or None])
+        return results[0] if single else results
+
+    def _list_objects(
+        self, result: PictureResult, labels: Sequence[str], threshold: float
+    ) -> list[dict[str, Any]]:
+        """Return the objects above a threshold, best first."""
+        size = result.size
+        if self.settings.squared:
+            size = (max(size), max(size))
+        logits, boxes = (result.outputs[name].tolist() for name in ("logits", "pred_boxes"))
+        objects = [
+            {"score": score, "label": label, "box": in_pixels(box, size)}
+            for label, column in zip(labels, zip(*logits, strict=True), strict=True)
+            for score, box in zip(sigmoid(column), boxes, strict=True)
+            if score > threshold
+        ]
+        return sorted(objects, key=lambda found: -found["score"])
+
+    def _encode(self, labels: Sequence[str]) -> Mapping[str, Any]:
+        """Return the inputs for labels, padded to the longest."""
+        rows = [encode_text(self.model, label, truncation=None).ids for label in labels]
+        longest, padding = max(map(len, rows)), get_padding(self.model)
+        return {
+            "input_ids": [pad(row, longest, padding) for row in rows],
+            "attention_mask": [pad([1] * len(row), longest, 0) for row in rows],
+        }
