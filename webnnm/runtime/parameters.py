@@ -39,13 +39,14 @@ class Parameter:
 
 
 class ReadableParameters(Protocol):
-    """The parameters that a graph computes with: their types, and their tensors on the device.
-
-    `version` changes whenever tensors or values do.
-    """
+    """The parameters that a graph computes with: their types, and their tensors on the device."""
 
     types: dict[str, TensorType]
-    version: int
+
+    @property
+    def version(self) -> int:
+        """Changes whenever tensors or values do."""
+        ...
 
     def readable(self) -> Mapping[str, DeviceTensor]:
         """Return the tensors. Raises `DataError` NNM712 during a training."""

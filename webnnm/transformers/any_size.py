@@ -79,12 +79,12 @@ async def open_sized_parameters(
 class SizedForward(Forward):
     """Computes the outputs for pictures of one size."""
 
-    parameters: SizedParameters
+    constants: SizedParameters
 
     def close(self) -> None:
         """Free its memory on the device."""
         super().close()
-        self.parameters.close()
+        self.constants.close()
 
 
 class AnySizeForward:
@@ -130,6 +130,7 @@ class AnySizeForward:
                 vertex.packing = packings.get(vertex.name)
             parameters = await open_sized_parameters(self._state, network, text)
             forward = SizedForward(self._state, self._config, self._rules, network, parameters)
+            forward.constants = parameters
             self._sized[size] = forward
         return forward
 

@@ -41,7 +41,7 @@ class Forward:
     ) -> None:
         self._state, self._config, self._rules = state, config, rules
         self._network = network or state.network
-        self.parameters = parameters or state.parameters
+        self._parameters = parameters or state.parameters
         self._contexts = LruCache[Any, InferenceContext](MOST_COMPILED, InferenceContext.close)
         self._turn = asyncio.Lock()
 
@@ -111,7 +111,7 @@ class Forward:
             context = self._contexts[key] = InferenceContext(
                 part,
                 state.backend,
-                self.parameters,
+                self._parameters,
                 state.standardizations,
                 batch_size=batch,
                 sequence={**state.sequence, **lengths},
