@@ -79,8 +79,11 @@ def read_labels(config: Mapping[str, Any], count: int) -> list[str]:
 
     >>> read_labels({"id2label": {"0": "no", "1": "yes"}}, 2), read_labels({}, 1)
     (['no', 'yes'], ['LABEL_0'])
+
+    Configs of timm have a list, `label_names`.
     """
-    names = {int(number): str(name) for number, name in (config.get("id2label") or {}).items()}
+    labels = config.get("id2label") or dict(enumerate(config.get("label_names") or ()))
+    names = {int(number): str(name) for number, name in labels.items()}
     return [names.get(number, f"LABEL_{number}") for number in range(count)]
 
 

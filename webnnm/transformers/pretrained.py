@@ -28,6 +28,8 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 WEIGHTS, OF_DIFFUSERS = "model.safetensors", "diffusion_pytorch_model.safetensors"
 BINARY, GGUF = "model.bin", ".gguf"
 INDEX = "{}.index.json"
+DATA_OF_TIMM = "pretrained_cfg"
+"""The key of configs of timm that says, among others, how pictures are prepared."""
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE, SPECIAL_TOKENS = "chat_template.jinja", "special_tokens_map.json"
 NO_LIMIT = 1e20
@@ -45,9 +47,12 @@ for.
 async def config_of(folder: Folder) -> dict[str, Any]:
     """Return the config of a model in a folder, or at the URL of one.
 
-    Raises `DataError` NNM715 if there is none, NNM818 for an invalid config.
+    Those that timm writes name an `architecture` and no `model_type`. Raises `DataError` NNM715 if
+    there is none, NNM818 for an invalid config.
     """
-    return read_config(await text_of_folder(folder, CONFIG))
+    config = read_config(await text_of_folder(folder, CONFIG))
+    of_timm = "model_type" not in config and {"architecture", DATA_OF_TIMM} <= config.keys()
+    return {"model_type": "timm_wrapper", **config} if of_timm else config
 
 
 async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Mapping[str, Any]:

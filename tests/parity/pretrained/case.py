@@ -16,7 +16,9 @@ class Case:
     `pictures`, how many there are where texts are compared with them; `choices`, the number of
     texts in each row, of which one is to be chosen, 0 where rows are texts;
     `image`, the height and width of pictures where the config has none, or others; `outputs`, those
-    that are compared, all for ().
+    that are compared, all for (); `scale`,
+    what matrices are multiplied by: sums of deep networks with many channels get too large
+    otherwise.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Case:
     choices: int = 0
     image: tuple[int, int] | None = None
     outputs: tuple[str, ...] = ()
+    scale: float = 1
 
     def __str__(self) -> str:
         return self.name

@@ -32,21 +32,25 @@ class Fixture:
     shapes: Mapping[str, tuple[int, ...]]
     inputs: Arrays
     outputs: Arrays
+    scale: float = 1
 
 
-def draw_weights(shapes: Mapping[str, tuple[int, ...]], seed: int) -> Arrays:
-    """Draw weights of a size that makes every layer count; scales of norms lie around 1."""
-    return {name: _draw(name, shape, seed) for name, shape in shapes.items()}
+def draw_weights(shapes: Mapping[str, tuple[int, ...]], seed: int, scale: float = 1) -> Arrays:
+    """Draw weights of a size that makes every layer count; scales of norms lie around 1.
+
+    `scale` multiplies matrices.
+    """
+    return {name: _draw(name, shape, seed, scale) for name, shape in shapes.items()}
 
 
-def _draw(name: str, shape: tuple[int, ...], seed: int) -> Any:
+def _draw(name: str, shape: tuple[int, ...], seed: int, scale: float) -> Any:
     random = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(shape)
     values = 2 * random - 1
     if len(shape) > 1:
-        return (values * 0.3).astype(np.float32)
+        return (values * (0.3 * scale)).astype(np.float32)
     norm = re.search(r"norm|ln_|\bbn\d*\.", name.lower())
-    scale = ("weight" in name and norm is not None) or name.endswith("running_var")
-    return np.asarray(scale + values * 0.3, np.float32)
+    around = ("weight" in name and norm is not None) or name.endswith("running_var")
+    return np.asarray(around + values * 0.3, np.float32)
 
 
 def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
@@ -63,7 +67,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
     if image is not None:
         sizes = image if isinstance(image, list | tuple) else [image, image]
         count = case.pictures if "vision_config" in config else case.batch
-        pixels = random.random((count, seeing["num_channels"], *sizes))
+        pixels = random.random((count, seeing.get("num_channels", 3), *sizes))
         # Few levels, as pictures have them, make small files.
         found["pixel_values"] = (np.round(6 * (2 * pixels - 1)) / 6).astype(np.float32)
         if "prompt_encoder_config" in config:
@@ -154,7 +158,9 @@ def write(family: str, fixtures: Mapping[str, Fixture]) -> int:
     """Write the file of a family anew, and return its size in bytes."""
     named: Arrays = {}
     for name, fixture in fixtures.items():
-        text = json.dumps({"config": fixture.config, "shapes": fixture.shapes})
+        values = {"config": fixture.config, "shapes": fixture.shapes}
+        values |= {"scale": fixture.scale} if fixture.scale != 1 else {}
+        text = json.dumps(values)
         named[f"{name}/text"] = np.frombuffer(text.encode(), np.uint8)
         named |= {f"{name}/in/{each}": array for each, array in fixture.inputs.items()}
         named |= {f"{name}/out/{each}": array for each, array in fixture.outputs.items()}
@@ -184,6 +190,7 @@ def _read(family: str) -> dict[str, Fixture]:
             {name: tuple(shape) for name, shape in text["shapes"].items()},
             arrays[case]["in"],
             arrays[case]["out"],
+            text.get("scale", 1),
         )
         for case, text in texts.items()
     }

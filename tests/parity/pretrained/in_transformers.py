@@ -14,10 +14,12 @@ import diffusers
 import torch
 import transformers
 from safetensors.numpy import load_file, save_file
+from safetensors.torch import load_file as load_torch_file
 
 from tests.parity.pretrained.case import Case
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_weights
 from tests.parity.pretrained.generated import Texts, draw_rows, select_settings
+from tests.parity.pretrained.in_timm import Network, is_timm
 
 OUTPUTS = (
     *(
@@ -36,10 +38,13 @@ OUTPUTS = (
 @contextmanager
 def _load(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
     """Yield a model with weights of a seed, its config and the shapes of its file."""
-    kind: Any = getattr(transformers, case.architecture, None)
+    kind: Any = None if is_timm(case) else getattr(transformers, case.architecture, None)
     with tempfile.TemporaryDirectory() as folder:
         settings: dict[str, Any] = {}
-        if kind is None:
+        network = Network(case) if is_timm(case) else None
+        if network is not None:
+            network.save(folder, case)
+        elif kind is None:
             kind, settings = getattr(diffusers, case.architecture), {"low_cpu_mem_usage": False}
             kind(**case.config).save_pretrained(folder)
         else:
@@ -49,14 +54,21 @@ def _load(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
         stored = load_file(file)
         # Integers are indices that follow from the config.
         shapes = {name: array.shape for name, array in stored.items() if array.dtype.kind == "f"}
-        save_file({**stored, **draw_weights(shapes, seed)}, file, metadata={"format": "pt"})
-        yield kind.from_pretrained(folder, **settings).eval(), Fixture(config, shapes, {}, {})
+        weights = draw_weights(shapes, seed, case.scale)
+        save_file({**stored, **weights}, file, metadata={"format": "pt"})
+        fixture = Fixture(config, shapes, {}, {}, case.scale)
+        if network is not None:
+            network.timm_model.load_state_dict(load_torch_file(file))
+            yield network.eval(), fixture
+            return
+        yield kind.from_pretrained(folder, **settings).eval(), fixture
 
 
 def compute(case: Case, seed: int) -> Fixture:
     """Return the config, the shapes of the weights in the file, inputs of a seed, and outputs."""
     with _load(case, seed) as (model, fixture):
-        with_defaults = getattr(model.config, "to_dict", lambda: fixture.config)()
+        config = getattr(model, "config", None)
+        with_defaults = getattr(config, "to_dict", lambda: fixture.config)()
         inputs = draw_inputs(case, with_defaults, seed)
     tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
     with torch.no_grad():

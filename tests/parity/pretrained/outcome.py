@@ -31,7 +31,8 @@ def files(fixture: Fixture, seed: int) -> dict[str, bytes]:
         height, width = pixels.shape[2:]
         sizes = {"image_processor_type": "ViTImageProcessor", "size": [height, width]}
         processor = {PROCESSOR: json.dumps(sizes).encode()}
-    arrays = {n: HostArray.of(array) for n, array in draw_weights(fixture.shapes, seed).items()}
+    drawn = draw_weights(fixture.shapes, seed, fixture.scale)
+    arrays = {name: HostArray.of(array) for name, array in drawn.items()}
     return {
         "config.json": json.dumps(config).encode(),
         **processor,

@@ -65,7 +65,7 @@ class Case(NamedTuple):
     is_recorded: bool
 
 
-WITHOUT_PILLOW = {"DINOv3ViT"}
+WITHOUT_PILLOW = {"DINOv3ViT", "TimmWrapper"}
 """Classes that `transformers` has for torchvision alone."""
 
 

@@ -63,6 +63,7 @@ SMALL: dict[str, Mapping[str, Any]] = {
     },
     "detr": {"d_model": 8, "image_size": 64},
     "swin": {"image_size": 32, "depths": [2, 1], "num_heads": [1, 2], "window_size": 3},
+    "timm_wrapper": {"architecture": "mobilenetv3_small_050", "pretrained_cfg": {}},
     "sam": {"vision_config": {}, "prompt_encoder_config": {}, "mask_decoder_config": {}},
     **{
         kind: {k: v for k, v in CONFIG.items() if k not in ("model_type", "architectures")}

@@ -97,6 +97,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "starcoder2": "phi",
     "swin": "swin",
     "t5": "t5",
+    "timm_wrapper": "timm",
     "vision-encoder-decoder": "vision_encoder_decoder",
     "vit": "vit",
     "vitpose": "vitpose",
@@ -121,6 +122,7 @@ ANY_SIZE = frozenset(
         "mobilenet_v2",
         "resnet",
         "segformer",
+        "timm_wrapper",
         "yolos",
     }
 )

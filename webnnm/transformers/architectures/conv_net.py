@@ -88,12 +88,35 @@ def unit_statements(activation: str, epsilon: float = 1e-5) -> list[str]:
     return [f"unit:layers\n{rows}", f"act:layers {activation}"]
 
 
+def weight_channels(activation: str = "act()", gate: str = "sigmoid()") -> str:
+    """Return the statement of the block `weighted`: channels times what all of them decide.
+
+    Source: J. Hu et al., "Squeeze-and-excitation networks", arXiv:1709.01507 (2017).
+    """
+    rows = layers(
+        "globalAveragePool()",
+        "reshape([inner, 1, 1])",
+        "conv2d(squeeze, filters=squeezed, kernel=1, bias=squeeze_b)",
+        activation,
+        "conv2d(excite, filters=inner, kernel=1, bias=excite_b)",
+        gate,
+        "mul(input)",
+    )
+    return f"weighted:layers\n{rows}"
+
+
 def write_outputs(
-    config: Config, kind: str, body: ConvNet, *pooled: str, pooled_shape: str
+    config: Config,
+    kind: str,
+    body: ConvNet,
+    *pooled: str,
+    pooled_shape: str,
+    classes: int | None = None,
 ) -> list[str]:
     """Return the statements of the outputs of a class; `pooled` are the layers after its body.
 
-    A base model gives the states and what is pooled from them, a classifier logits.
+    A base model gives the states and what is pooled from them, a classifier logits of `classes`, by
+    default those of the config.
     """
     if kind == BASE:
         rows = pooled[0].replace("(", f"(node={STATES}", 1), *pooled[1:]
@@ -103,6 +126,6 @@ def write_outputs(
             f"pooler_output:output shape={pooled_shape}",
             f"pooler_output:layers\n{layers(*rows)}",
         ]
-    size = count_classes(config)
+    size = classes or count_classes(config)
     rows = (*body.rows, *pooled, "flatten()", *linear_layers("classifier", size))
     return output("logits", size, *rows, tokens=False)

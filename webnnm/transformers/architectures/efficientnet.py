@@ -14,6 +14,7 @@ from webnnm.transformers.architectures.conv_net import (
     COUNTERS,
     ConvNet,
     unit_statements,
+    weight_channels,
     write_outputs,
 )
 from webnnm.transformers.architectures.mobilenet import round_channels
@@ -140,22 +141,13 @@ def _blocks(body: ConvNet) -> list[str]:
     )
     options = ("inner", "filters", "kernel", "stride", "reach", "squeezed", "expand")
     call = f"block({', '.join(f'{name}={name}' for name in options)})"
-    excite = layers(
-        "globalAveragePool()",
-        "reshape([inner, 1, 1])",
-        "conv2d(squeeze, filters=squeezed, kernel=1, bias=squeeze_b)",
-        "act()",
-        "conv2d(excite, filters=inner, kernel=1, bias=excite_b)",
-        "sigmoid()",
-        "mul(input)",
-    )
     used = " ".join(body.rows)
     return [
         f"block:layers\n{block}",
         f"residual_block:layers\n{layers(call, 'residual(to=input)')}"
         if "residual_block" in used
         else "",
-        f"weighted:layers\n{excite}",
+        weight_channels(),
         "expand:layers unit(filters=inner, kernel=1, activation=act)"
         if "expand=expand" in used
         else "",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from webnnm.core.errors import DataError
 from webnnm.transformers.config import read_object
+from webnnm.transformers.pretrained import CONFIG, DATA_OF_TIMM
 from webnnm.transformers.processors.picture_settings import (
     FILE,
     PictureSettings,
@@ -56,8 +57,20 @@ async def _read_values(read: ReadFile, file: str) -> Mapping[str, Any] | None:
 
 
 async def read_picture_processor(read: ReadFile) -> PictureSettings:
-    """Return how a model takes pictures; raises what `read_processor_file` raises."""
-    return read_picture_settings(*await read_processor_file(read, PICTURES))
+    """Return how a model takes pictures; raises what `read_processor_file` raises.
+
+    Folders of timm have no file for it: their config says it.
+    """
+    try:
+        file = await read_processor_file(read, PICTURES)
+    except DataError as error:
+        config = await _read_values(read, CONFIG) if error.code == "NNM715" else None
+        if config is None or DATA_OF_TIMM not in config:
+            raise
+        from webnnm.transformers.processors.timm_settings import read_timm_settings
+
+        return read_timm_settings(config)
+    return read_picture_settings(*file)
 
 
 async def read_sound_processor(read: ReadFile) -> SoundSettings:

@@ -31,7 +31,9 @@ class PictureKind:
     None for those that ignore what the file says; `pad`, whether pictures are filled up to the
     largest one, or to `pad_side`; `top_scaled`, whether the result is divided by the deviation once
     more; `masked`, whether the model is told what is padding; `blurred`, whether pictures are
-    filled up to squares first, and blurred before they are resized (`processors.blurring`).
+    filled up to squares first, and blurred before they are resized (`processors.blurring`);
+    `rounds_crop`, whether a middle that lies between two pixels begins at the even one, as in
+    torchvision, or at the first.
     """
 
     size: Mapping[str, int] = field(default_factory=lambda: {"height": 224, "width": 224})
@@ -48,6 +50,7 @@ class PictureKind:
     top_scaled: bool = False
     masked: bool = False
     blurred: bool = False
+    rounds_crop: bool = False
 
 
 def _square(side: int) -> dict[str, int]:
@@ -116,6 +119,7 @@ KINDS: Mapping[str, PictureKind] = {
     ),
     "Segformer": PictureKind(size=_square(512), filter=Filter.BILINEAR, colours=IMAGENET),
     "Siglip": PictureKind(square=False),
+    "TimmWrapper": PictureKind(colours=IMAGENET, rounds_crop=True),
     "ViT": PictureKind(filter=Filter.BILINEAR),
     "Yolos": replace(_DETR, sizing="multiple_of_16"),
 }

@@ -60,7 +60,8 @@ class PictureSettings:
     `factor`, `offset` is added, `mean` subtracted and divided by `deviation`; with `flip` blue
     comes first; then it is filled up with zeros: to `pad_size`, or to multiples of `divisor`, or to
     the largest of a batch. `masked` says that the model is told what is padding. With `blurred`, it
-    is filled up to a square and blurred before it is resized.
+    is filled up to a square and blurred before it is resized. `rounds_crop` says how the
+    middle is found (`PictureKind`).
     """
 
     kind: str
@@ -84,6 +85,7 @@ class PictureSettings:
     divisor: int
     masked: bool
     blurred: bool = False
+    rounds_crop: bool = False
 
     @property
     def squared(self) -> bool:
@@ -115,8 +117,8 @@ def read_picture_settings(
     fields.set_path(path)
     kind = fields.kind()
     normalize = fields.flag("do_normalize", bool(kind.normalize)) and kind.normalize is not None
-    mean = fields.colour("image_mean", kind.colours[0])
-    deviation = fields.colour("image_std", kind.colours[1])
+    mean = read_colour(fields, "image_mean", kind.colours[0])
+    deviation = read_colour(fields, "image_std", kind.colours[1])
     if fields.flag("include_top", kind.top_scaled) and kind.top_scaled:
         squares = cast("Colour", tuple(value * value for value in deviation))
         deviation = squares if normalize else deviation
@@ -157,6 +159,7 @@ def read_picture_settings(
         divisor=divisor if pad else 0,
         masked=kind.masked and pad,
         blurred=kind.blurred,
+        rounds_crop=kind.rounds_crop,
     )
     fields.finish(pad)
     return settings
@@ -189,16 +192,6 @@ class _PictureFields(Fields):
     def share(self, default: float | None) -> float | None:
         """Return the share of a picture that is taken, for the classes that have one."""
         return None if default is None else self.number("crop_pct", default, above=0)
-
-    def colour(self, key: str, default: Colour) -> Colour:
-        """Return a number for each colour; a single one is that of all."""
-        value: Any = self.get(key, [*default])
-        numbers = cast("list[Any]", value if isinstance(value, list) else [value] * 3)
-        good = len(numbers) == 3 and all(type(number) in (int, float) for number in numbers)
-        if not good or (key == "image_std" and 0 in numbers):
-            raise self.wrong(key, "three numbers, one for each colour")
-        red, green, blue = map(float, numbers)
-        return red, green, blue
 
     def size(self, kind: PictureKind) -> dict[str, int]:
         """Return the size that pictures are resized to, by the names of its sides."""
@@ -243,6 +236,17 @@ class _PictureFields(Fields):
                 message = f'{self.file}: "{self._path}{key}" is {shorten(value)}'
                 hint = "pass pixel_values to predict, prepared as this key says"
                 raise DataError(self.code, f"{message}, which is not supported", hint=hint)
+
+
+def read_colour(fields: Fields, key: str, default: Colour) -> Colour:
+    """Return a number for each colour; a single one is that of all."""
+    value: Any = fields.get(key, [*default])
+    numbers = cast("list[Any]", value if isinstance(value, list) else [value] * 3)
+    good = len(numbers) == 3 and all(type(number) in (int, float) for number in numbers)
+    if not good or (key.endswith("std") and 0 in numbers):
+        raise fields.wrong(key, "three numbers, one for each colour")
+    red, green, blue = map(float, numbers)
+    return red, green, blue
 
 
 def _is_side(value: Any) -> bool:

@@ -71,7 +71,9 @@ async def process_picture(
         message = f"{name} has {show_size(resized)} pixels once it is resized"
         hint = f"the model is for {show_size(cropped)}: its processor needs do_thumbnail"
         raise DataError("NNM702", message, hint=hint)
-    pixels = crop(pixels, cropped, odd_behind=settings.sizing == "page")
+    pixels = crop(
+        pixels, cropped, odd_behind=settings.sizing == "page", rounds=settings.rounds_crop
+    )
     return ProcessedPicture(_pad_sides(scale(pixels, settings), settings), size, resized)
 
 
@@ -125,20 +127,25 @@ def _fits(size: Size, model_size: Size, settings: PictureSettings) -> bool:
     return size == model_size or (settings.masked and smaller)
 
 
-def crop(pixels: HostArray, size: Size, *, odd_behind: bool = False) -> HostArray:
+def crop(
+    pixels: HostArray, size: Size, *, odd_behind: bool = False, rounds: bool = False
+) -> HostArray:
     """Return the middle of pixels `[height, width, 3]`, with black around it if it is larger.
 
     An odd number of black rows or columns has one more before the picture, or behind it.
 
     >>> crop(HostArray("uint8", (1, 3, 3), bytes(range(9))), (1, 1)).tolist()
     [[[3, 4, 5]]]
+
+    A middle between two pixels begins at the first, or if it `rounds` at the even one.
     """
     height, width, depth = pixels.shape
     if (height, width) == size:
         return pixels
-    top, left = _start(height, size[0]), _start(width, size[1])
+    starts = (_start(side, kept, rounds) for side, kept in zip((height, width), size, strict=True))
+    top, left = starts
     if odd_behind:
-        top, left = -_start(size[0], height), -_start(size[1], width)
+        top, left = -_start(size[0], height, False), -_start(size[1], width, False)
     rows, columns = min(height, size[0]), min(width, size[1])
     line = bytearray(size[1] * depth)
     result = bytearray()
@@ -155,8 +162,10 @@ def crop(pixels: HostArray, size: Size, *, odd_behind: bool = False) -> HostArra
     return HostArray("uint8", (*size, depth), bytes(result))
 
 
-def _start(length: int, size: int) -> int:
+def _start(length: int, size: int, rounds: bool) -> int:
     """Return where the middle of a side begins, below 0 if it is filled up in front."""
+    if rounds and length > size:
+        return round((length - size) / 2)
     return (length - size) // 2
 
 

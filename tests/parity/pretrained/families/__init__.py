@@ -9,6 +9,7 @@ from tests.parity.pretrained.families import (
     encoders,
     joint,
     language_models,
+    mobile_vision,
     pictures,
     sequence_to_sequence,
     sounds,
@@ -26,5 +27,6 @@ FAMILIES = {
     "vision": vision.CASES,
     "joint": joint.CASES,
     "detectors": detectors.CASES,
+    "mobile_vision": mobile_vision.CASES,
 }
 CASES = [case for cases in FAMILIES.values() for case in cases]
