@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random as _random
 import sys
 from array import array
@@ -61,6 +62,21 @@ class Stream:
             (
                 (a + 256 * b + 65536 * c + 0.5) * 2.0**-24
                 for a, b, c in zip(low, middle, high, strict=True)
+            ),
+        )
+
+    def normal(self, n: int) -> array[float]:
+        """Return `n` float32 numbers of the standard normal distribution, by Box and Muller.
+
+        >>> len(Stream(0, Purpose.RANDOMIZE, "noise").normal(3))
+        3
+        """
+        uniform = self.uniform(2 * n)
+        return array(
+            "f",
+            (
+                math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v)
+                for u, v in zip(uniform[:n], uniform[n:], strict=True)
             ),
         )
 

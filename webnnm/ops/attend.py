@@ -17,7 +17,13 @@ from webnnm.ops.declare.attention_options import (
     read_rope,
     slopes_option,
 )
-from webnnm.ops.declare.attention_shapes import DISTANCES, GRID, TOKEN_NUMBERS, infer_attention
+from webnnm.ops.declare.attention_shapes import (
+    DISTANCES,
+    GRID,
+    NEARBY,
+    TOKEN_NUMBERS,
+    infer_attention,
+)
 from webnnm.ops.declare.composite import declare_composite
 from webnnm.ops.declare.layer import LayerRules, TensorSlot, ValueOption
 from webnnm.ops.declare.operator import Option, sample
@@ -37,6 +43,7 @@ from webnnm.ops.rotary import Rotary, Turns
         **dict.fromkeys(("relative_keys", "relative_queries"), (2, 2)),
         "sinks": (1, 1),
         "relative_gates": (2, None),
+        **dict.fromkeys(("near_keys", "near_values"), (2, 2)),
     },
     checks={"heads": checks.integer(1), "rotary_factor": checks.positive},
     options={
@@ -70,6 +77,10 @@ from webnnm.ops.rotary import Rotary, Turns
             ),
             TensorSlot(name="sinks", parameter="zeros", option=True, optional=True),
             TensorSlot(name="relativeGates", option=True, optional=True),
+            *(
+                TensorSlot(name=name, parameter="table", option=True, optional=True)
+                for name in NEARBY
+            ),
         ),
         options={
             "kv_heads": ValueOption(read=values.integer(1)),
@@ -164,6 +175,8 @@ from webnnm.ops.rotary import Rotary, Turns
             heads=2,
             max_distance=3,
         ),
+        sample(*((2, 4, 4),) * 3, *(None,) * 10, (3, 2), (5, 2), heads=2),
+        sample((2, 4), (2, 4), (2, 6), *(None,) * 10, (7, 2), (3, 3), heads=2),
     ),
 )
 def attend(
@@ -181,6 +194,8 @@ def attend(
     relative_queries: Tensor | None = None,
     sinks: Tensor | None = None,
     relative_gates: Tensor | None = None,
+    near_keys: Tensor | None = None,
+    near_values: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -214,6 +229,8 @@ def attend(
     distance, with slopes that follow from the number of heads or are given. `sinks [heads]` are the
     scores of one more key, which takes a share of the weights and has no value. `relative_gates
     […, tokens, heads]` multiply, for each query, what `relative_bias` adds to its scores.
+    `near_keys` and `near_values [2 · window + 1, size]` have a key and a value for each distance of
+    a key from its query, from −window to window, which are added to those of the key in all heads.
     """
     grid = None
     if relative_height is not None or relative_width is not None:
@@ -238,6 +255,7 @@ def attend(
         max_distance=max_distance,
         grid=grid,
         distances=(relative_keys, relative_queries),
+        nearby=(near_keys, near_values),
         segments=segments,
         positions=positions,
         sinks=sinks,

@@ -80,7 +80,7 @@ def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
     return padding
 
 
-def _roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple[Role, int]:
+def find_roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple[Role, int]:
     """Return which dimensions are the length and the channels. Raises NNM405, NNM411."""
     if len(names) == 2:
         transposed = names[0] == "channels" or names[1] == "length"
@@ -102,7 +102,7 @@ def _shape(layer: ShapeView) -> None:
         return
     if len(kernel.dims) != 3:
         layer.fail("NNM405", f"the filter {kernel} has {len(kernel.dims)} dimensions, not 3")
-    length, channels = _roles(layer, source.names)
+    length, channels = find_roles(layer, source.names)
     if length == "sequence" and source.sequence is None:
         layer.fail("NNM411", f"{source} has no sequence", hint="write sequence= on the input")
     result = layer.result.dims
@@ -147,7 +147,7 @@ def _build(b: Builder, layer: BuildView) -> LayoutTensor:
     bias = layer.tensors.get("bias")
     if kernel.lead or (bias and bias.lead):
         layer.fail("NNM405", "filter and bias must have neither batch nor sequence")
-    length, channels = _roles(layer, layer.features[0].names)
+    length, channels = find_roles(layer, layer.features[0].names)
     lead: tuple[Role, ...] = tuple(role for role in source.layout if role not in (length, channels))
     tail: tuple[Role, ...] = tuple(role for role in source.layout if role in (length, channels))
     padding = _ends(options, source.size(length), kernel.features[2])

@@ -31,6 +31,7 @@ TASKS = {
     "text-classification": ("text_classification", "TextClassification"),
     "text-generation": ("text_generation", "TextGeneration"),
     "text-ranking": ("text_ranking", "TextRanking"),
+    "text-to-speech": ("text_to_speech", "TextToSpeech"),
     "text2text-generation": ("text_to_text", "TextToText"),
     "token-classification": ("token_classification", "TokenClassification"),
     "translation": ("text_to_text", "Translation"),
@@ -43,6 +44,7 @@ ALIASES = {
     "ner": "token-classification",
     "sentiment-analysis": "text-classification",
     "speech-recognition": "automatic-speech-recognition",
+    "text-to-audio": "text-to-speech",
 }
 
 

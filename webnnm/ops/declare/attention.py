@@ -14,6 +14,7 @@ from webnnm.ops.declare.algebra import scalar_like
 from webnnm.ops.declare.disentangled import Tables, distance_scores
 from webnnm.ops.declare.grid_positions import grid_bias
 from webnnm.ops.declare.linear_bias import linear_bias, linear_bias_at, require_slopes
+from webnnm.ops.declare.nearby import nearby_scores, nearby_values
 from webnnm.ops.declare.relative import MAX_DISTANCE, relative_bias, relative_bias_at
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.declare.token_cache import TokenCache
@@ -43,6 +44,7 @@ def attention(
     max_distance: int = MAX_DISTANCE,
     grid: tuple[Tensor, Tensor] | None = None,
     distances: Tables = (None, None),
+    nearby: Tables = (None, None),
     segments: Tensor | None = None,
     positions: Tensor | None = None,
     sinks: Tensor | None = None,
@@ -59,7 +61,8 @@ def attention(
     key, which has no value; `relative` is a table `[buckets, heads]` of what is added to the scores
     by the distance of two tokens, times the `gates […, tokens, heads]` of queries; `grid` are
     tables for tokens that are cells of a grid, see `grid_bias`; `distances` are tables of keys and
-    queries, see `distance_scores`. `segments` and `positions` are numbers `[…, tokens]`: queries
+    queries, see `distance_scores`; `nearby` are tables of keys and values, see `nearby_scores` and
+    `nearby_values`. `segments` and `positions` are numbers `[…, tokens]`: queries
     see keys of their own segment, and rotary angles follow positions. `drop` is applied to the
     weights, the result of the softmax, `limit` to the masked scores `[…, heads, queries, keys]`,
     float32. With a `cache`, causal queries see its keys too; `kept` has the keys of tokens that
@@ -98,7 +101,10 @@ def attention(
     extra = None
     if distances != (None, None):
         extra = distance_scores(b, queries, keys, distances, scale=scale, max_distance=max_distance)
-    queries = _group_heads(b, queries if scale == 1 else queries * scale, shared)
+    queries = queries if scale == 1 else queries * scale
+    near_keys, near_values = nearby
+    near_scores = None if near_keys is None else nearby_scores(b, queries, near_keys)
+    queries = _group_heads(b, queries, shared)
     scores = _ungroup_heads(b, b.matmul(queries, transpose_matrices(b, keys)), heads, length)
     if softcap is not None:
         scores = b.tanh(scores * (1 / softcap)) * softcap
@@ -106,6 +112,8 @@ def attention(
         scores = scores + grid_scores
     if extra is not None:
         scores = scores + extra
+    if near_scores is not None:
+        scores = scores + near_scores
     if relative is not None:
         addend = (
             relative_bias(b, relative, heads, length, tokens, causal, max_distance)
@@ -122,7 +130,10 @@ def attention(
     if drop is not None:
         weights = drop(weights)
     mixed = b.matmul(_group_heads(b, weights, shared), values)
-    return _join_heads(b, _ungroup_heads(b, mixed, heads, length))
+    mixed = _ungroup_heads(b, mixed, heads, length)
+    if near_values is not None:
+        mixed = mixed + nearby_values(b, weights, near_values)
+    return _join_heads(b, mixed)
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, heads: int, shared: int) -> None:

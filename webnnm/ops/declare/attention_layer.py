@@ -9,7 +9,13 @@ from typing import Any
 
 from webnnm.ops.declare.attention import MASKED, attention
 from webnnm.ops.declare.attention_options import PROJECTED, rotary_option, slopes_option
-from webnnm.ops.declare.attention_shapes import DISTANCES, GRID, TOKEN_NUMBERS, sources_of
+from webnnm.ops.declare.attention_shapes import (
+    DISTANCES,
+    GRID,
+    NEARBY,
+    TOKEN_NUMBERS,
+    sources_of,
+)
 from webnnm.ops.declare.disentangled import Tables
 from webnnm.ops.declare.layer import BuildView, TensorSlot
 from webnnm.ops.declare.layout import LayoutTensor
@@ -51,7 +57,8 @@ def build_attention(b: Builder, layer: BuildView) -> LayoutTensor:
     gates = layer.tensors.get("relativeGates")
     height_table, width_table = (layer.tensors.get(name) for name in GRID)
     distances = tuple(layer.tensors.get(name) for name in DISTANCES)
-    for name, distance in zip(DISTANCES, distances, strict=True):
+    nearby = tuple(layer.tensors.get(name) for name in NEARBY)
+    for name, distance in zip((*DISTANCES, *NEARBY), (*distances, *nearby), strict=True):
         if distance is not None and (cross or distance.lead):
             layer.fail("NNM304", f"{name} need queries and keys that are the same tokens", at=name)
     mask_scores = None
@@ -108,6 +115,7 @@ def build_attention(b: Builder, layer: BuildView) -> LayoutTensor:
             else (height_table.tensor, width_table.tensor)
         ),
         distances=_get_tensors(*distances),
+        nearby=_get_tensors(*nearby),
         sinks=layer.tensors["sinks"].tensor if "sinks" in layer.tensors else None,
         gates=None if gates is None else gates.canonical().tensor,
         **numbers,
@@ -126,8 +134,8 @@ def build_attention(b: Builder, layer: BuildView) -> LayoutTensor:
     return result
 
 
-def _get_tensors(keys: LayoutTensor | None, queries: LayoutTensor | None) -> Tables:
-    return None if keys is None else keys.tensor, None if queries is None else queries.tensor
+def _get_tensors(keys: LayoutTensor | None, other: LayoutTensor | None) -> Tables:
+    return None if keys is None else keys.tensor, None if other is None else other.tensor
 
 
 def _mask_scores(

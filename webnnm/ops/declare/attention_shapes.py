@@ -20,6 +20,8 @@ GRID = ("relativeHeight", "relativeWidth")
 """Tables of embeddings by relative position in a grid: both are given, or neither."""
 DISTANCES = ("relativeKeys", "relativeQueries")
 """Keys and queries of distances, in place of those of tokens."""
+NEARBY = ("nearKeys", "nearValues")
+"""Keys and values of nearby distances, which are the same in all heads."""
 
 
 def sources_of(layer: Any) -> list[Any]:
@@ -59,6 +61,7 @@ def infer_attention(layer: ShapeView) -> None:
         return
     _check_grid(layer, queries, widths[0] // layer.options["heads"])
     _check_distances(layer, widths)
+    _infer_nearby(layer, widths)
     for slot, source, width in zip(PROJECTED, sources, widths, strict=True):
         _infer_projection(layer, slot, source, width)
     width, names = widths[2] * layer.options["heads"] // _kv_heads(layer), [None]
@@ -160,6 +163,22 @@ def _check_distances(layer: ShapeView, widths: tuple[int, int, int]) -> None:
             table.unify([None, widths[0]])
         except Conflict:
             message = f"the table {table} needs {widths[0]} columns, those of all heads"
+            layer.fail("NNM404", message, at=name)
+
+
+def _infer_nearby(layer: ShapeView, widths: tuple[int, int, int]) -> None:
+    """Infer that keys and values of nearby distances have the size of a head."""
+    heads, kv_heads = layer.options["heads"], _kv_heads(layer)
+    for name, size in zip(NEARBY, (widths[0] // heads, widths[2] // kv_heads), strict=True):
+        table = layer.tensors.get(name)
+        if table is None:
+            continue
+        if "to" in layer.tensors:
+            layer.fail("NNM304", "there is no distance between tokens of two sequences", at=name)
+        try:
+            table.unify([None, size])
+        except Conflict:
+            message = f"the table {table} needs {size} columns, the size of a head"
             layer.fail("NNM404", message, at=name)
 
 

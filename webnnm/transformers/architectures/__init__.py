@@ -101,6 +101,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "vision-encoder-decoder": "vision_encoder_decoder",
     "vit": "vit",
     "vitpose": "vitpose",
+    "vits": "vits",
     "wav2vec2": "wav2vec2",
     "wavlm": "wav2vec2",
     "whisper": "whisper",

@@ -40,6 +40,10 @@ class ParameterNames:
             self.names[bias_name(f"{parameter}{number}")] = f"{layer}.bias"
         return number
 
+    def record(self, parameter: str, tensor: str, make_form: MakeForm = str) -> None:
+        """Record a single tensor as the next parameter of this name."""
+        self.names[f"{parameter}{self._next(parameter)}"] = make_form(tensor)
+
     def matrix(self, parameter: str, layer: str, *, bias: bool = True) -> None:
         """Record the tensors of the weight of a linear layer and its bias."""
         self.weight(parameter, layer, Transposed, bias=bias)
