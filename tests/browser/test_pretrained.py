@@ -33,6 +33,7 @@ NAMES = (
     "m2m-base",
     "whisper-plain",
     "wav2vec2-letters",
+    "vits-plain",
 )
 GENERATING = ("gemma2-plain", "gptj-plain", "bloom-plain", "mixtral-plain", "lfm2-plain")
 

@@ -50,8 +50,8 @@ def rational_spline(
         raise OperatorError("NNM401", message + show(slopes.shape))
     if widths.shape[:-1] != x.shape:
         raise OperatorError("NNM401", f"x {show(x.shape)}, widths {show(widths.shape)}")
-    if bins < 2 or bins * LEAST >= 1:
-        raise OperatorError("NNM303", f"{bins} bins", f"from 2 to {math.ceil(1 / LEAST) - 1}")
+    if bins * LEAST >= 1:
+        raise OperatorError("NNM303", f"{bins} bins", f"at most {math.ceil(1 / LEAST) - 1}")
     left, right = _borders(b, widths, bound)
     low, high = _borders(b, heights, bound)
     ends = b.expand(b.constant(1 - LEAST, x.dtype), new_shape=(*x.shape, 1))

@@ -104,6 +104,8 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             f"{stem}position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
             f"{stem}token_type_ids": random.integers(0, config.get("type_vocab_size") or 1, size),
         }
+    if config["model_type"] == "vits":
+        return _draw_speech(case, config, found, random)
     if config["model_type"] == "moonshine":
         waves = 2 * random.random((case.batch, case.length)) - 1
         found["input_values"] = (np.round(8 * waves) / 8).astype(np.float32)
@@ -118,6 +120,25 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         tokens = {name: _repeat(array, case.choices) for name, array in tokens.items()}
         tokens["input_ids"] = random.integers(0, whole, tokens["input_ids"].shape)
     return tokens
+
+
+def _draw_speech(
+    case: Case, config: Mapping[str, Any], tokens: Arrays, random: np.random.Generator
+) -> Arrays:
+    """Draw the inputs of a VITS: tokens, then frames, of which no row has padding."""
+    found = {name: tokens[name] for name in ("input_ids", "attention_mask")}
+
+    def draw(*sizes: int) -> Any:
+        return (np.round(8 * (2 * random.random(sizes) - 1)) / 8).astype(np.float32)
+
+    if config["use_stochastic_duration_prediction"]:
+        found["duration_noise"] = draw(case.batch, case.length, 2)
+    if config["num_speakers"] > 1:
+        found["speaker_id"] = np.arange(case.batch)
+        found["voice"] = draw(case.batch, config["speaker_embedding_size"])
+    for name in ("frame_means", "frame_log_deviations", "frame_noise"):
+        found[name] = draw(case.batch, case.target, config["flow_size"])
+    return found | {"frame_mask": np.ones((case.batch, case.target), np.int64)}
 
 
 def _writes_about_pictures(config: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from tests.parity.pretrained.case import Case
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_inputs, draw_weights
 from tests.parity.pretrained.generated import Texts, draw_rows, select_settings
 from tests.parity.pretrained.in_timm import Network, is_timm
+from tests.parity.pretrained.speech_in_transformers import compute_speech
 
 OUTPUTS = (
     *(
@@ -72,9 +73,12 @@ def compute(case: Case, seed: int) -> Fixture:
         inputs = draw_inputs(case, with_defaults, seed)
     tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
     with torch.no_grad():
-        forward = model.decode if "z" in tensors else model
-        outputs = forward(**tensors, return_dict=True)
-    compared = case.outputs or OUTPUTS
+        if "frame_mask" in tensors:
+            outputs = compute_speech(model, tensors)
+        else:
+            forward = model.decode if "z" in tensors else model
+            outputs = forward(**tensors, return_dict=True)
+    compared = case.outputs or (outputs if "frame_mask" in tensors else OUTPUTS)
     arrays: Arrays = {name: outputs[name].numpy() for name in compared if name in outputs}
     return replace(fixture, inputs=inputs, outputs=arrays)
 

@@ -33,6 +33,8 @@ def catch_error(name: str, shapes: tuple[Any, ...], **options: Any) -> OperatorE
         ("conv2d", (X, K, (1, 2)), {}, "NNM405", ("bias",)),
         ("max_pool2d", (X[1:],), {}, "NNM405", ("[4, 5, 6]",)),
         ("conv1d", (X, (2, 4, 3)), {}, "NNM405", ("input",)),
+        ("conv_transpose1d", (X, (4, 2, 3)), {}, "NNM405", ("input",)),
+        ("conv_transpose1d", ((1, 4, 5), (3, 2, 3)), {}, "NNM404", ("4 channels", "takes 3")),
         # Operands.
         ("conv2d", (X,), {}, "NNM302", ("conv2d", "1 given")),
         ("max_pool2d", (X, X), {}, "NNM302", ("maxPool2d", "2 given")),

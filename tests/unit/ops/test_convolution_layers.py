@@ -67,6 +67,28 @@ ROWS = [
     ("[4] sequence=true", "conv1d(f, filters=3, kernel=2)", "[3] sequence=true", (3, 4, 2)),
     ("[4] sequence=true", "conv1d(f, kernel=2, padding=1)", "[3] sequence=true", (3, 4, 2)),
 ]
+LONGER_ROWS = [
+    ("{length:5, channels:4}", "convTranspose1d(f, filters=3, kernel=2)", "[6, 3]", (4, 3, 2)),
+    ("{channels:4, length:5}", "convTranspose1d(f, filters=3, kernel=2)", "[3, 6]", (4, 3, 2)),
+    (
+        "[5, 4]",
+        "convTranspose1d(f, filters=6, kernel=3, groups=2, strides=2)",
+        "[11, 6]",
+        (4, 3, 3),
+    ),
+    (
+        "[5, 4]",
+        "convTranspose1d(f, kernel=4, strides=2, padding=1, bias=c)",
+        "[10, 3]",
+        None,
+    ),
+    (
+        "[4] sequence=true",
+        "convTranspose1d(f, kernel=3, padding=[0, 1], dilations=2)",
+        "[3] sequence=true",
+        (4, 3, 3),
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +97,7 @@ ROWS = [
         *CONVOLUTIONS,
         *((IMAGE, f"convTranspose2d({words})", *more) for words, *more in TRANSPOSED),
         *ROWS,
+        *LONGER_ROWS,
     ],
     ids=str,
 )
@@ -143,6 +166,8 @@ def test_fans_are_those_of_a_group(layer: str, expected: tuple[int, int]) -> Non
 def test_fans_of_rows() -> None:
     written = text("conv1d(f, filters=6, kernel=3, groups=2)", "[9, 4]", "[7, 6]")
     assert fans(network(written).parameters[0]) == (6, 9)
+    longer = text("convTranspose1d(f, filters=6, kernel=3, groups=2)", "[5, 4]", "[7, 6]")
+    assert fans(network(longer).parameters[0]) == (6, 9)
 
 
 # What layers compute.

@@ -233,6 +233,16 @@ def test_convolution_along_the_sequence(options: str) -> None:
     compare(text, {"words": (7, 2, 3, 5, 4)})
 
 
+@pytest.mark.parametrize(
+    "options",
+    ["kernel=3", "kernel=4, strides=2, padding=1, bias=c", "kernel=2, padding=[0, 2], dilations=3"],
+)
+def test_transposed_convolution_along_the_sequence(options: str) -> None:
+    layers = f"{ROWS}, convTranspose1d(f, filters=2, {options}), mul(d), reduceMean(axis=sequence)"
+    text = model(layers, input="shape=[3] sequence=words", output="shape=[2]")
+    compare(text, {"words": (6, 2, 3, 5, 4)})
+
+
 def test_convolution_along_a_feature_leaves_the_mask() -> None:
     layers = "matmul(w, shape={length:2, channels:3}), conv1d(f, filters=3, kernel=2)"
     layers += ", reduceSum(axis=sequence)"

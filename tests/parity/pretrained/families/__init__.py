@@ -13,6 +13,7 @@ from tests.parity.pretrained.families import (
     pictures,
     sequence_to_sequence,
     sounds,
+    speech,
     vision,
 )
 
@@ -24,6 +25,7 @@ FAMILIES = {
     "diffusion": diffusion.CASES,
     "sequence_to_sequence": sequence_to_sequence.CASES,
     "sounds": sounds.CASES,
+    "speech": speech.CASES,
     "vision": vision.CASES,
     "joint": joint.CASES,
     "detectors": detectors.CASES,

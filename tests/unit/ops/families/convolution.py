@@ -19,7 +19,7 @@ DTYPES = ("float32", "float16")
 
 def cases() -> SearchStrategy[Drawn]:
     """Return random calls of every convolution and pool."""
-    return st.one_of(convolutions(), transpose(), rows(), pools(), means())
+    return st.one_of(convolutions(), transpose(), rows(), longer_rows(), pools(), means())
 
 
 def few(low: int, high: int) -> SearchStrategy[int]:
@@ -124,6 +124,30 @@ def rows(draw: st.DrawFn) -> Drawn:
         "input_layout": layout,
     }
     return Drawn("conv1d", shapes, options, cast(draw, 2))
+
+
+@st.composite
+def longer_rows(draw: st.DrawFn) -> Drawn:
+    layout, groups, outer = draw(st.sampled_from(("ncl", "nlc"))), draw(few(1, 2)), draw(few(1, 2))
+    inner, kernel, dilation = draw(few(1, 2)), draw(few(1, 4)), draw(few(1, 2))
+    length, stride = draw(few(1, 4)), draw(few(1, 3))
+    most = (length - 1) * stride + (kernel - 1) * dilation
+    before = draw(few(0, min(2, most)))
+    padding = before, draw(few(0, min(2, most - before)))
+    shapes = [
+        arrange("ncl", layout, (draw(few(1, 2)), groups * inner, length)),
+        (groups * inner, outer, kernel),
+    ]
+    if draw(st.booleans()):
+        shapes.append((groups * outer,))
+    options = {
+        "padding": padding,
+        "strides": stride,
+        "dilations": dilation,
+        "groups": groups,
+        "input_layout": layout,
+    }
+    return Drawn("convTranspose1d", tuple(shapes), options, cast(draw, len(shapes)))
 
 
 def pools() -> SearchStrategy[Drawn]:
