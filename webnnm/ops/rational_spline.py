@@ -72,9 +72,9 @@ def rational_spline(
         above = wide - bottom
         square = height * (slope - first) + above * bend
         linear = height * first - above * bend
-        constant = -(slope * above)
+        constant = slope * above * -1.0
         root = b.sqrt(b.relu(linear * linear - square * constant * 4.0))
-        result = constant * 2.0 / -(linear + root) * width + start
+        result = constant * -2.0 / (linear + root) * width + start
     else:
         share = (wide - start) / width
         product = share * (1.0 - share)

@@ -69,12 +69,12 @@ class Characters:
     def _lower(self, text: str) -> str:
         """Return a text in lower case, but for tokens as they are written."""
         pieces: list[str] = []
-        place = 0
-        while place < len(text):
-            candidates = self._tokens_by_first.get(text[place], ())
-            match = next((c for c in candidates if text.startswith(c, place)), "")
-            pieces.append(match or text[place].lower())
-            place += len(match) or 1
+        start = 0
+        while start < len(text):
+            candidates = self._tokens_by_first.get(text[start], ())
+            match = next((c for c in candidates if text.startswith(c, start)), "")
+            pieces.append(match or text[start].lower())
+            start += len(match) or 1
         return "".join(pieces)
 
     @cached_property

@@ -129,12 +129,12 @@ class TextToSpeech(Pipeline):
         if not is_integer(speaker_id) or not 0 <= speaker_id < speakers:
             hint = f"a number from 0 to {speakers - 1}" if speakers > 1 else "the model has one"
             raise DataError("NNM704", f"speaker_id is {speaker_id!r}", hint=hint)
-        given = {
+        choices = {
             "speaking_rate": speaking_rate,
             "noise_scale": noise_scale,
             "noise_scale_duration": noise_scale_duration,
         }
-        numbers = Fields({k: v for k, v in given.items() if v is not None}, "settings", "NNM704")
+        numbers = Fields({k: v for k, v in choices.items() if v is not None}, "settings", "NNM704")
         defaults = {"speaking_rate": 1.0, "noise_scale": 0.667, "noise_scale_duration": 0.8}
         values = {
             name: numbers.number(name, config.number(name, default))

@@ -60,11 +60,11 @@ def flow_blocks(flows: Coupling, mask: str) -> list[str]:
         *declared,
         f"flow:layers\n{_write_flow(flows, mask, half)}",
         f"wave:layers\n{_write_wave(flows)}",
-        f"last:layers\n{_normed_product('last')}",
+        f"last:layers\n{_write_product('last')}",
     ]
     if depth > 1:
         rows = layers(
-            _normed_product("carry"),
+            _write_product("carry"),
             f"split([{width}, {width}], axis=-1, name=part)",
             "identity(node=part.1, name=skip)",
             "add([part.0, base])",
@@ -77,7 +77,7 @@ def flow_blocks(flows: Coupling, mask: str) -> list[str]:
             f"speaker_shift:param speaker_shift_scale shape=[{size}, 1] shared=false, "
             f"speaker_shift_filter shape=[{size}, {flows.speaker}] shared=false, "
             f"speaker_shift_b shape=[{size}] shared=false",
-            f"speaker_shift:layers\n{_normed_product('speaker_shift')}",
+            f"speaker_shift:layers\n{_write_product('speaker_shift')}",
         ]
     return statements
 
@@ -139,7 +139,7 @@ def _write_wave(flows: Coupling) -> str:
     )
 
 
-def _normed_product(block: str) -> str:
+def _write_product(block: str) -> str:
     """Return the layers of a product whose matrix has norms of its own, one per result."""
     return layers(
         f"reduceL2(node={block}_filter, axes=[1], keepDimensions=true, name=lengths)",
@@ -153,8 +153,8 @@ def _normed_product(block: str) -> str:
 def name_flows(parameters: ParameterNames, flows: Coupling, module: str) -> None:
     """Record the tensors of all flows, the last one first; `module` is where they are."""
     half, width, depth = flows.channels // 2, flows.width, flows.depth
-    for flow in reversed(range(flows.count)):
-        layer = f"{module}.{flow}"
+    for number in reversed(range(flows.count)):
+        layer = f"{module}.{number}"
         if flows.speaker:
             size, shift = 2 * width * depth, f"{layer}.wavenet.cond_layer"
             _name_normed(parameters, flows, "speaker_shift", shift, (size, flows.speaker))

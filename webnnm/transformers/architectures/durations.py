@@ -107,7 +107,7 @@ def predictor_blocks(durations: Durations, block: str, mask: str) -> list[str]:
         padding = dilation * (kernel - 1) // 2
         convolutions.append(f"separable_layer(dilations={dilation}, padding={padding})")
     scale = width**-0.5
-    flow = layers(
+    spline = layers(
         "reverse(axes=[-1])",
         "split([1, 1], axis=-1, name=half)",
         f"matmul(flow_enter, node=half.0, shape=[{width}])",
@@ -138,7 +138,7 @@ def predictor_blocks(durations: Durations, block: str, mask: str) -> list[str]:
     )
     return [
         f"{block}:param duration_shift shape=[2], duration_stretch shape=[2]",
-        f"spline_flow:layers\n{flow}",
+        f"spline_flow:layers\n{spline}",
         f"separable:layers\n{layers(*convolutions, f'mul({mask})')}",
         f"separable_layer:layers\n{layer}",
     ]
@@ -160,8 +160,8 @@ def name_predictor(parameters: ParameterNames, durations: Durations) -> None:
     parameters.weight("duration_enter", f"{MODULE}.conv_pre", form)
     _name_separable(parameters, durations, f"{MODULE}.conv_dds")
     parameters.weight("duration_leave", f"{MODULE}.conv_proj", form)
-    for flow in range(durations.flows, 1, -1):
-        layer = f"{MODULE}.flows.{flow}"
+    for number in range(durations.flows, 1, -1):
+        layer = f"{MODULE}.flows.{number}"
         parameters.weight("flow_enter", f"{layer}.conv_pre", make_product(1, width))
         _name_separable(parameters, durations, f"{layer}.conv_dds")
         leave = make_product(width, 3 * durations.bins - 1)
