@@ -52,6 +52,11 @@ documents: ## write the generated documents anew, from the source
 	@$(SETUP) tools
 	@$(VENV)/python -m tools.generated
 
+.PHONY: pictures
+pictures: ## draw the pictures of documents whose programs have changed
+	@$(SETUP) tools
+	@$(VENV)/python -m tools.docs.pictures
+
 .PHONY: docs
 docs: ## build the documentation site into build/docs; links and anchors are checked
 	@$(SETUP) tools

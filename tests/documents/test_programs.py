@@ -17,7 +17,7 @@ import pytest
 
 import webnnm
 from tests.document_files import PAGES, ROOT, TEXTS, id_of
-from tools.docs import markup
+from tools.docs import markup, pictures
 from tools.docs.markup import Piece, pieces
 from webnnm import ops
 
@@ -62,6 +62,8 @@ def test_examples_run(
         if piece.is_output:
             if printed is not None:
                 assert OUTPUTS.check_output(piece.text, printed, doctest.ELLIPSIS), printed
+        elif piece.mark == "picture":
+            assert pictures.run(piece.text, dict(names)).svg()
         elif not piece.is_program:
             continue
         elif piece.mark == "pages":  # so is what it prints

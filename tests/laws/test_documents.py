@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.document_files import DOCS, PAGES, ROOT, TEXTS, headings, id_of
 from tools.citations import anchor
 from tools.docs.markup import pieces
+from tools.docs.pictures import pictures
 
 
 def problems_of_blocks(page: Path) -> Iterator[str]:
@@ -17,9 +18,15 @@ def problems_of_blocks(page: Path) -> Iterator[str]:
     text = page.read_text()
     blocks = list(pieces(text))
     fences = re.findall(r"^```+", text, re.MULTILINE)
-    if len(fences) != 2 * sum(block.mark != "setup" for block in blocks):
+    hidden = ("setup", "check", "wrong", "picture")
+    if len(fences) != 2 * sum(block.mark not in hidden for block in blocks):
         yield "a fence is not closed"
-    marks = re.findall(r"^<!-- (?:setup|not run|desktop|pages)\b", text, re.MULTILINE)
+    marks = re.findall(
+        r"^<!-- (?:setup|not run|desktop|pages|exercise|check|wrong|picture)\b"
+        r"|^<summary>Solution",
+        text,
+        re.MULTILINE,
+    )
     if len(marks) != sum(block.mark != "" for block in blocks):
         yield "a mark stands before no block"
     for block in blocks:
@@ -43,7 +50,7 @@ MODULES = "charts|language|random|sync|xp"
 def test_guides_import_public_names() -> None:
     statement = rf"^[\s>.]*(?:from|import) (webnnm\.(?!(?:{MODULES})\b)[\w.]+)"
     inner = re.compile(statement, re.MULTILINE)
-    guides = [*DOCS.glob("*.md"), ROOT / "README.md"]
+    guides = [*DOCS.glob("*.md"), *(DOCS / "course").glob("[0-9]*.md"), ROOT / "README.md"]
     hidden = {page.name: inner.findall(page.read_text()) for page in guides}
     generated = {"api.md", "expert.md", "rules.md"}
     assert {name for name, modules in hidden.items() if modules} - generated == {*INSIDE}
@@ -53,7 +60,20 @@ def test_every_document_is_listed() -> None:
     index = (DOCS / "README.md").read_text()
     linked = set(re.findall(r"\]\(([\w./-]+)[)#]", index))
     files = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*") if path.is_file()}
-    assert sorted(files - {"README.md"} - linked) == []
+    pictures = {name for name in files if name.startswith("course/pictures/")}
+    assert sorted(files - {"README.md"} - linked - pictures) == []
+
+
+def test_pictures_are_shown_and_are_those_of_their_programs() -> None:
+    for page in PAGES:
+        drawn = [*pictures(page)]
+        stale = [picture.path.name for picture in drawn if not picture.is_current]
+        assert stale == [], f"{id_of(page)}: `python -m tools.docs.pictures` draws them"
+        shown = re.findall(r"!\[([^]]*)\]\((pictures/[\w.-]+)\)", page.read_text())
+        assert [picture.path for picture in drawn] == [page.parent / path for _, path in shown]
+        assert all(len(text) > 30 for text, _ in shown), f"{id_of(page)}: say what pictures show"
+    every = {picture.path for page in PAGES for picture in pictures(page)}
+    assert {*DOCS.rglob("pictures/*.svg")} == every
 
 
 @cache
@@ -75,5 +95,5 @@ def dead_links(page: Path) -> Iterator[str]:
 
 def test_links_lead_somewhere() -> None:
     others = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
-    dead = {page.name: [*dead_links(page)] for page in (*PAGES, *others)}
+    dead = {id_of(page): [*dead_links(page)] for page in (*PAGES, *others)}
     assert {name: links for name, links in dead.items() if links} == {}

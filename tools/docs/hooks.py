@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files  # pyrefly: ignore[missing-import
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools.docs import markup  # noqa: E402
+from tools.docs import glossary, markup  # noqa: E402
 
 INDEX = "README.md"
 INLINE = re.compile(r"<script>(.+?)</script>", re.DOTALL)
@@ -76,8 +76,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Translate the markers and links of a document."""
-    return markup.for_site(markdown, page.file.src_uri)
+    """Translate the markers and links of a document, and link its terms to the glossary."""
+    name = page.file.src_uri
+    entries = [*glossary.terms((ROOT / "docs" / glossary.PAGE).read_text())]
+    return glossary.link_terms(markup.for_site(markdown, name), name, entries)
 
 
 def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:

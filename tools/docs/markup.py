@@ -5,6 +5,12 @@ A comment on the line before a block of Python says that it is not run, and why:
 a desktop. A comment that begins
 with `<!-- setup` holds a program that runs before the next block, in tests and in pages. A block of
 `output` after a program shows what it prints.
+
+`<!-- exercise: name -->` precedes a program for readers to change. Comments after it hold what
+judges it: `<!-- check` a program of assertions whose messages say what is missing, and which prints
+"That is right" in the end; `<!-- wrong: message` an answer that must get this message. A block in
+`<details>` with the summary "Solution" is accepted by the check. `<!-- picture: file` holds an
+expression after the programs before it, whose chart or diagram is the file (`tools.docs.pictures`).
 """
 
 from __future__ import annotations
@@ -25,9 +31,12 @@ FROM_ROOT = {
 """Files outside docs/ → their page; the site's first page replaces the README."""
 TOLD = {"not run": "Not run here", "desktop": "Runs only on desktops"}
 """Marker → the site's text before the reason."""
+NO_PROGRAMS = ("not run", "exercise", "check", "wrong", "solution", "picture")
+"""Marks of Python that is no part of a document's session."""
 PIECE = re.compile(
-    r"^<!-- setup\n(?P<setup>.*?)^-->\n"
-    r"|(?:^<!-- (?P<mark>not run|desktop|pages): (?P<reason>[^>]+?) -->\n)?"
+    r"^<!-- (?P<hidden>setup|check|wrong|picture)(?:: (?P<about>[^\n]+))?\n(?P<inside>.*?)^-->\n"
+    r"|(?:^<!-- (?P<mark>not run|desktop|pages|exercise): (?P<reason>[^>]+?) -->\n"
+    r"|(?P<solution>^<details markdown=\"1\">\n<summary>Solution</summary>\n\n))?"
     r"^(?P<fence>```+)(?P<language>\w*)(?P<words>[^\n]*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
@@ -41,7 +50,8 @@ FILE = re.compile(r"""["'](tests/data/[\w./-]+)["']""")
 class Piece:
     """A block of a document, or the set-up of the next one.
 
-    `mark` is "setup", "not run", "desktop", "pages", or nothing. `line` counts from 1.
+    `mark` is "setup", "not run", "desktop", "pages", "exercise", "check", "wrong", "solution",
+    "picture", or nothing. `reason` is what stands after the mark. `line` counts from 1.
     """
 
     text: str
@@ -63,7 +73,7 @@ class Piece:
     @property
     def is_program(self) -> bool:
         """Whether the block is Python to run, with or without prompts."""
-        return self.language == "python" and self.mark != "not run"
+        return self.language == "python" and self.mark not in NO_PROGRAMS
 
 
 def pieces(document: str) -> Iterator[Piece]:
@@ -78,10 +88,48 @@ def pieces(document: str) -> Iterator[Piece]:
 
 def _piece(document: str, match: re.Match[str]) -> Piece:
     line = document.count("\n", 0, match.start()) + 1
-    if match["setup"] is not None:
-        return Piece(match["setup"], "python", "setup", "", line)
+    if match["hidden"]:
+        return Piece(match["inside"], "python", match["hidden"], match["about"] or "", line)
     reason = " ".join((match["reason"] or "").split())
-    return Piece(match["text"], match["language"], match["mark"] or "", reason, line)
+    mark = "solution" if match["solution"] else match["mark"] or ""
+    return Piece(match["text"], match["language"], mark, reason, line)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A program for readers to change, with what judges it.
+
+    `wrong` holds answers and the message that each must get.
+    """
+
+    name: str
+    line: int
+    start: str
+    check: str
+    solution: str
+    wrong: tuple[tuple[str, str], ...]
+
+
+def exercises(document: str) -> Iterator[Exercise]:
+    """Yield the exercises of a document in their order.
+
+    >>> blocks = "<!-- exercise: a -->\\n```python\\nx = 1\\n```\\n<!-- check\\nassert x\\n-->\\n"
+    >>> [(it.name, it.check) for it in exercises(blocks)]
+    [('a', 'assert x\\n')]
+    """
+    blocks = [*pieces(document)]
+    starts = [index for index, piece in enumerate(blocks) if piece.mark == "exercise"]
+    for index, end in zip(starts, [*starts, len(blocks)][1:], strict=True):
+        own = blocks[index + 1 : end]
+        text = {piece.mark: piece.text for piece in own}
+        yield Exercise(
+            blocks[index].reason,
+            blocks[index].line,
+            blocks[index].text,
+            text.get("check", ""),
+            text.get("solution", ""),
+            tuple((piece.reason, piece.text) for piece in own if piece.mark == "wrong"),
+        )
 
 
 def files(document: str) -> set[str]:
@@ -103,6 +151,7 @@ def for_site(document: str, page: str) -> str:
         module = (MODULE.findall(text) or [module])[-1]
         parts += [
             rewrite_links(text, page),
+            match["solution"] or "",
             _block(_piece(document, match), module.replace("/", ".")),
         ]
         end = match.end()
@@ -110,8 +159,13 @@ def for_site(document: str, page: str) -> str:
 
 
 def _block(piece: Piece, module: str) -> str:
-    if piece.mark == "setup":
-        return f'```{{ .python .setup hidden="hidden" data-search-exclude="" }}\n{piece.text}```\n'
+    if piece.mark in ("wrong", "picture"):
+        return ""
+    if piece.mark in ("setup", "check"):
+        attributes = f'.{piece.mark} hidden="hidden" data-search-exclude=""'
+        return f"```{{ .python {attributes} }}\n{piece.text}```\n"
+    if piece.mark == "exercise":
+        return f"```{{ .python .run .exercise }}\n{piece.text}```"
     if piece.is_output:
         return f"```{{ .text .output }}\n{piece.text}```"
     language = "pycon" if piece.is_session else piece.language or "text"

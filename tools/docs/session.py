@@ -1,8 +1,10 @@
 """Runs the examples of a document; names stay defined for later examples of the session."""
 
 import ast
+import contextlib
 import importlib
 import inspect
+import io
 import linecache
 import sys
 import traceback
@@ -34,16 +36,68 @@ class _Awaited(ast.NodeTransformer):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _leave
 
 
-async def run(program, session, module="", errors=0):
+async def run(program, session, module="", errors=0, alone=False):
     """Run a program as Python's prompt does: an expression shows its value.
 
     It continues after that many `errors`; a further one is shown and ends it. Returns "done" or
-    "error". A new session has the names of `module`, like the examples of its docstrings.
+    "error". A new session has the names of `module`, like the examples of its docstrings. What a
+    program defines `alone` the session does not get.
     """
+    names = _names(session, module)
+    return await _run_program(program, dict(names) if alone else names, errors)
+
+
+async def check(program, test, session):
+    """Run an answer to an exercise, then the test that judges it, and return what the test says.
+
+    Both have a copy of the names of the session. The test also has `program`, its text, and
+    `printed`, what it printed. The message of its first assertion that fails says what is missing;
+    if none does, the test prints "That is right: …".
+    """
+    names = dict(_names(session))
+    with contextlib.redirect_stdout(_Tee(sys.stdout)) as copy:
+        ending = await _run_program(program, names)
+    if ending == "error":
+        return "The program ends with an error; the output says which. Mend it, then check again."
+    names |= {"program": program, "printed": copy.getvalue()}
+    code = compile(test, "<check>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as verdict:
+            value = eval(code, names)
+            if code.co_flags & inspect.CO_COROUTINE:
+                await value
+    except AssertionError as error:
+        return str(error)
+    except NameError as error:
+        return f"The check looks for `{error.name}`, which the program does not define any more."
+    except Exception as error:
+        return f"The check cannot use the result: {describe_error(error)}"
+    return verdict.getvalue().strip()
+
+
+class _Tee(io.StringIO):
+    """Keeps a copy of what is written to another stream."""
+
+    def __init__(self, stream):
+        super().__init__()
+        self._stream = stream
+
+    def write(self, text):
+        self._stream.write(text)
+        return super().write(text)
+
+    def flush(self):
+        self._stream.flush()
+
+
+def _names(session, module=""):
     if session not in SESSIONS:
         namespace = vars(importlib.import_module(module)) if module else {}
         SESSIONS[session] = {**namespace, "__name__": "__main__"}
-    names = SESSIONS[session]
+    return SESSIONS[session]
+
+
+async def _run_program(program, names, errors=0):
     linecache.cache[FILE] = len(program), None, program.splitlines(keepends=True), FILE
     try:
         for statement in _Awaited().visit(ast.parse(program, FILE)).body:

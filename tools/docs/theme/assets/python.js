@@ -51,30 +51,40 @@ async function start(runtime, files) {
 }
 
 /**
- * Run a program, with the packages that it imports, and return how it ended.
- * @param {string} program
- * @param {string} session
- * @param {string} module
- * @param {number} errors
+ * @typedef {object} Job A program to run, and how.
+ * @property {string} program
+ * @property {string} session
+ * @property {string} module
+ * @property {number} errors
+ * @property {boolean} alone Whether the session does not get what the program defines.
+ * @property {string} [check] The program that judges it afterwards.
  */
-async function run(program, session, module, errors) {
+
+/**
+ * Run a program, with the packages that it imports, and return how it ended and was judged.
+ * @param {Job} job
+ */
+async function run({ program, session, module, errors, alone, check }) {
   const pyodide = await starting;
   await pyodide.loadPackagesFromImports(program, { messageCallback: () => {} });
   const sessions = pyodide.pyimport("session");
   try {
-    return await sessions.run(program, session, module, errors);
+    if (check === undefined) {
+      return { ending: await sessions.run(program, session, module, errors, alone) };
+    }
+    return { ending: "done", verdict: await sessions.check(program, check, session) };
   } finally {
     sessions.destroy();
   }
 }
 
-addEventListener("message", async ({ data: { runtime, files, program, session, module, errors } }) => {
+addEventListener("message", async ({ data: { runtime, files, ...job } }) => {
   if (runtime) {
     starting = start(runtime, files);
     return;
   }
   try {
-    postMessage({ ending: await run(program, session, module, errors) });
+    postMessage(await run(/** @type {Job} */ (job)));
   } catch (error) {
     postMessage({ text: `Python cannot start here: ${error}\n`, ending: "error" });
   }

@@ -1,5 +1,7 @@
 /** Runs the Python of a document in the reader's browser, block by block. */
 
+import { takeExercise } from "./exercise.js";
+
 /**
  * @typedef {object} Block One block of Python, or the set-up of the next one.
  * @property {HTMLElement} place
@@ -8,6 +10,7 @@
  * @property {string} program
  * @property {number} errors How many errors the block shows, after which it goes on.
  * @property {boolean} done Whether Python has run it as it stands.
+ * @property {boolean} alone Whether it is an exercise, whose names other blocks do not get.
  * @property {(text: string) => void} show
  */
 
@@ -29,12 +32,18 @@ let running = false;
 /** The worker with Python, which starts with the first program and ends when one is stopped. */
 class Python {
   #worker = new Worker(new URL("python.js", import.meta.url), { type: "module" });
-  /** @type {{ show: (text: string) => void, end: (ending: string) => void } | null} */
+  /**
+   * @type {{
+   *   show: (text: string) => void, end: (ending: string) => void,
+   *   judge: (verdict: string) => void,
+   * } | null}
+   */
   #current = null;
 
   constructor() {
-    this.#worker.onmessage = ({ data: { text, ending } }) => {
+    this.#worker.onmessage = ({ data: { text, verdict, ending } }) => {
       if (text !== undefined) this.#current?.show(text);
+      if (verdict !== undefined) this.#current?.judge(verdict);
       if (ending !== undefined) this.#current?.end(ending);
     };
     this.#worker.onerror = (event) => {
@@ -54,18 +63,21 @@ class Python {
   /**
    * Run a program, and return how it ended: "done", "error" or "stopped".
    * @param {Block} block
+   * @param {string} [check] A program that judges it afterwards.
+   * @param {(verdict: string) => void} [judge] Takes what that says.
    * @returns {Promise<string>}
    */
-  run({ program, session, module, errors, show }) {
+  run({ program, session, module, errors, alone, show }, check, judge = () => {}) {
     return new Promise((resolve) => {
       this.#current = {
         show,
+        judge,
         end: (ending) => {
           this.#current = null;
           resolve(ending);
         },
       };
-      this.#worker.postMessage({ program, session, module, errors });
+      this.#worker.postMessage({ program, session, module, errors, alone, check });
     });
   }
 
@@ -143,6 +155,7 @@ function equip(place, number) {
     program: original,
     errors,
     done: false,
+    alone: place.classList.contains("exercise"),
     show: () => {},
   };
   blocks.push(block);
@@ -161,7 +174,8 @@ function equip(place, number) {
   stop.setAttribute("aria-label", `Stop example ${number}`);
   edit.setAttribute("aria-label", `Edit example ${number}`);
   copy.setAttribute("aria-label", `Copy example ${number}`);
-  bar.append(run, stop, edit, copy, status);
+  const exercise = block.alone ? takeExercise(place, number) : null;
+  bar.append(run, ...(exercise?.buttons ?? []), stop, edit, copy, status);
   const output = document.createElement("pre");
   output.className = "example-output";
   output.tabIndex = 0;
@@ -169,30 +183,37 @@ function equip(place, number) {
   output.setAttribute("role", "region");
   output.setAttribute("aria-label", `Output of example ${number}`);
   const shown = /** @type {HTMLElement | null} */ (place.nextElementSibling);
-  place.after(bar, output);
+  place.after(bar, ...(exercise?.parts ?? []), output);
   /** @type {HTMLTextAreaElement | null} */
   let editor = null;
   block.show = writer(output);
 
-  const start = async () => {
+  /**
+   * @param {HTMLButtonElement} pressed
+   * @param {string} [check]
+   */
+  const start = async (pressed, check) => {
     if (running) return;
     running = true;
     if (editor) block.program = editor.value;
-    run.hidden = true;
+    pressed.hidden = true;
     stop.hidden = false;
     stop.focus();
+    exercise?.judge("");
     output.textContent = "";
     // What it printed once makes room for what it prints now.
     if (shown?.matches(".output")) shown.hidden = true;
     status.textContent = python ? "Running …" : "Starting Python …";
-    const ending = await runInOrder(block, (text) => { status.textContent = text; });
+    const tell = (/** @type {string} */ text) => { status.textContent = text; };
+    const ending = await runInOrder(block, tell, check, exercise?.judge);
     status.textContent = ENDINGS[ending] ?? ending;
     running = false;
     stop.hidden = true;
-    run.hidden = false;
-    run.focus();
+    pressed.hidden = false;
+    pressed.focus();
   };
-  run.addEventListener("click", start);
+  run.addEventListener("click", () => start(run));
+  exercise?.onCheck(start);
   stop.addEventListener("click", () => python?.stop());
   copy.addEventListener("click", async () => {
     try {
@@ -202,12 +223,7 @@ function equip(place, number) {
       status.textContent = `Not copied: ${error instanceof Error ? error.message : error}`;
     }
   });
-  edit.addEventListener("click", () => {
-    if (editor) {
-      editor.value = original;
-      editor.focus();
-      return;
-    }
+  const openEditor = () => {
     editor = document.createElement("textarea");
     editor.className = "example-editor";
     editor.spellcheck = false;
@@ -218,25 +234,33 @@ function equip(place, number) {
     editor.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
-        start();
+        start(run);
       }
     });
     place.before(editor);
     place.hidden = true;
     edit.textContent = "Restore";
     edit.setAttribute("aria-label", `Restore example ${number}`);
-    editor.focus();
+  };
+  edit.addEventListener("click", () => {
+    if (editor) editor.value = original;
+    else openEditor();
+    editor?.focus();
   });
+  if (exercise) openEditor();
 }
 
 /**
  * Run a block after those of its session before it that Python does not know yet.
  * @param {Block} block
  * @param {(text: string) => void} tell
+ * @param {string} [check] A program that judges it afterwards.
+ * @param {(verdict: string) => void} [judge] Takes what that says.
  */
-async function runInOrder(block, tell) {
+async function runInOrder(block, tell, check, judge) {
   const session = blocks.filter((other) => other.session === block.session);
-  const before = session.slice(0, session.indexOf(block)).filter((other) => !other.done);
+  const earlier = session.slice(0, session.indexOf(block));
+  const before = earlier.filter((other) => !other.done && !other.alone);
   for (const other of before) {
     python ??= new Python();
     tell("Running the examples before this one …");
@@ -245,7 +269,7 @@ async function runInOrder(block, tell) {
     other.done = ending === "done";
   }
   python ??= new Python();
-  const ending = await python.run(block);
+  const ending = await python.run(block, check, judge);
   block.done = ending === "done";
   return ending;
 }

@@ -1,0 +1,98 @@
+"""Exercises of documents judge answers: as they stand, wrong ones, and their solutions."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from tests.document_files import PAGES, ROOT, id_of
+from tools.docs import session
+from tools.docs.markup import Exercise, exercises, pieces
+
+WITH_EXERCISES = [page for page in PAGES if [*exercises(page.read_text())]]
+RIGHT = "That is right: "
+FAULTS = re.compile(r"Traceback|ends with an error|cannot use the result")
+"""What learners must not read of an exercise as it stands, nor of the mistakes that it foresees."""
+
+
+def run_before(page: Path) -> Iterator[Exercise]:
+    """Yield the exercises of a document, each after the programs before it have run."""
+    by_line = {exercise.line: exercise for exercise in exercises(page.read_text())}
+    for piece in pieces(page.read_text()):
+        if piece.is_program:
+            with redirect_stdout(io.StringIO()) as printed:
+                ending = asyncio.run(session.run(piece.text, page.name))
+            assert ending == "done", printed.getvalue()
+        elif piece.line in by_line:
+            yield by_line[piece.line]
+
+
+def judge(program: str, exercise: Exercise, page: Path) -> str:
+    """Return what the check of an exercise says of a program."""
+    with redirect_stdout(io.StringIO()) as printed:
+        verdict = asyncio.run(session.check(program, exercise.check, page.name))
+    return f"{verdict}\n{printed.getvalue()}" if FAULTS.search(verdict) else verdict
+
+
+@pytest.mark.parametrize("page", WITH_EXERCISES, ids=id_of)
+def test_checks_say_what_is_missing_and_accept_solutions(
+    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "SESSIONS", {})
+    problems: list[str] = []
+    for exercise in run_before(page):
+        verdict = judge(exercise.start, exercise, page)
+        if not verdict or verdict.startswith(RIGHT) or FAULTS.search(verdict):
+            problems.append(f"{exercise.name}, as it stands: {verdict!r}")
+        for message, answer in exercise.wrong:
+            if message not in (verdict := judge(answer, exercise, page)):
+                problems.append(f"{exercise.name}, wrong: {verdict!r} lacks {message!r}")
+        verdict = judge(exercise.solution, exercise, page)
+        if not verdict.startswith(RIGHT):
+            problems.append(f"{exercise.name}, solution: {verdict!r}")
+    assert problems == []
+
+
+@pytest.mark.parametrize("page", WITH_EXERCISES, ids=id_of)
+def test_exercises_are_complete(page: Path) -> None:
+    for exercise in exercises(page.read_text()):
+        assert exercise.check, f"{exercise.name} has no check"
+        assert exercise.solution, f"{exercise.name} has no solution"
+        assert exercise.wrong, f"{exercise.name} foresees no mistake"
+
+
+def test_checks_say_what_programs_lack() -> None:
+    async def say() -> list[str]:
+        check = "assert x > 1, 'too small'\nprint('That is right: it is')"
+        answers = ["x = 1", "x = 2", "y = 2", "x = ''", "x = = 2", "x = 1 / 0"]
+        return [await session.check(answer, check, "check") for answer in answers]
+
+    with redirect_stdout(io.StringIO()) as printed:
+        small, right, none, text, syntax, error = asyncio.run(say())
+    assert [small, right] == ["too small", "That is right: it is"]
+    assert none == "The check looks for `x`, which the program does not define any more."
+    assert text.startswith("The check cannot use the result: ")
+    assert syntax == error
+    assert error.startswith("The program ends with an error")
+    assert "ZeroDivisionError" in printed.getvalue()
+
+
+def test_exercises_leave_the_session_alone() -> None:
+    async def use() -> list[str]:
+        await session.run("x = 1", "alone")
+        await session.run("x = 2", "alone", "", 0, True)
+        await session.check(
+            "x = 3\nprint(x)", "assert printed == '3\\n' and 'x = 3' in program", "alone"
+        )
+        return [await session.run("assert x == 1", "alone")]
+
+    with redirect_stdout(io.StringIO()):
+        assert asyncio.run(use()) == ["done"]
