@@ -23,11 +23,12 @@ FAULTS = re.compile(r"Traceback|ends with an error|cannot use the result")
 
 def run_before(page: Path) -> Iterator[Exercise]:
     """Yield the exercises of a document, each after the programs before it have run."""
+    session.SESSIONS.pop(id_of(page), None)
     by_line = {exercise.line: exercise for exercise in exercises(page.read_text())}
     for piece in pieces(page.read_text()):
         if piece.is_program:
             with redirect_stdout(io.StringIO()) as printed:
-                ending = asyncio.run(session.run(piece.text, page.name))
+                ending = asyncio.run(session.run(piece.text, id_of(page)))
             assert ending == "done", printed.getvalue()
         elif piece.line in by_line:
             yield by_line[piece.line]
@@ -36,7 +37,7 @@ def run_before(page: Path) -> Iterator[Exercise]:
 def judge(program: str, exercise: Exercise, page: Path) -> str:
     """Return what the check of an exercise says of a program."""
     with redirect_stdout(io.StringIO()) as printed:
-        verdict = asyncio.run(session.check(program, exercise.check, page.name))
+        verdict = asyncio.run(session.check(program, exercise.check, id_of(page)))
     return f"{verdict}\n{printed.getvalue()}" if FAULTS.search(verdict) else verdict
 
 
@@ -46,7 +47,6 @@ def test_checks_say_what_is_missing_and_accept_solutions(
 ) -> None:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(session, "SESSIONS", {})
     problems: list[str] = []
     for exercise in run_before(page):
         verdict = judge(exercise.start, exercise, page)
