@@ -53,8 +53,12 @@ def _load(case: Case, seed: int) -> Generator[tuple[Any, Fixture]]:
         config = json.loads(Path(folder, "config.json").read_text())
         (file,) = Path(folder).glob("*.safetensors")
         stored = load_file(file)
-        # Integers are indices that follow from the config.
-        shapes = {name: array.shape for name, array in stored.items() if array.dtype.kind == "f"}
+        # Integers are indices that follow from the config, as do some numbers.
+        shapes = {
+            name: array.shape
+            for name, array in stored.items()
+            if array.dtype.kind == "f" and not name.endswith("n_points_scale")
+        }
         weights = draw_weights(shapes, seed, case.scale)
         save_file({**stored, **weights}, file, metadata={"format": "pt"})
         fixture = Fixture(config, shapes, {}, {}, case.scale)

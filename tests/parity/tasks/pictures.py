@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.parity.pretrained.families import joint, vision
+from tests.parity.pretrained.families import detectors, joint, vision
 from tests.parity.pretrained.fixtures import SEED, draw_weights
 from tests.parity.tasks.processors import draw_pixels, sample
 from tests.unit.tasks.words import WORDS, write_tokenizer
@@ -130,6 +130,13 @@ def list_picture_cases() -> Iterator[PictureCase]:
         task, "DetrForObjectDetection", config, "Detr", {"size": sides}, detect,
         {"image_size": [32, 48]},
     )  # fmt: skip
+    config = {**detectors.RT_DETR, **LABELS}
+    squares: list[Call] = [
+        (size, {"threshold": threshold}) for size in SIZES[:2] for threshold in (0.0, 0.4)
+    ]
+    squares.append((SIZES, {"threshold": 0.4, "batch_size": 3}))
+    side = {"size": {"height": 64, "width": 64}}
+    yield PictureCase(task, "RTDetrForObjectDetection", config, "RTDetr", side, squares)
     task = "zero-shot-object-detection"
     owl = {**CLIP, "projection_dim": 16}
     look: list[Call] = [

@@ -52,13 +52,16 @@ class UnitNames:
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
 
-    def first(self) -> tuple[str, str]:
-        """Return the names of the first convolution and its norm."""
-        return self._unit("embedder.embedder")
+    def first(self, part: int | None = None) -> tuple[str, str]:
+        """Return the names of the first convolution and its norm, or of one of several."""
+        return self._unit(f"embedder.embedder{'' if part is None else f'.{part}'}")
 
-    def shortcut(self, stage: int, layer: int) -> tuple[str, str]:
-        """Return those of the projection of what is added to a layer's result."""
-        return self._unit(f"encoder.stages.{stage}.layers.{layer}.shortcut")
+    def shortcut(self, stage: int, layer: int, *, pooled: bool = False) -> tuple[str, str]:
+        """Return those of the projection of what is added to a layer's result.
+
+        `pooled` says that it comes after the mean of windows.
+        """
+        return self._unit(f"encoder.stages.{stage}.layers.{layer}.shortcut{'.1' * pooled}")
 
     def part(self, stage: int, layer: int, part: int) -> tuple[str, str]:
         """Return those of a part of a layer."""
@@ -71,11 +74,11 @@ class UnitNames:
 class TimmNames(UnitNames):
     """The names of the library timm."""
 
-    def first(self) -> tuple[str, str]:
+    def first(self, part: int | None = None) -> tuple[str, str]:
         """Return the names of the first convolution and its norm."""
         return f"{self.prefix}conv1", f"{self.prefix}bn1"
 
-    def shortcut(self, stage: int, layer: int) -> tuple[str, str]:
+    def shortcut(self, stage: int, layer: int, *, pooled: bool = False) -> tuple[str, str]:
         """Return those of the projection of what is added to a layer's result."""
         name = f"{self.prefix}layer{stage + 1}.{layer}.downsample"
         return f"{name}.0", f"{name}.1"
@@ -86,8 +89,14 @@ class TimmNames(UnitNames):
         return f"{name}.conv{part + 1}", f"{name}.bn{part + 1}"
 
 
-def write_stages(config: Config, body: ConvNet, names: UnitNames) -> list[str]:
-    """Add the layers of all stages, named stage1, stage2, …, and return the blocks they call."""
+def write_stages(
+    config: Config, body: ConvNet, names: UnitNames, *, gentle: bool = False
+) -> list[str]:
+    """Add the layers of all stages, named stage1, stage2, …, and return the blocks they call.
+
+    A `gentle` network begins with three small convolutions, and shrinks what is added to results by
+    the mean of windows (ResNet-D, T. He et al., arXiv:1812.01187).
+    """
     widths = config.integers("hidden_sizes", [256, 512, 1024, 2048], 1)
     depths = config.integers("depths", [3, 4, 6, 3], 1, MAX_COUNT)
     config.require("layer_type", "bottleneck", "basic")
@@ -98,8 +107,13 @@ def write_stages(config: Config, body: ConvNet, names: UnitNames) -> list[str]:
     channels = config.size("embedding_size", 64)
     if len(widths) != len(depths):
         raise config.wrong("depths", f"a list of {len(widths)} integers, one for each stage")
-    body.add(body.unit(channels, 7, 2, padding=3))
-    body.record_unit(*names.first())
+    if gentle:
+        for part, filters in enumerate((channels // 2, channels // 2, channels)):
+            body.add(body.unit(filters, 3, 1 if part else 2, padding=1))
+            body.record_unit(*names.first(part))
+    else:
+        body.add(body.unit(channels, 7, 2, padding=3))
+        body.record_unit(*names.first())
     body.shrink(2)
     body.add("maxPool2d(windowDimensions=3, strides=2, padding=1)")
     body.shrink(2)
@@ -107,11 +121,17 @@ def write_stages(config: Config, body: ConvNet, names: UnitNames) -> list[str]:
         stride = 2 if stage or shrinks_first else 1
         for number in range(depth):
             projects = number == 0 and (stride > 1 or channels != width)
+            projects = projects or (gentle and not deep and number == 0)
+            pools = gentle and number == 0 and (stride > 1 if deep else channels != width)
+            if pools and stride == 1:
+                hint = "a first stage that does not shrink pictures keeps the number of channels"
+                raise config.not_supported("hidden_sizes", widths, hint)
             if projects:
-                body.record_unit(*names.shortcut(stage, number))
+                body.record_unit(*names.shortcut(stage, number, pooled=pools))
             for part in range(3 if deep else 2):
                 body.record_unit(*names.part(stage, number, part))
-            body.call(_call(width, 1 if number else stride, projects=projects, deep=deep))
+            kept = "pooled_shortcut" if pools else "shortcut" if projects else "identity"
+            body.call(_call(width, 1 if number else stride, kept=kept, deep=deep))
             channels = width
         body.shrink(stride)
         body.name_last(f"stage{stage + 1}")
@@ -119,8 +139,7 @@ def write_stages(config: Config, body: ConvNet, names: UnitNames) -> list[str]:
     return [*_blocks(body, deep=deep, early=early), *unit_statements(activation)]
 
 
-def _call(width: int, stride: int, *, projects: bool, deep: bool) -> str:
-    kept = "shortcut" if projects else "identity"
+def _call(width: int, stride: int, *, kept: str, deep: bool) -> str:
     inner = f", inner={width // REDUCTION}" if deep else ""
     return f"block(filters={width}{inner}, stride={stride}, kept={kept})"
 
@@ -142,6 +161,11 @@ def _blocks(body: ConvNet, *, deep: bool, early: bool) -> list[str]:
             f"unit(filters=filters, {large}, activation=identity)",
         ]
     block = layers("kept(name=past)", *rows, "residual(to=past)", "act()")
-    projects = any("kept=shortcut" in row for row in body.rows)
     shortcut = "unit(filters=filters, kernel=1, strides=stride, activation=identity)"
-    return [f"block:layers\n{block}", f"shortcut:layers {shortcut}" if projects else ""]
+    window = "averagePool2d(windowDimensions=2, strides=2, outputShapeRounding=ceil)"
+    shortcuts = {
+        "shortcut": shortcut,
+        "pooled_shortcut": f"{window}, {shortcut.replace('strides=stride, ', '')}",
+    }
+    used = [name for name in shortcuts if any(f"kept={name}" in row for row in body.rows)]
+    return [f"block:layers\n{block}", *(f"{name}:layers {shortcuts[name]}" for name in used)]
