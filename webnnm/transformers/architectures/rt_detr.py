@@ -165,7 +165,7 @@ def _write_encoder(
         name = f"map{number + 1}"
         if depth and number in attending:
             cells = height * across
-            place = f"positions{len(positions) or ''}"
+            table = f"positions{len(positions) or ''}"
             block = f"encoder{len(positions) or ''}"
             body.add(
                 f"reshape([{width}, {cells}])",
@@ -173,7 +173,7 @@ def _write_encoder(
                 f"reshape([{width}, {height}, {across}])",
             )
             order = attending.index(number)
-            blocks += _write_layer(config, body, (block, place, f"encoder.encoder.{order}"), cells)
+            blocks += _write_layer(config, body, (block, table, f"encoder.encoder.{order}"), cells)
             positions.append(_wave(config, height, across, width))
         body.name_last(name)
         projected.append(Map(name, height, across))
@@ -237,14 +237,14 @@ def _fusion_blocks(width: int, inner: int) -> list[str]:
 
 def _write_layer(config: Config, names: ConvNet, of: tuple[str, str, str], cells: int) -> list[str]:
     """Return the block of a layer of attention within a map: its name, its positions, its file."""
-    block, place, file = of
+    block, table, file = of
     width, inner = config.size("encoder_hidden_dim", 256), config.size("encoder_ffn_dim", 1024)
     sizes = Attention(cells, cells, width, config.size("encoder_attention_heads", 8))
     rows: list[str] = []
     for number in range(config.integer("encoder_layers", 1, 0)):
         layer = f"{file}.layers.{number}"
         rows = [
-            f"add([input, {place}], name=placed)",
+            f"add([input, {table}], name=placed)",
             *write_attention(names, f"{layer}.self_attn", sizes, ("placed", "placed", "input")),
             "residual(to=input)",
             "norm(weight=attention_norm, bias=attention_norm_b, name=attended)",
