@@ -36,9 +36,9 @@ def execute(text: str, names: dict[str, Any], made: dict[str, Any]) -> None:
     exec(text, names, made)
 
 
-def compile_wheels(first: str, rest: str, soon: Sequence[str], tag: str) -> None:
-    """Compile all of the first wheel, and of the second one the modules that begin with `soon`."""
-    for name in (first, rest):
+def compile_wheels(wheels: Sequence[str], soon: Sequence[str], tag: str) -> None:
+    """Compile all of the first wheel, and of the others the modules that begin with `soon`."""
+    for name in wheels:
         with ZipFile(f"/wheels/{name}") as wheel:
             wheel.extractall(FOLDER.parent)
     # As page_modules.py does it.
@@ -46,16 +46,19 @@ def compile_wheels(first: str, rest: str, soon: Sequence[str], tag: str) -> None
     page_modules = importlib.import_module("webnnm.page_modules")
 
     sources: dict[str, str] = {}
-    for name, file, code_file, starts in (
-        (first, page_modules.FIRST, page_modules.CODE, ("",)),
-        (rest, page_modules.REST, page_modules.REST_CODE, tuple(soon)),
-    ):
-        texts = page_modules.texts_of(FOLDER / file)
+    kinds = page_modules.FIRST, page_modules.REST, page_modules.MODELS
+    for name, wheel in zip(wheels, kinds, strict=True):
+        starts = ("",) if wheel is page_modules.FIRST else tuple(soon)
+        texts = page_modules.texts_of(FOLDER / wheel.texts)
         codes = compile_modules(texts, [module for module in texts if module.startswith(starts)])
         sources |= {module: texts.pop(module) for module in [*texts] if module in codes}
-        content = {file: join_files(texts), code_file: MAGIC_NUMBER + marshal.dumps(codes)}
+        content = {
+            wheel.texts: join_files(texts),
+            wheel.codes: MAGIC_NUMBER + marshal.dumps(codes),
+        }
         write(name, tag, content)
-    write(rest, tag, {page_modules.SOURCES: join_files(sources)}, page_modules.SOURCES_PACKAGE)
+    kind = page_modules.SOURCES
+    write(wheels[-1], tag, {kind.texts: join_files(sources)}, kind.package)
 
 
 def join_files(texts: Mapping[str, str]) -> bytes:

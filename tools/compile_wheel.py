@@ -4,7 +4,7 @@ Compiling modules, and the methods that `dataclasses` writes, takes a quarter of
 on every visit, and a fifth of a first training. Bytecode is for one version of Python, which must
 be Pyodide's own and is seldom a desktop's, so it is made inside Pyodide, in Node. It has the lines
 of tracebacks but no columns, which would add over a third. The sources that tracebacks show are in
-a third wheel, which pages fetch for the first of them.
+a wheel of their own, which pages fetch for the first of them.
 """
 
 from __future__ import annotations
@@ -90,10 +90,11 @@ const [core, program, wheels, made, call] = JSON.parse(process.argv[1]);
 
 
 class CompiledWheels(NamedTuple):
-    """The two wheels of a page, and the sources of their bytecode."""
+    """The wheels of a page, and the sources of their bytecode."""
 
     first: Path
     rest: Path
+    models: Path
     sources: Path
 
 
@@ -109,15 +110,15 @@ def build() -> CompiledWheels:
 
 def current() -> CompiledWheels:
     """Return the paths of the most recently compiled wheels."""
-    projects = *page_wheel.PROJECTS, page_modules.SOURCES_PACKAGE.replace("-", "_")
-    return CompiledWheels(*page_wheel.newest(FOLDER, projects, "run `make setup`"))
+    wheels = *page_wheel.WHEELS, page_modules.SOURCES
+    return CompiledWheels(*page_wheel.newest(FOLDER, wheels, "run `make setup`"))
 
 
 def write(wheels: PageWheels, folder: Path) -> None:
     """Compile page wheels into a folder."""
     tag = f"py{pyodide.python_version().replace('.', '')}"  # lock files take no cp with "none"
     soon = SOON + PRETRAINED
-    call = {"first": wheels.first.name, "rest": wheels.rest.name, "soon": soon, "tag": tag}
+    call = {"wheels": [wheel.name for wheel in wheels], "soon": soon, "tag": tag}
     places = [str(wheels.first.parent), str(folder)]
     arguments = json.dumps([str(pyodide.PACKAGE), str(PROGRAM), *places, call])
     run(["node", "-e", COMPILE, arguments], "compiling the wheels")

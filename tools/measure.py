@@ -142,14 +142,16 @@ def show(what: str, number: float, unit: str, limit: float = 0, note: str = "") 
 
 def main() -> None:
     """Print each measure with its limit."""
-    (first, rest), compiled = page_wheel.current(), compile_wheel.current()
-    paths = wheel.current(), first, rest, *compiled
+    pages, compiled = page_wheel.current(), compile_wheel.current()
+    paths = wheel.current(), *pages, *compiled
     size = {path: path.stat().st_size / 1000 for path in paths}
     show("wheel of the index", size[wheel.current()], "kB")
-    show("first wheel of pages", size[first], "kB", LARGEST_WHEEL_KB)
+    show("first wheel of pages", size[pages.first], "kB", LARGEST_WHEEL_KB)
     show("… as bytecode", size[compiled.first], "kB", LARGEST_COMPILED_KB)
-    show("second wheel of pages", size[rest], "kB", note="fetched after a page has started")
+    show("second wheel of pages", size[pages.rest], "kB", note="fetched after a page has started")
     show("… with bytecode", size[compiled.rest], "kB")
+    show("third wheel of pages", size[pages.models], "kB", note="pretrained models")
+    show("… with bytecode", size[compiled.models], "kB")
     with SiteServer(SITE) as server:
         times = asyncio.run(medians(server.url))
     start, unpack, imported, used, sent, ready, trained, both, saved, loaded, kept = times

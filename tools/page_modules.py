@@ -4,8 +4,8 @@ This file becomes a part of the wheel for pages. One text compresses much better
 module is found in it by its name, without asking a file system for each place where it could be.
 
 What a first visit does not need is in a second wheel. It is fetched when the page has had time to
-start, so that everything is available even if the network goes away; importing one of its modules
-earlier waits for it.
+start, so that it is available even if the network goes away; importing one of its modules earlier
+waits for it. What only pretrained models need is in a third one, which is fetched on import.
 """
 
 from __future__ import annotations
@@ -22,24 +22,36 @@ from importlib.util import MAGIC_NUMBER, spec_from_file_location
 from io import BytesIO
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 PACKAGE = "webnnm"
-FIRST = "first.txt"
-REST = "rest.txt"
-CODE = "first.code"
-REST_CODE = "rest.code"
-"""In wheels that tools/compile_wheel.py made: bytecode by file, after the magic number.
-
-That of what `dataclasses` generates is found by the hash of the text."""
-SOURCES = "sources.txt"
-"""The sources of the bytecode, in a wheel of their own: for tracebacks, and for another Python."""
-REST_PACKAGE = "webnnm-rest"
-SOURCES_PACKAGE = "webnnm-sources"
-"""The names of the second wheel, and of that with the sources, in Pyodide's lock file."""
 PATIENCE = 2
 """Seconds until the second wheel is fetched."""
+
+
+class Wheel(NamedTuple):
+    """A wheel: its name in Pyodide's lock file, and its file of sources."""
+
+    package: str
+    texts: str
+
+    @property
+    def codes(self) -> str:
+        """The file of a wheel of tools/compile_wheel.py: bytecode by file, after the magic number.
+
+        That of what `dataclasses` generates is found by the hash of the text.
+        """
+        return self.texts.replace(".txt", ".code")
+
+
+FIRST = Wheel("webnnm", "first.txt")
+REST = Wheel("webnnm-rest", "rest.txt")
+MODELS = Wheel("webnnm-models", "models.txt")
+MODELS_PACKAGES = ("tasks", "transformers")
+"""What is in the third wheel."""
+SOURCES = Wheel("webnnm-sources", "sources.txt")
+"""The sources of the bytecode: for tracebacks, and for another Python."""
 
 
 class Modules(ExecutionLoader):
@@ -47,12 +59,11 @@ class Modules(ExecutionLoader):
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.rest = Path(folder, REST)
-        self.texts = texts_of(Path(folder, FIRST))
-        self.codes = self._compile(CODE)
-        self._fetching: asyncio.Future[None] | None = None
-        if not self.codes and Path(folder, CODE).exists():
-            self._read_sources()
+        self.texts = texts_of(Path(folder, FIRST.texts))
+        self.codes = self._read_codes(FIRST)
+        self._fetching: dict[Wheel, asyncio.Future[None]] = {}
+        if not self.codes and Path(folder, FIRST.codes).exists():
+            self._read(SOURCES, "the sources of its modules are")
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -100,32 +111,37 @@ class Modules(ExecutionLoader):
 
         async def later() -> None:
             await asyncio.sleep(PATIENCE)
-            await self.fetch()
+            await self.fetch(REST)
 
         self._soon = asyncio.ensure_future(later())
 
-    async def fetch(self) -> None:
-        """Wait until the second wheel is here, which is requested once."""
-        if not self.rest.exists():
-            self._fetching = self._fetching or asyncio.ensure_future(self._fetch())
-            # Who no longer waits does not stop it for the others.
-            await asyncio.shield(self._fetching)
+    def has(self, wheel: Wheel) -> bool:
+        """Return whether a wheel is here."""
+        return Path(self.folder, wheel.texts).exists()
 
-    async def _fetch(self) -> None:
+    async def fetch(self, wheel: Wheel) -> None:
+        """Wait until a wheel is here, which is requested once."""
+        if not self.has(wheel):
+            if wheel not in self._fetching:
+                self._fetching[wheel] = asyncio.ensure_future(self._fetch(wheel))
+            # Who no longer waits does not stop it for the others.
+            await asyncio.shield(self._fetching[wheel])
+
+    async def _fetch(self, wheel: Wheel) -> None:
         from js import fetch  # pyrefly: ignore[missing-import]
         from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
 
         try:
-            answer = await fetch(_address(REST_PACKAGE))
-            if answer.ok and not self.rest.exists():
+            answer = await fetch(_address(wheel.package))
+            if answer.ok and not self.has(wheel):
                 self._unpack((await answer.arrayBuffer()).to_bytes())
         except (LookupError, JsException):
             pass  # the wheel is requested again when it is needed
         finally:
-            self._fetching = None
+            del self._fetching[wheel]
 
-    def _compile(self, name: str) -> dict[str, bytes]:
-        path = Path(self.folder, name)
+    def _read_codes(self, wheel: Wheel) -> dict[str, bytes]:
+        path = Path(self.folder, wheel.codes)
         data = path.read_bytes() if path.exists() else b""
         if not data.startswith(MAGIC_NUMBER):
             return {}
@@ -133,22 +149,20 @@ class Modules(ExecutionLoader):
 
     def _text(self, file: str) -> str:
         if file in self.codes and file not in self.texts:
-            self._read_sources()
+            self._read(SOURCES, "the sources of its modules are")
         if file not in self.texts:
-            self._read_rest(file)
+            self._read_wheel_of(file)
         return self.texts[file]
 
-    def _read_sources(self) -> None:
-        path = Path(self.folder, SOURCES)
-        if not path.exists():
-            self._fetch_at_once(SOURCES_PACKAGE, "the sources of its modules are")
-        self.texts |= texts_of(path)
+    def _read_wheel_of(self, file: str) -> None:
+        wheel = wheel_of(file)
+        self._read(wheel, f"{PACKAGE}/{file} is")
+        self.codes |= self._read_codes(wheel)
 
-    def _read_rest(self, file: str) -> None:
-        if not self.rest.exists():
-            self._fetch_at_once(REST_PACKAGE, f"{PACKAGE}/{file} is")
-        self.texts |= texts_of(self.rest)
-        self.codes |= self._compile(REST_CODE)
+    def _read(self, wheel: Wheel, what: str) -> None:
+        if not self.has(wheel):
+            self._fetch_at_once(wheel.package, what)
+        self.texts |= texts_of(Path(self.folder, wheel.texts))
 
     def _fetch_at_once(self, package: str, what: str) -> None:
         from pyodide.ffi import JsException  # pyrefly: ignore[missing-import]
@@ -184,10 +198,15 @@ class Modules(ExecutionLoader):
             return ""
         path = module.replace(".", "/")
         files = f"{path}.py", f"{path}/__init__.py"
-        # What the first wheel lacks is assumed to be in the second one, which lists all its names.
+        # What is not here is assumed to be in another wheel, which lists all its names.
         if not any(file in self.texts or file in self.codes for file in files):
-            self._read_rest(files[0])
+            self._read_wheel_of(files[0])
         return next((file for file in files if file in self.texts or file in self.codes), "")
+
+
+def wheel_of(file: str) -> Wheel:
+    """Return the wheel of a file that the first one lacks."""
+    return MODELS if file.startswith(MODELS_PACKAGES) else REST
 
 
 def key_of(text: str) -> str:
@@ -227,6 +246,15 @@ def install(folder: str) -> None:
 
 async def load_rest() -> None:
     """Wait for the second wheel: importing one of its modules earlier would block the page."""
+    await _load(REST)
+
+
+async def load_models() -> None:
+    """Wait for the wheel of pretrained models, and for the second one, which they need."""
+    await asyncio.gather(_load(REST), _load(MODELS))
+
+
+async def _load(wheel: Wheel) -> None:
     for finder in sys.meta_path:
         if isinstance(finder, Modules):
-            await finder.fetch()
+            await finder.fetch(wheel)

@@ -6,7 +6,8 @@ training waits for: that is a fifth larger, but WebAssembly unpacks it in a tent
 tools/page_modules.py, which is also in the wheel, finds the modules there.
 
 The first wheel holds what a first visit needs, the second one the rest, which pages fetch
-automatically. The wheel on the package index keeps everything, as it was written.
+automatically, the third one what only pretrained models need. The wheel on the package index keeps
+everything, as it was written.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile, ZipInfo
 
-from tools import page_modules
 from tools.common import ROOT, VENV_PYTHON, fail, fingerprint, step, without
+from tools.page_modules import FIRST, MODELS, REST, Wheel, wheel_of
 from tools.slim import outside_functions, slim_modules
 from tools.wheel import record_line
 from webnnm.formats.page.scripts import slim_script
@@ -154,32 +155,37 @@ measurements of a training, of its epochs and its start."""
 INSTALL = "from webnnm.page_modules import install\ninstall(__path__[0])\n"
 RECIPE = ("tools/page_wheel.py", "tools/page_modules.py", "tools/slim.py", "tools/first_visit.py")
 INPUTS = [ROOT / name for name in (*RECIPE, "site/trainer.py", "site/iris.nnm")]
-PROJECTS = ("webnnm", page_modules.REST_PACKAGE.replace("-", "_"))
-"""The names in the files of both wheels."""
+WHEELS = FIRST, REST, MODELS
 
 
 class PageWheels(NamedTuple):
-    """The two wheels of a page."""
+    """The wheels of a page."""
 
     first: Path
     rest: Path
+    models: Path
 
 
 def current() -> PageWheels:
     """Return the paths of the most recently built page wheels."""
-    return PageWheels(*newest(FOLDER, PROJECTS, "run `make wheel`"))
+    return PageWheels(*newest(FOLDER, WHEELS, "run `make wheel`"))
 
 
-def newest(folder: Path, projects: Sequence[str], remedy: str) -> list[Path]:
+def newest(folder: Path, wheels: Sequence[Wheel], remedy: str) -> list[Path]:
     """Return the paths of the newest wheels in a folder; end the program if there are none."""
-    wheels = [sorted(folder.glob(f"{name}-*-none-any.whl"))[-1:] for name in projects]
-    if not all(wheels):
+    paths = [sorted(folder.glob(f"{project(each)}-*-none-any.whl"))[-1:] for each in wheels]
+    if not all(paths):
         fail(f"there are no wheels in {folder.relative_to(ROOT)}/: {remedy}.")
-    return [path for (path,) in wheels]
+    return [path for (path,) in paths]
+
+
+def project(wheel: Wheel) -> str:
+    """Return the name of a wheel in the name of its file."""
+    return wheel.package.replace("-", "_")
 
 
 def build(source: Path) -> PageWheels:
-    """Build both wheels in dist/page/ from the complete one."""
+    """Build the wheels in dist/page/ from the complete one."""
     with step("page wheel", fingerprint([source, *INPUTS]), FOLDER) as needed:
         if needed:
             write(source, without(FOLDER, "*.whl"))
@@ -187,20 +193,23 @@ def build(source: Path) -> PageWheels:
 
 
 def write(source: Path, folder: Path) -> PageWheels:
-    """Write both wheels into a folder."""
-    first, rest = (folder / source.name.replace("webnnm", name, 1) for name in PROJECTS)
+    """Write the wheels into a folder."""
+    paths = PageWheels(
+        *(folder / source.name.replace("webnnm", project(wheel), 1) for wheel in WHEELS)
+    )
     with ZipFile(source) as archive:
         texts = slim_texts(archive)
         early = first_texts(texts)
         late = {name: text for name, text in texts.items() if name not in early}
         kept = {INIT: INSTALL + texts[INIT], LOADER: texts[LOADER]}
         files = {name[len(PACKAGE) :]: text for name, text in early.items() if name not in kept}
-        _write_wheel(first, archive, kept, page_modules.FIRST, files)
+        _write_wheel(paths.first, archive, kept, FIRST, files)
         files = {name[len(PACKAGE) :]: text for name, text in late.items()}
-        # Pyodide's lock file requires a module in every wheel.
-        module = {f"{rest.name.split('-')[0]}.py": ""}
-        _write_wheel(rest, archive, module, page_modules.REST, files)
-    return PageWheels(first, rest)
+        for path, wheel in zip(paths[1:], WHEELS[1:], strict=True):
+            own = {name: text for name, text in files.items() if wheel_of(name) is wheel}
+            # Pyodide's lock file requires a module in every wheel.
+            _write_wheel(path, archive, {f"{project(wheel)}.py": ""}, wheel, own)
+    return paths
 
 
 def slim_texts(whole: ZipFile) -> dict[str, str]:
@@ -209,7 +218,7 @@ def slim_texts(whole: ZipFile) -> dict[str, str]:
     texts = {name: whole.read(name).decode() for name in own if not name.startswith(DESKTOP)}
     bridge = {name: text for name, text in texts.items() if "/_bridge/" in name}
     texts |= {name: slim_script(text) for name, text in bridge.items()}
-    texts[LOADER] = Path(page_modules.__file__).read_text()
+    texts[LOADER] = (ROOT / "tools" / "page_modules.py").read_text()
     texts |= slim_modules({name: text for name, text in texts.items() if name.endswith(".py")})
     return texts
 
@@ -243,10 +252,13 @@ def _find_imports(file: str, texts: Mapping[str, str]) -> set[str]:
 
 
 def _write_wheel(
-    target: Path, whole: ZipFile, kept: Mapping[str, str], name: str, texts: Mapping[str, str]
+    target: Path,
+    whole: ZipFile,
+    kept: Mapping[str, str],
+    wheel: Wheel,
+    texts: Mapping[str, str],
 ) -> None:
     """Write a wheel: files that are kept as they are, sources in one file, and the metadata."""
-    project = target.name.split("-")[0]
     with ZipFile(target, "w") as slim:
         record: list[str] = []
 
@@ -255,15 +267,15 @@ def _write_wheel(
             slim.writestr(ZipInfo(name), data, method, 9)
 
         joined = "\0".join(part for name in sorted(texts) for part in (name, texts[name]))
-        method = ZIP_BZIP2 if name == page_modules.FIRST else ZIP_DEFLATED
-        add(f"{PACKAGE}{name}", joined.encode(), method)
+        method = ZIP_BZIP2 if wheel is FIRST else ZIP_DEFLATED
+        add(f"{PACKAGE}{wheel.texts}", joined.encode(), method)
         for name, text in kept.items():
             add(name, text.encode())
         for name in whole.namelist():
-            path = name.replace("webnnm", project, 1)
+            path = name.replace("webnnm", project(wheel), 1)
             if name.endswith(".dist-info/METADATA"):
                 head = _short_metadata(whole.read(name).decode())
-                add(path, head.replace("Name: webnnm", f"Name: {project}", 1).encode())
+                add(path, head.replace("Name: webnnm", f"Name: {project(wheel)}", 1).encode())
             elif name.endswith((".dist-info/WHEEL", "/licenses/LICENSE")):
                 add(path, whole.read(name))
             elif name.endswith(".dist-info/RECORD"):

@@ -13,6 +13,7 @@ from tools.measure import LARGEST_COMPILED_KB, LARGEST_WHEEL_KB
 from tools.page_budget import LIMIT_ALL_KB, LIMIT_KB, LIMITS_ALL_KB, visit
 
 REST = "**/webnnm_rest-*.whl"
+PIPELINE = "import webnnm\nwebnnm.pipeline.__name__"
 TRAIN = """
 from webnnm import IrisDataset, NNModel
 SOURCE = '''
@@ -64,8 +65,9 @@ WAIT = "import webnnm\nfrom webnnm.page_modules import load_rest\n"
 RARE = "from webnnm.ops import lstm\nlstm.__file__.rpartition('/')[2]"
 COME = f"""
 import asyncio
+from webnnm.page_modules import REST
 {FINDER}
-while not modules.rest.exists():
+while not modules.has(REST):
     await asyncio.sleep(0)
 """
 LOADED = """
@@ -85,6 +87,7 @@ from webnnm import parse
 TREE = f"""
 import importlib
 import webnnm.ops.lstm  # of the second wheel
+import webnnm.tasks  # of the third wheel
 {FINDER}
 names = sorted(name for name in {{**modules.texts, **modules.codes}} if name.endswith(".py"))
 dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in names]
@@ -104,6 +107,10 @@ async def fresh(
 
 def second_wheel() -> str:
     return compile_wheel.current().rest.name
+
+
+def third_wheel() -> str:
+    return compile_wheel.current().models.name
 
 
 def test_the_first_wheel_is_small() -> None:
@@ -229,6 +236,27 @@ async def test_an_error_says_what_to_do_without_the_second_wheel(
         await page.run_python("import webnnm\n" + RARE)
     await page.page.context.set_offline(False)
     assert await page.run_python(RARE) == "lstm.py"
+
+
+async def test_the_third_wheel_comes_with_pretrained_models_alone(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, asked = fresh
+    await page.run_python(WAIT + "await load_rest()\n" + RARE)
+    assert third_wheel() not in asked
+    assert await page.run_python(PIPELINE) == "pipeline"
+    assert asked.count(third_wheel()) == 1
+
+
+async def test_who_waits_for_the_third_wheel_is_not_blocked(
+    fresh: tuple[PyodidePage, list[str]],
+) -> None:
+    page, asked = fresh
+    await page.run_python("from webnnm.page_modules import load_models\nawait load_models()")
+    assert {*asked} == {second_wheel(), third_wheel()}
+    await page.page.context.set_offline(True)
+    assert await page.run_python(PIPELINE) == "pipeline"
+    await page.page.context.set_offline(False)
 
 
 async def test_errors_do_not_need_the_sources(fresh: tuple[PyodidePage, list[str]]) -> None:

@@ -96,11 +96,11 @@ def test_unit_tests_in_node(selenium_standalone: Any, root: Path) -> None:
     """pytest-pyodide starts Node with the same distribution; asynchronous tests skip there.
 
     Python and the package are the same WebAssembly as in Chromium, so that what they compute is
-    proven there. Here run the tests of what meets the host. Node cannot wait for the second wheel
-    as a page can.
+    proven there. Here run the tests of what meets the host. Node cannot wait for the other
+    wheels as a page can.
     """
     selenium_standalone.p.timeout = TIME_LIMIT  # the driver's own waits for an answer
-    selenium_standalone.load_package([*packages(root), "webnnm-rest"])
+    selenium_standalone.load_package([*packages(root), "webnnm-rest", "webnnm-models"])
     runner = (root / "tests" / "browser" / "unit_runner.py").read_text()
     for name, value in {"files": unit_tests(root, IN_NODE), "environment": ENVIRONMENT}.items():
         given = f"pyodide.toPy({json.dumps(value)})"
