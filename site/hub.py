@@ -85,17 +85,15 @@ class Hub:
         self.close()
         self.model = model
         tasks = [task for task in list_tasks(model) if task in FIELDS]
+        name = (model.config.get("architectures") or [model.config.get("model_type")])[0]
         if not tasks:
-            name = (model.config.get("architectures") or ["This model"])[0]
             raise DataError("NNM717", f"{name} fits no task of this page")
         options = [make("option", task, value=task) for task in tasks]
         element("task").replaceChildren(*options)
         element("form").hidden, element("result").hidden = False, True
-        name = (model.config.get("architectures") or [model.config.get("model_type")])[0]
         held = model.backend.memory().bytes / 1e6
-        element(
-            "about"
-        ).textContent = f"{name}, {held:,.0f} MB in memory. Tasks: {', '.join(tasks)}."
+        about = f"{name}, {held:,.0f} MB in memory. Tasks: {', '.join(tasks)}."
+        element("about").textContent = about
         await self.choose()
 
     def close(self):

@@ -1580,7 +1580,7 @@ def test_where_a_quantity_is_read_in_a_signal_matters() -> None:
     moments = [draw.randrange(24) for _ in range(150)]
     signals = [[[float(n == at) + draw.gauss(0, 0.1) for n in range(24)]] for at in moments]
     found = examine(Dataset(signals, [[at / 24] for at in moments]))["E323"]
-    assert found.message.startswith("where something is in model tells the target (p = 0.01")
+    assert found.message.startswith("where something is in model tells the target (p = 0.002")
     noise = [Dataset(signals, [[draw.gauss(0, 1)] for _ in moments], seed=n) for n in range(9)]
     assert sum("E323" in examine(data) for data in noise) <= 1
     short = [[float(n == at // 3) for n in range(8)] for at in moments]

@@ -6,7 +6,7 @@ import math
 
 from webnnm.core.shapes import count
 from webnnm.data.preparation.standardize import compute_moments
-from webnnm.expert.examination.permutations import explain_by_targets, sample_rows
+from webnnm.expert.examination.permutations import P_VALUE, explain_by_targets, sample_rows
 from webnnm.expert.examination.rows import Rows
 from webnnm.expert.examination.statistics import normalise
 from webnnm.expert.facts.facts import Suspicion
@@ -21,7 +21,7 @@ MIN_EXPLAINED = 0.3
 def find_levels(rows: Rows) -> Suspicion | None:
     """Find inputs whose rows differ with the target in their mean, or their deviation.
 
-    What the targets explain of it is more than in any of 99 random orders, and 0.3 or more.
+    What the targets explain of it is more than in any of 499 random orders, and 0.3 or more.
     """
     evidence: dict[str, str] = {}
     for block, values in rows.inputs.items():
@@ -38,6 +38,7 @@ def find_levels(rows: Rows) -> Suspicion | None:
             column = [[value] for value in normalise(numbers)] if numbers else []
             share = explain_by_targets(rows, sample, column)
             if share >= MIN_EXPLAINED:
-                evidence[block] = f"the {name} of a row tells the target (R² {share:.2f}, p = 0.01)"
+                level = f"the {name} of a row tells the target"
+                evidence[block] = f"{level} (R² {share:.2f}, p = {P_VALUE:g})"
                 break
     return Suspicion("levels of rows tell the target", evidence) if evidence else None

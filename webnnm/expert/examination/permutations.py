@@ -18,8 +18,9 @@ MAX_NUMBERS = 200_000
 """The number of rows, and of their values, that are examined: 0.1 s on a desktop."""
 
 MAX_TARGETS = 4
-PERMUTATIONS = 99
-"""None of them may have as large an effect: p = 0.01."""
+PERMUTATIONS = 499
+P_VALUE = 1 / (PERMUTATIONS + 1)
+"""None of the permutations may have as large an effect."""
 
 Vector = Sequence[float]
 
@@ -32,7 +33,7 @@ def sample_rows(rows: Rows, size: int) -> Sequence[int]:
 
 def explain_by_targets(rows: Rows, sample: Sequence[int], descriptions: Sequence[Vector]) -> float:
     """Return the share of the variance of descriptions that the targets explain, 0 if that could
-    be chance: one of 99 random orders of the targets explains as much.
+    be chance: one of 499 random orders of the targets explains as much.
     """
     measure = _compare_targets(rows, sample)
     if len(sample) < MIN_ROWS or measure is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from webnnm.core.readable import show_number
 from webnnm.expert.facts.course import chance_skill, score, skill, skill_margin, updates
 from webnnm.expert.facts.facts import Facts, HistoryFacts, PredictionFacts
 from webnnm.expert.facts.paths import pools_without_order, pools_without_positions
@@ -41,6 +42,8 @@ MAX_PREDICTED_SHARE = 0.2
 """A class predicted for a smaller share of its rows is as good as never predicted."""
 ONE_SIDED = 1.64
 """Standard errors that chance exceeds in 5 % of cases, on one side."""
+TWO_DECIMALS_BELOW = 10
+"""Larger shares of variance, of predictions that are far off, are rounded as other numbers are."""
 MIN_ROWS_OF_CLASS = 3
 """With this many rows of a class, at least one would be predicted by chance."""
 
@@ -168,7 +171,9 @@ def scores_of(history: HistoryFacts, name: str) -> str:
 def _score(predictions: PredictionFacts) -> str:
     if predictions.explained is not None:
         name = "R²" if predictions.d2 is None else "D²"
-        return f"{name}{' as scaled' * predictions.reshaped} {predictions.explained:.2f}"
+        share = predictions.explained
+        text = f"{share:.2f}" if abs(share) < TWO_DECIMALS_BELOW else show_number(share)
+        return f"{name}{' as scaled' * predictions.reshaped} {text}"
     return f"{sum(predictions.hits)} of {predictions.rows} right"
 
 

@@ -89,7 +89,7 @@ def attention_without_order(facts: Facts) -> Hit | None:
     model predicts the class of 90 % of rows that it was not trained on, or after a training with a
     skill of 0.95 on other rows; not where everything is pooled in a way that knows no order either,
     and which tokens come first, last or after each other tells the target no better than in one of
-    99 random orders of the targets (p = 0.01).
+    499 random orders of the targets (p = 0.002).
 
     `attend` weighs tokens by their content, not by their position: without positions a sentence is
     a bag of words. Positions come from positionalEmbedding, positionalEncoding, rope=true, a

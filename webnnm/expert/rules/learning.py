@@ -372,8 +372,8 @@ def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     anything before the pooling that depends on the order: no recurrent layer, convolution,
     positions, or attention with causal=true; not where it is right on more than 99 % of its
     training rows, which it could not tell apart if the order made their difference, nor where which
-    tokens come first, last or after each other tells the target no better than in one of 99 random
-    orders of the targets (p = 0.01).
+    tokens come first, last or after each other tells the target no better than in one of 499 random
+    orders of the targets (p = 0.002).
 
     The mean, sum or maximum over positions is the same in any order, and so is attention without
     positions. A dependence on the order cannot be learnt then, only memorised. Many texts need no

@@ -358,7 +358,7 @@ def removes_level(facts: Facts) -> Hit | None:
 
     Layer and instance normalisation remove the mean and the scale of a row: how bright a picture
     is, how loud a sound, how large all measurements are. Whether that tells the target is tried:
-    the targets explain 0.3 of its variance or more, and more than in any of 99 random orders of
+    the targets explain 0.3 of its variance or more, and more than in any of 499 random orders of
     them, as happens by chance in 1 % of data without a relation. Standardising, and batch
     normalisation, treat all rows alike and keep it.
 
