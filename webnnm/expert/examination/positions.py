@@ -146,9 +146,9 @@ def _describe(pictures: Sequence[Vector], layout: _Layout, centres: Vector) -> l
     pooled: list[Sequence[float]] = []
     for first in range(0, len(measured[0]), size):
         parts = [picture[first : first + size] for picture in measured]
-        directions = [normalise(each) for each in parts]
+        directions = [normalise(row) for row in parts]
         columns += zip(*directions, strict=True)
-        means = [math.fsum(each) / size for each in parts]
+        means = [math.fsum(row) / size for row in parts]
         mean = math.fsum(means) / len(means)
         lengths = [sum(map(mul, *pair)) for pair in zip(directions, parts, strict=True)]
         pooled.append(
