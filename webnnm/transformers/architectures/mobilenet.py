@@ -6,6 +6,8 @@ inverted residuals and linear bottlenecks", arXiv:1801.04381 (2018).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from webnnm.transformers.architectures.conv_net import (
     BASE,
     CLASSES,
@@ -88,7 +90,7 @@ def _write_inverted(config: Config, body: ConvNet, padding: str) -> list[str]:
     factor, least = config.positive("depth_multiplier", 1.0), config.size("min_depth", 8)
     divisor = config.size("depth_divisible_by", 8)
     ratio = config.positive("expand_ratio", 6.0)
-    limit = config.size("output_stride", 32)
+    limit = config.integer("output_stride", 32, 1)
     fine = config.flag("finegrained_output", True) and factor < 1
 
     def scale(channels: int) -> int:
@@ -114,22 +116,47 @@ def _write_inverted(config: Config, body: ConvNet, padding: str) -> list[str]:
         # Where a network does not shrink any more, later filters reach as far as they would have.
         dilation *= step if shrunk == limit else 1
         shrunk *= stride
-        kept = stride == 1 and channels == filters
-        adds |= kept
-        call = f"inverted(inner={inner}, filters={filters}, stride={stride}, dilation={apart}, "
-        call += f"reach={padding if padding == 'same' else apart})"
-        body.call(f"residual_{call.replace('stride=1, ', '')}" if kept else call)
-        body.shrink(stride)
-        for part in ("expand_1x1", "conv_3x3", "reduce_1x1"):
-            _record(body, f"layer.{number}.{part}")
+        adds |= add_inverted(
+            body,
+            Inverted(channels, filters, inner, stride, apart),
+            padding if padding == "same" else str(apart),
+            f"layer.{number}",
+        )
         channels = filters
     body.channels = LAST if fine else scale(LAST)
     body.add(body.unit(body.channels, 1))
     _record(body, "conv_1x1")
-    return _inverted_blocks(padding, adds=adds)
+    return inverted_blocks(adds=adds)
 
 
-def _inverted_blocks(padding: str, *, adds: bool) -> list[str]:
+class Inverted(NamedTuple):
+    """The channels of a layer of MobileNet 2, before, after and in between, and its steps."""
+
+    before: int
+    filters: int
+    inner: int
+    stride: int = 1
+    dilation: int = 1
+
+
+def add_inverted(body: ConvNet, layer: Inverted, reach: str, file: str) -> bool:
+    """Add a layer of MobileNet 2; return whether what it reads is added to its result.
+
+    `reach` is its padding, `file` the beginning of the names of its tensors.
+    """
+    kept = layer.stride == 1 and layer.before == layer.filters
+    call = (
+        f"inverted(inner={layer.inner}, filters={layer.filters}, stride={layer.stride}, "
+        f"dilation={layer.dilation}, reach={reach})"
+    )
+    body.call(f"residual_{call.replace('stride=1, ', '')}" if kept else call)
+    body.shrink(layer.stride)
+    for part in ("expand_1x1", "conv_3x3", "reduce_1x1"):
+        _record(body, f"{file}.{part}")
+    return kept
+
+
+def inverted_blocks(*, adds: bool) -> list[str]:
     """Return the statements of the layers of MobileNet 2."""
     rows = layers(
         "unit(filters=inner, kernel=1, activation=act)",

@@ -6,6 +6,17 @@ from functools import partial
 
 from tests.parity.pretrained.case import Case
 
+MOBILEVIT = {
+    "hidden_sizes": [8, 12, 16],
+    "neck_hidden_sizes": [4, 6, 8, 10, 12, 14, 18],
+    "num_attention_heads": 2,
+    "expand_ratio": 1.5,
+}
+MOBILEVIT2 = {
+    "width_multiplier": 0.05,
+    "n_attn_blocks": [1, 2, 1],
+    "base_attn_unit_dims": [160, 320, 480],
+}
 see = partial(Case, inputs=(), batch=2)
 
 CASES = [
@@ -35,5 +46,26 @@ CASES = [
         batch=1,
         image=(40, 33),
         scale=0.3,
+    ),
+    see(
+        "mobilevit-base",
+        "MobileViTModel",
+        {**MOBILEVIT, "qkv_bias": False, "num_channels": 1},
+        batch=1,
+        image=(37, 40),
+    ),
+    see(
+        "mobilevit-segments",
+        "MobileViTForSemanticSegmentation",
+        {**MOBILEVIT, "output_stride": 8, "aspp_out_channels": 6, "atrous_rates": [1, 2, 3]},
+        batch=1,
+        image=(24, 28),
+    ),
+    see(
+        "mobilevit2-classes",
+        "MobileViTV2ForImageClassification",
+        {**MOBILEVIT2, "num_channels": 1},
+        batch=1,
+        image=(64, 49),
     ),
 ]
