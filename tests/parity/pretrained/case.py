@@ -18,7 +18,7 @@ class Case:
     `image`, the height and width of pictures where the config has none, or others; `outputs`, those
     that are compared, all for (); `scale`,
     what matrices are multiplied by: sums of deep networks with many channels get too large
-    otherwise.
+    otherwise; `patches`, how many down and across each picture has where they are a sequence.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Case:
     image: tuple[int, int] | None = None
     outputs: tuple[str, ...] = ()
     scale: float = 1
+    patches: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         return self.name

@@ -20,6 +20,8 @@ from tests.parity.pretrained.families import FAMILIES
 
 FOLDER = Path(__file__).with_name("families")
 SEED = 0
+PIXELS = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
+"""The inputs that are pictures."""
 
 Arrays = dict[str, Any]
 
@@ -84,6 +86,10 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             return {name: found[name] for name in ("pixel_values", *case.inputs)}
         if "vision_config" not in config or "ForImage" in case.architecture:
             return found
+    if case.patches:
+        found = _patches(case, seeing, random)
+        if "text_config" not in config or "ForImage" in case.architecture:
+            return found
     if "frequency_stride" in config:
         size = case.batch, config["max_length"], config["num_mel_bins"]
         return {"input_values": (2 * random.random(size) - 1).astype(np.float32)}
@@ -114,7 +120,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         sizes = case.batch, config["num_mel_bins"], 2 * config["max_source_positions"]
         found["input_features"] = (2 * random.random(sizes) - 1).astype(np.float32)
         return {name: found[name] for name in case.inputs}
-    seen = ("pixel_values",) if seeing is not config and "pixel_values" in found else ()
+    seen = tuple(name for name in PIXELS if seeing is not config and name in found)
     tokens = {name: found[name] for name in ("input_ids", *seen, *case.inputs)}
     if case.choices:
         tokens = {name: _repeat(array, case.choices) for name, array in tokens.items()}
@@ -139,6 +145,19 @@ def _draw_speech(
     for name in ("frame_means", "frame_log_deviations", "frame_noise"):
         found[name] = draw(case.batch, case.target, config["flow_size"])
     return found | {"frame_mask": np.ones((case.batch, case.target), np.int64)}
+
+
+def _patches(case: Case, config: Mapping[str, Any], random: np.random.Generator) -> Arrays:
+    """Draw patches of pictures of different shapes, filled up to one number."""
+    most = max(down * across for down, across in case.patches) + 1
+    numbers = config.get("num_channels", 3) * config["patch_size"] ** 2
+    pixels = np.round(6 * (2 * random.random((len(case.patches), most, numbers)) - 1)) / 6
+    mask = np.array([[n < down * across for n in range(most)] for down, across in case.patches])
+    return {
+        "pixel_values": pixels.astype(np.float32),
+        "pixel_attention_mask": mask.astype(np.int64),
+        "spatial_shapes": np.array(case.patches),
+    }
 
 
 def _writes_about_pictures(config: Mapping[str, Any]) -> bool:

@@ -1,11 +1,23 @@
-"""SigLIP: a text tower and an image tower whose pairs are scored one by one.
+"""SigLIP 1 and 2: a text tower and an image tower whose pairs are scored one by one.
 
-Source: X. Zhai et al., "Sigmoid loss for language image pre-training", arXiv:2303.15343 (2023).
+Sources: X. Zhai et al., "Sigmoid loss for language image pre-training", arXiv:2303.15343 (2023);
+M. Tschannen et al., "SigLIP 2", arXiv:2502.14786 (2025).
 """
 
 from __future__ import annotations
 
+import math
+
 from webnnm.snapshots.foreign import Part, Reshaped, Transposed
+from webnnm.transformers.architectures.any_patches import (
+    MASK,
+    SEQUENCE,
+    average_patches,
+    declare_patches,
+    embed_patches,
+    pool_patches,
+    resize_positions,
+)
 from webnnm.transformers.architectures.clip import (
     STATES,
     Names,
@@ -28,12 +40,13 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.patches import picture
-from webnnm.transformers.config import Config
+from webnnm.transformers.config import MAX_PICTURE, Config
 
-TEXT, VISION, CLASSES = "SiglipTextModel", "SiglipVisionModel", "SiglipForImageClassification"
-BOTH = "SiglipModel"
-SINGLE = {"siglip_text_model": TEXT, "siglip_vision_model": VISION}
-"""`model_type` of a single tower → its class."""
+TEXT, VISION, CLASSES, BOTH = "TextModel", "VisionModel", "ForImageClassification", "Model"
+"""What the names of classes end with."""
+SINGLE = {"text_model": TEXT, "vision_model": VISION}
+"""What the `model_type` of a single tower ends with → that of its class."""
+SECOND = "siglip2"
 DEFAULTS = (768, 3072, 12)
 """Width, inner width and heads of a tower."""
 END = "last int32 [] -1"
@@ -42,10 +55,12 @@ END = "last int32 [] -1"
 
 def write_model(config: Config) -> ModelText:
     """Return the text of both towers, or of one of them, and its name map."""
-    single = SINGLE.get(config.text("model_type", "siglip"))
-    kind = class_suffix(config, BOTH, TEXT, VISION, CLASSES, default=single or BOTH)
+    family, _, part = config.text("model_type", "siglip").partition("_")
+    single = SINGLE.get(part)
+    default = family.capitalize() + (single or BOTH)
+    kind = class_suffix(config, BOTH, TEXT, VISION, CLASSES, default=default)
     if single and kind != single:
-        raise config.not_supported("architectures", [kind], f"the folder has only a {single}")
+        raise config.not_supported("architectures", [kind], f"the folder has only a {default}")
     text, vision = (config.part("text_config"), config.part("vision_config"))
     if single:
         text = vision = config
@@ -53,7 +68,7 @@ def write_model(config: Config) -> ModelText:
     lines, names = [f"model:name {config.get('model_type')}"], Names()
     for other, (tower_config, write) in {
         VISION: (text, _write_text),
-        TEXT: (vision, _write_image),
+        TEXT: (vision, _write_any_image if family == SECOND else _write_image),
     }.items():
         if kind == other or (kind == CLASSES and other == VISION):
             tower_config.pass_over() if not single else None
@@ -81,7 +96,9 @@ def write_model(config: Config) -> ModelText:
     return ModelText(statements(lines), names | dict.fromkeys(unused), prefix)
 
 
-def _outputs(tower: Tower, states: list[str], pooling: list[str], size: int) -> list[str]:
+def _outputs(
+    tower: Tower, states: list[str], pooling: list[str], size: int, sequence: str = "tokens"
+) -> list[str]:
     """Return the outputs of a tower: of all tokens, and a vector for all together."""
     if tower.with_other:
         vector = f"{tower.prefix}_features"
@@ -90,7 +107,7 @@ def _outputs(tower: Tower, states: list[str], pooling: list[str], size: int) -> 
             *output(vector, size, *states, *pooling, tokens=False),
             *output(f"{tower.prefix}_embeds", size, f"unit(node={vector})", tokens=False),
         ]
-    shape = f"shape=[{tower.width}] sequence=tokens"
+    shape = f"shape=[{tower.width}] sequence={sequence}"
     if tower.tokens:
         shape = f"shape={{tokens:{tower.tokens}, features:{tower.width}}}"
     return [
@@ -188,19 +205,61 @@ def _write_image(
         f"image_layer:param image_up_b shape=[{tower.inner}] shared=false",
         f"image_layer:param image_down_b shape=[{tower.width}] shared=false",
         *write_layer(tower, ""),
-        *(_pool(tower) if kind != CLASSES else ()),
+        *(_pool(tower, *_attend_to_all(tower)) if kind != CLASSES else ()),
     ]
     return lines, names
 
 
-def _pool(tower: Tower) -> list[str]:
+def _write_any_image(
+    full_config: Config, config: Config, kind: str, single: bool
+) -> tuple[list[str], Names]:
+    """Return the statements and the names of an image tower for pictures of any shape."""
+    file_prefix = "" if single else "vision_model."
+    tower = read_tower(
+        config,
+        "image",
+        DEFAULTS,
+        activation="gelu_pytorch_tanh",
+        epsilon=1e-6,
+        file_prefix=file_prefix,
+        projection_size=0,
+        with_other=kind == BOTH,
+    )
+    config.require("vision_use_head", True)
+    side = math.isqrt(config.size("num_patches", 256))
+    config.require("num_patches", side**2)
+    patch = config.integer("patch_size", 16, 1, MAX_PICTURE)
+    states = [*embed_patches(tower.width), f"image_layer(repeat={tower.depth})", tower.norm("")]
+    names = _image_names(tower, file_prefix, kind)
+    names |= {"patch1": Transposed(f"{file_prefix}embeddings.patch_embedding.weight")}
+    if kind == CLASSES:
+        size = count_classes(full_config)
+        rows = (*states, *average_patches(), *linear_layers("classifier", size))
+        outputs = output("logits", size, *rows, tokens=False)
+        names |= linear_names("classifier1", "classifier")
+    else:
+        names["pool_wq_b1"] = Reshaped(names["pool_wq_b1"], (1, tower.width))
+        node = "image_states" if tower.with_other else STATES
+        pooling = [f"image_pool(node={node})"]
+        outputs = _outputs(tower, states, pooling, tower.width, SEQUENCE)
+    block = outputs[0].partition(":")[0]
+    numbers = config.size("num_channels", 3) * patch**2
+    lines = [
+        *declare_patches(numbers, side),
+        f"{block}:param position_embeddings shape=[{side**2}, {tower.width}]",
+        f"image_pool:param image_probe shape=[1, {tower.width}]" if kind != CLASSES else "",
+        *outputs,
+        *resize_positions(side),
+        *write_layer(tower, f", mask={MASK}"),
+        *(_pool(tower, *pool_patches(tower.width, tower.heads)) if kind != CLASSES else ()),
+    ]
+    return lines, names
+
+
+def _pool(tower: Tower, *attention: str) -> list[str]:
     """Return the block whose one query attends to all patches."""
     rows = layers(
-        "slice([0, 0], [1, -1])",
-        "mul(0)",
-        "add(image_probe)",
-        f"attend(pool_wq, pool_wk, pool_wv, o=pool_wo, bias=true, heads={tower.heads}, to=input)",
-        "flatten(name=pooled)",
+        *attention,
         f"layerNorm(scale=pool_norm, bias=pool_norm_b, epsilon={tower.epsilon})",
         *linear_layers("pool_up", tower.inner),
         tower.activation,
@@ -208,6 +267,17 @@ def _pool(tower: Tower) -> list[str]:
         "residual(to=pooled)",
     )
     return [f"image_pool:layers\n{rows}"]
+
+
+def _attend_to_all(tower: Tower) -> list[str]:
+    """Return the layers of attention of one query, `image_probe`, to a fixed number of patches."""
+    return [
+        "slice([0, 0], [1, -1])",
+        "mul(0)",
+        "add(image_probe)",
+        f"attend(pool_wq, pool_wk, pool_wv, o=pool_wo, bias=true, heads={tower.heads}, to=input)",
+        "flatten(name=pooled)",
+    ]
 
 
 def _image_names(tower: Tower, file_prefix: str, kind: str) -> Names:

@@ -17,6 +17,14 @@ MOBILEVIT2 = {
     "n_attn_blocks": [1, 2, 1],
     "base_attn_unit_dims": [160, 320, 480],
 }
+TOWER = {
+    "hidden_size": 12,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "intermediate_size": 17,
+}
+SIGLIP2_TEXT = {**TOWER, "vocab_size": 9, "max_position_embeddings": 7}
+SIGLIP2_VISION = {**TOWER, "num_hidden_layers": 1, "num_patches": 9, "patch_size": 2}
 see = partial(Case, inputs=(), batch=2)
 
 CASES = [
@@ -67,5 +75,24 @@ CASES = [
         {**MOBILEVIT2, "num_channels": 1},
         batch=1,
         image=(64, 49),
+    ),
+    Case(
+        "siglip2-plain",
+        "Siglip2Model",
+        {"text_config": SIGLIP2_TEXT, "vision_config": SIGLIP2_VISION},
+        patches=((2, 3), (4, 2)),
+        batch=2,
+    ),
+    Case("siglip2-text", "Siglip2TextModel", {**SIGLIP2_TEXT, "num_hidden_layers": 1}, batch=2),
+    see("siglip2-vision", "Siglip2VisionModel", SIGLIP2_VISION, patches=((1, 5), (2, 2))),
+    see(
+        "siglip2-classes",
+        "Siglip2ForImageClassification",
+        {
+            "text_config": SIGLIP2_TEXT,
+            "vision_config": {**SIGLIP2_VISION, "num_channels": 1},
+            "num_labels": 3,
+        },
+        patches=((3, 2), (1, 1)),
     ),
 ]
