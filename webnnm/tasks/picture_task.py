@@ -88,7 +88,8 @@ class PictureTask(Pipeline):
         are filled up with: then no result depends on other pictures.
         """
         sizes = {picture.pixels.shape for picture in batch}
-        if len(sizes) == 1 or self.settings.masked or self.model.picture_size() is not None:
+        any_together = self.settings.masked or self.settings.patch > 0
+        if len(sizes) == 1 or any_together or self.model.picture_size() is not None:
             return [(batch, batch_size)]
         return [([picture], 1) for picture in batch]
 

@@ -276,7 +276,7 @@ class PretrainedModel(NNModel, HubModel):
         if self._reads_any_size:
             return None
         for vertex in self.state.network.inputs:
-            if vertex.block == "pixel_values":
+            if vertex.block == "pixel_values" and vertex.features[0].sequence is None:
                 height, width = vertex.features[0].sizes()[-2:]
                 return height, width
         return None

@@ -52,7 +52,7 @@ def resize_positions(side: int) -> list[str]:
         "mul([down, across], name=count)",
         "lesser([number, count])",
         "cast(float32)",
-        # Padding has the position of the first patch. Half a patch keeps quotients off whole numbers.
+        # Padding has the position of the first patch; half a patch keeps off whole quotients.
         "mul(number, name=patch)",
         "add(0.5)",
         "div(across)",

@@ -85,7 +85,9 @@ def write_model(config: Config) -> ModelText:
             _record(body, "conv_1x1_exp")
             body.channels = net.sizes.last
         pooled_shape = f"[{body.channels}]"
-        outputs = write_outputs(config, kind, body, "globalAveragePool()", pooled_shape=pooled_shape)
+        outputs = write_outputs(
+            config, kind, body, "globalAveragePool()", pooled_shape=pooled_shape
+        )
     if kind == CLASSES:
         body.names |= linear_names("classifier1", "classifier")
     units = unit_statements(net.activation)

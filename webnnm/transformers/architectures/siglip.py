@@ -238,7 +238,8 @@ def _write_any_image(
         outputs = output("logits", size, *rows, tokens=False)
         names |= linear_names("classifier1", "classifier")
     else:
-        names["pool_wq_b1"] = Reshaped(names["pool_wq_b1"], (1, tower.width))
+        query_bias = Part(f"{file_prefix}head.attention.in_proj_bias", 0, 3)
+        names["pool_wq_b1"] = Reshaped(query_bias, (1, tower.width))
         node = "image_states" if tower.with_other else STATES
         pooling = [f"image_pool(node={node})"]
         outputs = _outputs(tower, states, pooling, tower.width, SEQUENCE)

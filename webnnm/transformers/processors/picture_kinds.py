@@ -33,7 +33,8 @@ class PictureKind:
     more; `masked`, whether the model is told what is padding; `blurred`, whether pictures are
     filled up to squares first, and blurred before they are resized (`processors.blurring`);
     `rounds_crop`, whether a middle that lies between two pixels begins at the even one, as in
-    torchvision, or at the first.
+    torchvision, or at the first; `patch`, the side of the squares that pictures are cut into for
+    models that take any number of them, else 0.
     """
 
     size: Mapping[str, int] = field(default_factory=lambda: {"height": 224, "width": 224})
@@ -51,6 +52,7 @@ class PictureKind:
     masked: bool = False
     blurred: bool = False
     rounds_crop: bool = False
+    patch: int = 0
 
 
 def _square(side: int) -> dict[str, int]:
@@ -119,6 +121,7 @@ KINDS: Mapping[str, PictureKind] = {
     ),
     "Segformer": PictureKind(size=_square(512), filter=Filter.BILINEAR, colours=IMAGENET),
     "Siglip": PictureKind(square=False),
+    "Siglip2": PictureKind(filter=Filter.BILINEAR, patch=16),
     "TimmWrapper": PictureKind(colours=IMAGENET, rounds_crop=True),
     "ViT": PictureKind(filter=Filter.BILINEAR),
     "Yolos": replace(_DETR, sizing="multiple_of_16"),

@@ -26,6 +26,8 @@ FILE = "preprocessor_config.json"
 CLASSES = ("image_processor_type", "feature_extractor_type")
 """Keys with the class of a processor."""
 MAX_SIDE = 1 << 14
+MAX_PATCHES = 256
+"""How many patches pictures are cut into at most, if the file does not say."""
 SIZES = (
     {"height", "width"},
     {"shortest_edge"},
@@ -60,8 +62,9 @@ class PictureSettings:
     `factor`, `offset` is added, `mean` subtracted and divided by `deviation`; with `flip` blue
     comes first; then it is filled up with zeros: to `pad_size`, or to multiples of `divisor`, or to
     the largest of a batch. `masked` says that the model is told what is padding. With `blurred`, it
-    is filled up to a square and blurred before it is resized. `rounds_crop` says how the
-    middle is found (`PictureKind`).
+    is filled up to a square and blurred before it is resized. `rounds_crop` says how the middle is
+    found (`PictureKind`). With `patch`, it is resized to the largest size with at most
+    `max_patches` squares of this side, into which it is cut.
     """
 
     kind: str
@@ -86,6 +89,8 @@ class PictureSettings:
     masked: bool
     blurred: bool = False
     rounds_crop: bool = False
+    patch: int = 0
+    max_patches: int = 0
 
     @property
     def squared(self) -> bool:
@@ -135,6 +140,8 @@ def read_picture_settings(
     else:
         do_crop = fields.flag("do_center_crop", kind.crop > 0)
     divisor = max(fields.integer(key, 0) for key in ("size_divisor", "pad_size_divisor"))
+    patch = fields.integer("patch_size", kind.patch, 1, MAX_SIDE) if kind.patch else 0
+    max_patches = fields.integer("max_num_patches", MAX_PATCHES, 1, MAX_SIDE) if patch else 0
     factor = fields.number("rescale_factor", 1 / 255)
     offset = -1.0 if fields.flag("rescale_offset") and rescale else 0.0
     settings = PictureSettings(
@@ -160,6 +167,8 @@ def read_picture_settings(
         masked=kind.masked and pad,
         blurred=kind.blurred,
         rounds_crop=kind.rounds_crop,
+        patch=patch,
+        max_patches=max_patches,
     )
     fields.finish(pad)
     return settings

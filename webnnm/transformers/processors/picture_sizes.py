@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import NamedTuple
 
 from webnnm.transformers.processors.picture_settings import PictureSettings, Size
@@ -10,6 +11,8 @@ CONVNEXT_WHOLE = 384
 """From this side on, ConvNeXt takes whole pictures, as squares."""
 LEVIT_MARGIN = 256 / 224
 YOLOS_MULTIPLE = 16
+SCALES, SCALE_STEP = (1e-6, 100.0), 1e-5
+"""The scales among which that of a picture is found, and how near the result is."""
 
 
 class Cut(NamedTuple):
@@ -38,6 +41,9 @@ def find_cut(picture: Size, settings: PictureSettings) -> Cut:
         return _fit_page(picture, settings)
     if not settings.resize:
         return Cut(picture, settings.crop or picture)
+    if settings.patch:
+        resized = _fit_patches(picture, settings.patch, settings.max_patches)
+        return Cut(resized, resized)
     if settings.sizing == "convnext":
         side = size["shortest_edge"]
         if side >= CONVNEXT_WHOLE:
@@ -94,6 +100,27 @@ def _find_size(picture: Size, settings: PictureSettings) -> Size:
     if settings.sizing == "multiple":
         return _fit_multiple(picture, (height, width), settings)
     return height, width
+
+
+def _fit_patches(picture: Size, patch: int, limit: int) -> Size:
+    """Return the largest size with a picture's shape and at most a number of whole patches.
+
+    Sides are rounded up. As in `transformers`, the scale is found by bisection.
+    """
+
+    def scale_sides(scale: float) -> Size:
+        height, width = (max(1, ceil(side * scale / patch)) * patch for side in picture)
+        return height, width
+
+    low, high = SCALES
+    while high - low >= SCALE_STEP:
+        middle = (low + high) / 2
+        height, width = scale_sides(middle)
+        if (height // patch) * (width // patch) <= limit:
+            low = middle
+        else:
+            high = middle
+    return scale_sides(low)
 
 
 def _fit_page(picture: Size, settings: PictureSettings) -> Cut:

@@ -10,6 +10,7 @@ from webnnm.backends.base import Backend
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.pictures.decoded_picture import DecodedPicture, Filter, decode_picture
+from webnnm.snapshots.foreign import permute
 from webnnm.transformers.processors.picture_settings import PictureSettings, Size
 from webnnm.transformers.processors.picture_sizes import find_cut
 
@@ -239,8 +240,13 @@ def join_pictures(
     They are filled up to the size of the settings, else to `size` if the model is told what is
     padding, else to that of the largest.
 
+    Models that take any number of patches get these in `pixel_values`, which of them are no padding
+    in `pixel_attention_mask`, and how many there are down and across in `spatial_shapes`.
+
     Raises `DataError` NNM702 if pictures have different sizes and are not filled up.
     """
+    if settings.patch:
+        return _join_patches([picture.pixels for picture in pictures], settings)
     sizes = [(picture.pixels.shape[1], picture.pixels.shape[2]) for picture in pictures]
     largest = max(h for h, _ in sizes), max(w for _, w in sizes)
     larger = settings.pad_size or (size if size and settings.masked else largest)
@@ -256,6 +262,31 @@ def join_pictures(
         masks = b"".join(_mask(own, larger) for own in sizes)
         inputs["pixel_mask"] = HostArray("int32", (len(pictures), *larger), masks)
     return inputs
+
+
+def _join_patches(pictures: Sequence[HostArray], settings: PictureSettings) -> dict[str, HostArray]:
+    """Return the inputs for pictures that are cut into patches: pixel by pixel, row by row."""
+    patch, limit = settings.patch, settings.max_patches
+    numbers = COLOURS * patch**2
+    values, mask, shapes = list[bytes](), list[int](), list[int]()
+    for pixels in pictures:
+        down, across = (side // patch for side in pixels.shape[1:])
+        count = down * across
+        if not 0 < count <= limit or pixels.shape[1:] != (down * patch, across * patch):
+            message = f"a picture of {show_size((pixels.shape[1], pixels.shape[2]))} pixels"
+            hint = f"a picture has at most {limit} patches of {patch} × {patch}"
+            raise DataError("NNM702", message, hint=hint)
+        grid = (COLOURS, down, patch, across, patch)
+        values.append(bytes(permute(grid, memoryview(pixels.data), 4, (1, 3, 2, 4, 0))))
+        values.append(bytes(4 * numbers * (limit - count)))
+        mask += [1] * count + [0] * (limit - count)
+        shapes += [down, across]
+    rows = len(pictures)
+    return {
+        "pixel_values": HostArray("float32", (rows, limit, numbers), b"".join(values)),
+        "pixel_attention_mask": HostArray.of(mask, "int32", (rows, limit)),
+        "spatial_shapes": HostArray.of(shapes, "int32", (rows, 2)),
+    }
 
 
 def _mask(size: Size, larger: Size) -> bytes:
