@@ -18,11 +18,11 @@ _STEPS = {"[": 1, "{": 1, ",": 0, "]": -1, "}": -1}
 """The change of depth after a mark."""
 
 
-def parse_json(text: str, max_values: float | None = None) -> Any:
+def parse_json(text: str, max_values: float | None = None, *, infinite: bool = False) -> Any:
     """Return the value of a JSON text; raises `ValueError` if it is invalid or nested too deeply.
 
-    Numbers that are not finite are invalid, too, and so are more than `max_values` values, by
-    default `MAX_VALUES`.
+    Numbers that are not finite are invalid, too, unless `infinite` allows Infinity, and so are more
+    than `max_values` values, by default `MAX_VALUES`.
 
     >>> parse_json('{"a": [1]}')
     {'a': [1]}
@@ -41,7 +41,10 @@ def parse_json(text: str, max_values: float | None = None) -> Any:
         if values > limit:
             raise ValueError(f"it holds more than {limit:,} values")
     value = json.loads(
-        text, object_pairs_hook=_distinct, parse_float=_finite, parse_constant=_finite
+        text,
+        object_pairs_hook=_distinct,
+        parse_float=_finite,
+        parse_constant=_infinite if infinite else _finite,
     )
     if "\\u" in text:  # through which it may hold half a character, which cannot be encoded again
         json.dumps(value, ensure_ascii=False).encode()
@@ -52,6 +55,10 @@ def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):  # NaN, Infinity, 1e999
         raise ValueError(f"{text[:20]} is not a finite number")
     return number
+
+
+def _infinite(text: str) -> float:
+    return _finite(text) if text == "NaN" else float(text)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -256,7 +256,7 @@ def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
 def read_object(text: str, name: str, code: str = "NNM818") -> Fields:
     """Return the fields of a JSON text. Raises `DataError`, with a code, unless it is an object."""
     try:
-        return Fields.of(parse_json(text), name, code)
+        return Fields.of(parse_json(text, infinite=True), name, code)
     except ValueError as error:
         raise DataError(code, f"{name} cannot be read: {str(error)[:200]}") from error
 

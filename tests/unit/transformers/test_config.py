@@ -9,6 +9,7 @@ import pytest
 
 from webnnm import DataError, parse
 from webnnm.transformers.architectures import write_model
+from webnnm.transformers.config import read_config
 
 LLAMA: Mapping[str, Any] = {
     "model_type": "llama",
@@ -279,3 +280,20 @@ def test_sizes_of_the_published_models_are_the_defaults() -> None:
     assert "repeat=2" in write_model(SAM).source and "relativeHeight" in write_model(SAM).source
     large = {key: UNET[key] for key in ("_class_name",)} | {"cross_attention_dim": 768}
     assert "resnet(filters=1280, kept=projected)" in write_model(large).source
+
+
+def test_configs_may_have_an_infinite_limit() -> None:
+    text = '{"model_type": "mamba2", "hidden_size": 8, "num_heads": 2, "head_dim": 8, "n_groups": 1'
+    for infinite in ("[0.0, Infinity]", '[0.0, {"__float__": "Infinity"}]'):
+        source = write_model(read_config(f'{text}, "time_step_limit": {infinite}}}')).source
+        assert "clamp" not in source
+    limited = write_model(read_config(f'{text}, "time_step_limit": [0.1, 2]}}')).source
+    assert "clamp(minValue=0.1, maxValue=2.0" in limited
+    for wrong in ("[2, 1]", "[-1, 1]", "1", '["0", 1]'):
+        message = catch_error(read_config(f'{text}, "time_step_limit": {wrong}}}'))
+        assert '"time_step_limit" is' in message
+    with pytest.raises(DataError, match=r"NNM818.*NaN is not a finite number"):
+        read_config(f'{text}, "time_step_limit": [0, NaN]}}')
+    assert '"layer_norm_epsilon" is' in catch_error(
+        read_config(f'{text}, "layer_norm_epsilon": Infinity}}')
+    )

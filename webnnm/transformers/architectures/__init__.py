@@ -58,6 +58,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "llama": "llama",
     "m2m_100": "bart",
     "mamba": "mamba",
+    "mamba2": "mamba",
     "marian": "bart",
     "mbart": "bart",
     "mistral": "llama",

@@ -1,7 +1,7 @@
-"""Mamba: states that fade by a time step of their own take the place of attention and MLP.
+"""Mamba 1 and 2: states that fade by a time step of their own take the place of attention and MLP.
 
-Source: A. Gu, T. Dao, "Mamba: Linear-time sequence modeling with selective state spaces",
-arXiv:2312.00752 (2023).
+Sources: A. Gu, T. Dao, "Mamba: Linear-time sequence modeling with selective state spaces",
+arXiv:2312.00752 (2023); for the mixer of the second, `mamba2`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from math import ceil
 from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Form, Part, Permuted, Reshaped, Transposed
+from webnnm.transformers.architectures import mamba2
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
@@ -29,6 +30,12 @@ WITHOUT_EFFECT = (
     *("time_step_min", "time_step_scale"),
 )
 """Keys that repeat others, choose how to compute the same, or are those of a training."""
+DEFAULTS = {"mamba": (50280, 32), "mamba2": (32768, 64)}
+"""The sizes of the vocabulary and the numbers of layers, by `model_type`."""
+BLOCK = "layers.{n-1}"
+MIXER = f"{BLOCK}.mixer"
+PRESENT = ("notEqual(0, node=attention_mask)", "cast(float32)", "reshape([1])")
+"""The layers of a block: 1 for each token that is no padding."""
 
 
 class Sizes(NamedTuple):
@@ -43,13 +50,25 @@ class Sizes(NamedTuple):
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a Mamba and its name map."""
+    family = config.text("model_type", "mamba")
+    second = family == "mamba2"
     suffix = class_suffix(config, "ForCausalLM", "Model", default="MambaForCausalLM")
     for key in WITHOUT_EFFECT:
         config.get(key)
-    in_logits, sizes = suffix == "ForCausalLM", _sizes(config)
-    vocabulary, count = config.size("vocab_size", 50280), config.count("num_hidden_layers", 32)
-    tied = config.flag("tie_word_embeddings", True)
-    bias, conv_bias = config.flag("use_bias"), config.flag("use_conv_bias", True)
+    in_logits, (vocabulary, count) = suffix == "ForCausalLM", DEFAULTS[family]
+    vocabulary = config.size("vocab_size", vocabulary)
+    count = config.count("num_hidden_layers", count)
+    tied = config.flag("tie_word_embeddings", not second)
+    activation = config.activation("hidden_act", "silu")
+    if second:
+        sizes = mamba2.read_sizes(config)
+        mixer = mamba2.mixer_statements(sizes, activation)
+        names = mamba2.mixer_names(sizes, MIXER, count)
+    else:
+        sizes = _sizes(config)
+        bias, conv_bias = config.flag("use_bias"), config.flag("use_conv_bias", True)
+        mixer = _mixer(sizes, activation, bias=bias, conv_bias=conv_bias)
+        names = _names(sizes, count, bias=bias, conv_bias=conv_bias)
     name, size = ("logits", vocabulary) if in_logits else ("last_hidden_state", sizes.width)
     product = "embed_tokens, bTranspose=true" if tied else f"lm_head, shape=[{vocabulary}]"
     body = (
@@ -59,21 +78,24 @@ def write_model(config: Config) -> ModelText:
         f"matmul({product})" if in_logits else "",
     )
     epsilon = config.positive("layer_norm_epsilon", 1e-5)
-    activation = config.activation("hidden_act", "silu")
     source = statements(
         [
-            "model:name mamba",
+            f"model:name {family}",
             "input_ids:input int32 shape=[] sequence=tokens",
             "attention_mask:input int32 shape=[] sequence=tokens",
             f"{name}:param embed_tokens shape=[{vocabulary}, {sizes.width}]",
             *output(name, size, *body),
             f"layer:layers\n{layers('norm(weight=mixer_norm)', 'mixer()', 'residual(to=input)')}",
-            f"mixer:param log_rates shape=[{sizes.inner}, {sizes.state}] shared=false",
-            f"mixer:layers\n{_mixer(sizes, activation, bias=bias, conv_bias=conv_bias)}",
+            *mixer,
+            f"present:layers\n{layers(*PRESENT)}",
             f"norm:layers rmsNorm(scale=weight, epsilon={epsilon})",
         ]
     )
-    names = _names(sizes, count, bias=bias, conv_bias=conv_bias)
+    names |= {
+        "embed_tokens": "embeddings.weight",
+        "final_norm1": "norm_f.weight",
+        "mixer_norm{n}": f"{BLOCK}.norm.weight",
+    }
     return ModelText(source, names | last_product(in_logits and not tied), "backbone.")
 
 
@@ -91,17 +113,16 @@ def _sizes(config: Config) -> Sizes:
     )
 
 
-def _mixer(sizes: Sizes, activation: str, *, bias: bool, conv_bias: bool) -> str:
-    """Return the layers of a block: a short convolution, then states of each of its features."""
+def _mixer(sizes: Sizes, activation: str, *, bias: bool, conv_bias: bool) -> list[str]:
+    """Return the block `mixer`: a short convolution, then states of each of its features."""
     inner, state = sizes.inner, sizes.state
-    return layers(
+    rows = layers(
         f"matmul(conv_in, node=input, shape=[{inner}])",
         "add(conv_in_b)" if bias else "",
         f"shortConv(taps, kernel={sizes.kernel}, segments=attention_mask)",
         "add(taps_b)" if conv_bias else "",
         f"{activation[:-1]}{', ' if activation[-2] != '(' else ''}name=mixed)",
-        "cast(float32, node=attention_mask)",
-        "reshape([1])",
+        "present()",
         "mul(mixed, name=value)",
         f"matmul(time_down, shape=[{sizes.rank}])",
         f"matmul(time_up, shape=[{inner}])",
@@ -134,17 +155,17 @@ def _mixer(sizes: Sizes, activation: str, *, bias: bool, conv_bias: bool) -> str
         f"matmul(out, shape=[{sizes.width}])",
         "add(out_b)" if bias else "",
     )
+    return [
+        f"mixer:param log_rates shape=[{inner}, {state}] shared=false",
+        f"mixer:layers\n{rows}",
+    ]
 
 
 def _names(
     sizes: Sizes, count: int, *, bias: bool, conv_bias: bool
 ) -> dict[str, str | Form | None]:
-    block = "layers.{n-1}"
-    mixer = f"{block}.mixer"
+    mixer = MIXER
     names: dict[str, str | Form | None] = {
-        "embed_tokens": "embeddings.weight",
-        "final_norm1": "norm_f.weight",
-        "mixer_norm{n}": f"{block}.norm.weight",
         "skip{n}": f"{mixer}.D",
         **declared_names("log_rates", f"{mixer}.A_log", count),
     }

@@ -100,7 +100,7 @@ class _Net:
     """The layers of a network, and the blocks that they call."""
 
     def __init__(self, config: Config, body: ConvNet, *, second: bool) -> None:
-        self.body, self.second = body, second
+        self.config, self.body, self.second = config, body, second
         self.blocks: list[str] = []
         self.patch = config.size("patch_size", 2)
         self.growth = config.positive("expand_ratio", 2.0 if second else 4.0)
@@ -187,6 +187,8 @@ class _Net:
         """Return those of MobileViT 2, which leave out pixels that fill no patch."""
         body, patch, width = self.body, self.patch, stage.width
         down, across = body.height // patch, body.width // patch
+        if not down * across:
+            raise self.config.wrong("patch_size", f"at most {min(body.height, body.width)}")
         full_size = (down * patch, across * patch)
         rest = (body.height - full_size[0], body.width - full_size[1])
         depthwise = {"padding": self.kernel // 2, "groups": stage.channels}
@@ -310,14 +312,16 @@ def _read_sizes_2(config: Config) -> Sizes:
     growth = config.size("ffn_multiplier", 2)
     if not len(bases) == len(depths) == len(DEPTHS):
         raise config.wrong("n_attn_blocks", f"{len(DEPTHS)} integers, as base_attn_unit_dims")
-    least, most = STEM_LIMITS
-    stem = round_channels(min(max(WIDTHS_2[0] * factor, least), most), DIVISOR, least)
+    low, high = STEM_LIMITS
+    stem = round_channels(min(max(WIDTHS_2[0] * factor, low), high), DIVISOR, low)
     first = round_channels(WIDTHS_2[1] * factor, MULTIPLE_INNER, MULTIPLE_INNER)
     others = [round_channels(width * factor, DIVISOR, DIVISOR) for width in WIDTHS_2[2:]]
     stages = list[Stage]()
     for channels, base, depth in zip(others[1:], bases, depths, strict=True):
         width = round_channels(base * factor, DIVISOR, DIVISOR)
         inner = growth * width // MULTIPLE_INNER * MULTIPLE_INNER
+        if not inner:
+            raise config.wrong("ffn_multiplier", f"such that there are {MULTIPLE_INNER} channels")
         stages.append(Stage(channels, width, inner, depth))
     return Sizes((stem, first, others[0]), 2, tuple(stages), others[-1])
 

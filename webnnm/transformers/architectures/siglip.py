@@ -229,6 +229,8 @@ def _write_any_image(
     side = math.isqrt(config.size("num_patches", 256))
     config.require("num_patches", side**2)
     patch = config.integer("patch_size", 16, 1, MAX_PICTURE)
+    if tower.width % tower.heads:
+        raise config.wrong("num_attention_heads", f"a divisor of {tower.width} features")
     states = [*embed_patches(tower.width), f"image_layer(repeat={tower.depth})", tower.norm("")]
     names = _image_names(tower, file_prefix, kind)
     names |= {"patch1": Transposed(f"{file_prefix}embeddings.patch_embedding.weight")}

@@ -9,6 +9,7 @@ from tests.parity.pretrained.families import (
     encoders,
     joint,
     language_models,
+    long_texts,
     mobile_vision,
     pictures,
     sequence_to_sequence,
@@ -29,6 +30,7 @@ FAMILIES = {
     "vision": vision.CASES,
     "joint": joint.CASES,
     "detectors": detectors.CASES,
+    "long_texts": long_texts.CASES,
     "mobile_vision": mobile_vision.CASES,
 }
 CASES = [case for cases in FAMILIES.values() for case in cases]

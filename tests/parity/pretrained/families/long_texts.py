@@ -1,0 +1,34 @@
+"""Models for long texts: states in place of attention, and attention to windows."""
+
+from __future__ import annotations
+
+from tests.parity.pretrained.case import Case
+
+MAMBA2 = {
+    "vocab_size": 31,
+    "hidden_size": 6,
+    "num_heads": 4,
+    "head_dim": 3,
+    "n_groups": 2,
+    "state_size": 5,
+    "num_hidden_layers": 2,
+}
+
+CASES = [
+    Case("mamba2-plain", "Mamba2ForCausalLM", MAMBA2, batch=2, rows="left"),
+    Case(
+        "mamba2-biased",
+        "Mamba2Model",
+        {
+            **MAMBA2,
+            "use_bias": True,
+            "use_conv_bias": False,
+            "conv_kernel": 2,
+            "time_step_limit": [0.4, 0.8],
+            "hidden_act": "gelu",
+            "num_hidden_layers": 1,
+        },
+        batch=2,
+        rows="",
+    ),
+]
