@@ -31,14 +31,17 @@ from webnnm.ops.declare.relative import MAX_DISTANCE
 from webnnm.ops.declare.tensors import Builder, OperatorError, Tensor
 from webnnm.ops.rotary import Rotary, Turns
 
+NUMBERS = ("segments", "positions", "global_keys")
+"""Operands with a number for each token."""
+
 
 @declare_composite(
     "attend",
     summary="attention: softmax(Q·Kᵀ/√size + M)·V in each head",
-    types={"mask": "any", "segments": "integer", "positions": "integer"},
+    types={"mask": "any", **dict.fromkeys(NUMBERS, "integer")},
     ranks={
         **dict.fromkeys(PROJECTED, (2, None)),
-        **dict.fromkeys(("mask", *TOKEN_NUMBERS), (1, None)),
+        **dict.fromkeys(("mask", *NUMBERS), (1, None)),
         **dict.fromkeys(("relative_bias", "relative_height", "relative_width"), (2, 2)),
         **dict.fromkeys(("relative_keys", "relative_queries"), (2, 2)),
         "sinks": (1, 1),
@@ -177,6 +180,15 @@ from webnnm.ops.rotary import Rotary, Turns
         ),
         sample(*((2, 4, 4),) * 3, *(None,) * 10, (3, 2), (5, 2), heads=2),
         sample((2, 4), (2, 4), (2, 6), *(None,) * 10, (7, 2), (3, 3), heads=2),
+        sample(
+            *((2, 5, 4),) * 3,
+            *(None,) * 12,
+            (2, 5),
+            values=(*(None,) * 15, [[0, 0, 0, 0, 1], [0, 0, 0, 0, 0]]),
+            dtypes=(*("float32",) * 15, "int32"),
+            heads=2,
+            window=2,
+        ),
     ),
 )
 def attend(
@@ -196,6 +208,7 @@ def attend(
     relative_gates: Tensor | None = None,
     near_keys: Tensor | None = None,
     near_values: Tensor | None = None,
+    global_keys: Tensor | None = None,
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -231,6 +244,7 @@ def attend(
     […, tokens, heads]` multiply, for each query, what `relative_bias` adds to its scores.
     `near_keys` and `near_values [2 · window + 1, size]` have a key and a value for each distance of
     a key from its query, from −window to window, which are added to those of the key in all heads.
+    `global_keys […, tokens]` are not 0 for keys that all queries see, whatever the window.
     """
     grid = None
     if relative_height is not None or relative_width is not None:
@@ -258,6 +272,7 @@ def attend(
         nearby=(near_keys, near_values),
         segments=segments,
         positions=positions,
+        global_keys=global_keys,
         sinks=sinks,
         gates=relative_gates,
     )

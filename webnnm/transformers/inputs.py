@@ -21,6 +21,7 @@ DEFAULTS: Mapping[str, Callable[[int], int]] = {
     "attention_mask": lambda position: 1,
     "position_ids": lambda position: position,
     "token_type_ids": lambda position: 0,
+    "global_attention_mask": lambda position: 0,
 }
 """Inputs that may be left out → the value at each position."""
 TABLE_ROWS: Mapping[str, str] = {"input_ids": "vocab_size", "token_type_ids": "type_vocab_size"}

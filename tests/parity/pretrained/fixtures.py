@@ -108,6 +108,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
             f"{stem}input_ids": random.integers(0, vocabularies[stem], size),
             f"{stem}attention_mask": mask,
             f"{stem}position_ids": np.maximum(np.cumsum(mask, axis=1) - 1, 0),
+            f"{stem}global_attention_mask": (np.arange(length) % 5 == 0) * mask,
             f"{stem}token_type_ids": random.integers(0, config.get("type_vocab_size") or 1, size),
         }
     if config["model_type"] == "vits":

@@ -67,7 +67,7 @@ def halves(*shapes: tuple[int, ...]) -> tuple[Given, ...]:
             "distances is [3, 1]",
         ),
         ("NNM301", "attend", FLOAT, {"head": 2}, 'has no option "head"'),
-        ("NNM302", "attend", FLOAT[:2], {}, "takes 3 to 13 operands, 2 given"),
+        ("NNM302", "attend", FLOAT[:2], {}, "takes 3 to 16 operands, 2 given"),
         ("NNM501", "embedding", halves((2,), (4, 3)), {}, 'x of "embedding" is float32'),
         ("NNM405", "embedding", (("int32", (2,)), ("float32", (4,))), {}, "needs rank 2"),
         ("NNM302", "embedding", (("int32", (2,)),), {}, "takes 2 operands, 1 given"),

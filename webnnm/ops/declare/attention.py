@@ -47,6 +47,7 @@ def attention(
     nearby: Tables = (None, None),
     segments: Tensor | None = None,
     positions: Tensor | None = None,
+    global_keys: Tensor | None = None,
     sinks: Tensor | None = None,
     gates: Tensor | None = None,
     drop: Callable[[Tensor], Tensor] | None = None,
@@ -63,7 +64,8 @@ def attention(
     tables for tokens that are cells of a grid, see `grid_bias`; `distances` are tables of keys and
     queries, see `distance_scores`; `nearby` are tables of keys and values, see `nearby_scores` and
     `nearby_values`. `segments` and `positions` are numbers `[…, tokens]`: queries
-    see keys of their own segment, and rotary angles follow positions. `drop` is applied to the
+    see keys of their own segment, and rotary angles follow positions; those of `global_keys` are
+    not 0 for keys that windows do not hide. `drop` is applied to the
     weights, the result of the softmax, `limit` to the masked scores `[…, heads, queries, keys]`,
     float32. With a `cache`, causal queries see its keys too; `kept` has the keys of tokens that
     stay the same.
@@ -126,7 +128,7 @@ def attention(
         bias = linear_bias(b, slopes, places, tokens)
     elif slopes is not None and cache is not None:
         bias = linear_bias_at(b, slopes, cache.positions, cache.length)
-    weights = _weights(b, scores, mask, causal, window, segments, bias, sinks, limit)
+    weights = _weights(b, scores, mask, causal, window, segments, bias, sinks, limit, global_keys)
     if drop is not None:
         weights = drop(weights)
     mixed = b.matmul(_group_heads(b, weights, shared), values)
@@ -222,6 +224,7 @@ def _weights(
     bias: Tensor | None,
     sinks: Tensor | None,
     limit: Callable[[Tensor], Tensor] | None,
+    global_keys: Tensor | None,
 ) -> Any:
     """Return the softmax of masked scores, computed in float32, in the type of the scores."""
     masked = MASKED[scores.dtype]
@@ -229,6 +232,9 @@ def _weights(
     length, tokens = scores.shape[-2:]
     addends: list[Any] = [] if bias is None else [bias]
     is_windowed = window is not None and window < tokens
+    if global_keys is not None and (causal or window is None):
+        message = "global_keys are for windows of attention that is not causal"
+        raise OperatorError("NNM303", message, "write window=, without causal=true")
     if causal or is_windowed:
         full = b.expand(scalar_like(b, masked, wide), new_shape=(length, tokens))
         ahead = tokens - length + 1 if causal else window
@@ -236,6 +242,11 @@ def _weights(
             addends.append(b.triangular(full, upper=True, diagonal=ahead))
         if is_windowed:
             addends.append(b.triangular(full, upper=False, diagonal=tokens - length - window))
+        if global_keys is not None:
+            *lead, _ = global_keys.shape
+            hidden: Any = b.cast(b.equal(global_keys, 0), type="float32")
+            hidden = b.reshape(hidden, new_shape=(*lead, 1, 1, tokens))
+            addends = [reduce(add, addends) * hidden]
     if segments is not None:
         addends.append(_apart(b, segments) * masked)
     if mask is not None:

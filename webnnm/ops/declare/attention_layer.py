@@ -25,6 +25,9 @@ from webnnm.ops.declare.token_cache import token_cache
 from webnnm.ops.declare.tokens import by_token
 from webnnm.ops.dropout import apply_dropout
 
+OPERANDS = {"globalKeys": "global_keys"}
+"""Slots of the layer → operands with another name."""
+
 
 def list_biases(options: Mapping[str, Any], names: Mapping[str, str]) -> Sequence[TensorSlot]:
     """Return a bias for each projection that has one."""
@@ -207,5 +210,7 @@ def _token_numbers(b: Builder, layer: BuildView, queries: LayoutTensor) -> dict[
             value = layer.tensors[name].canonical().tensor
             *batch, tokens = value.shape
             between = (1,) * (queries.tensor.rank - 3) if batch else ()
-            numbers[name] = b.reshape(value, new_shape=(*batch, *between, tokens))
+            numbers[OPERANDS.get(name, name)] = b.reshape(
+                value, new_shape=(*batch, *between, tokens)
+            )
     return numbers

@@ -14,7 +14,7 @@ from webnnm.ops.declare.linear_bias import require_slopes
 from webnnm.ops.declare.tokens import require_tokens
 from webnnm.ops.rotary import require_pairs
 
-TOKEN_NUMBERS = ("segments", "positions")
+TOKEN_NUMBERS = ("segments", "positions", "globalKeys")
 """Operands with one number per token."""
 GRID = ("relativeHeight", "relativeWidth")
 """Tables of embeddings by relative position in a grid: both are given, or neither."""

@@ -54,6 +54,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "granite": "llama",
     "granitemoe": "llama",
     "hubert": "wav2vec2",
+    "led": "bart",
     "lfm2": "lfm2",
     "llama": "llama",
     "m2m_100": "bart",

@@ -5,7 +5,7 @@ arXiv:1804.00344 (2018); A. Fan et al., "Beyond English-centric multilingual mac
 (M2M100), arXiv:2010.11125 (2020); Y. Liu et al., "Multilingual denoising pre-training for neural
 machine translation" (mBART), arXiv:2001.08210 (2020); J. Zhang et al., "PEGASUS", arXiv:1912.08777
 (2019); S. Roller et al., "Recipes for building an open-domain chatbot" (Blenderbot),
-arXiv:2004.13637 (2020).
+arXiv:2004.13637 (2020); for LED, `global_attention`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,13 @@ from webnnm.transformers.architectures.encoder_decoder import (
     POSITIONS,
     TextDecoder,
     pass_states,
+)
+from webnnm.transformers.architectures.global_attention import (
+    INPUT,
+    attention_block,
+    attention_names,
+    call_layers,
+    read_windows,
 )
 from webnnm.transformers.architectures.model_text import (
     InputRules,
@@ -52,7 +59,8 @@ class Variant(NamedTuple):
     `scales_embeddings`; `activation`; `position_offset`, the rows of a position table before that
     of the first position; `words_first`, whether the decoder normalises embeddings before it adds
     positions, and does not scale them; `defaults`, sizes that a config may leave out, where they
-    are not those of BART; `last_product`, the name of the layer that computes logits.
+    are not those of BART; `last_product`, the name of the layer that computes logits; `prefix`,
+    that of names in files; `long`, whether tokens of the encoder attend to those near them.
     """
 
     family: str
@@ -69,6 +77,8 @@ class Variant(NamedTuple):
     words_first: bool = False
     defaults: Mapping[str, int] = {}
     last_product: str = "lm_head"
+    prefix: str = "model."
+    long: bool = False
 
 
 VARIANTS: Mapping[str, Variant] = {
@@ -109,6 +119,18 @@ VARIANTS: Mapping[str, Variant] = {
             "ffn_dim": 2048,
         },
     ),
+    "led": Variant(
+        "LED",
+        stores_positions=True,
+        embedding_norm=True,
+        shift_right=True,
+        defaults={
+            "max_encoder_position_embeddings": 16384,
+            "max_decoder_position_embeddings": 1024,
+        },
+        prefix="led.",
+        long=True,
+    ),
     "marian": Variant("Marian", "MTModel"),
     "m2m_100": Variant(
         "M2M100",
@@ -127,7 +149,7 @@ class Sizes(NamedTuple):
     vocabulary: int
     decoder_vocabulary: int
     width: int
-    positions: int
+    positions: tuple[int, int]
     padding: int
     layers: tuple[int, int]
     heads: tuple[int, int]
@@ -161,9 +183,10 @@ def write_model(config: Config) -> ModelText:
     product = f"{tables[1]}, bTranspose=true" if tied else f"lm_head, shape=[{vocabulary}]"
     logits = (f"matmul({product})", "add(final_logits_bias)" if biased else "")
     block, size = ("logits", vocabulary) if in_logits else ("last_hidden_state", sizes.width)
+    windows = read_windows(config, sizes.layers[0]) if variant.long else []
     encoder, decoder = (
-        _stack(variant, sizes, stack, table, scaled)
-        for stack, table in zip(STACKS, tables, strict=True)
+        _stack(variant, sizes, stack, table, scaled, windows=own)
+        for stack, table, own in zip(STACKS, tables, (windows, ()), strict=True)
     )
     activation = config.activation("activation_function", variant.activation)
     waves = _waves(variant, sizes)
@@ -171,8 +194,8 @@ def write_model(config: Config) -> ModelText:
         "shared": [sizes.vocabulary, sizes.width],
         **({} if shared else {"decoder_embeddings": [vocabulary, sizes.width]}),
         **{
-            f"{stack}_positions": [sizes.positions, sizes.width]
-            for stack in STACKS
+            f"{stack}_positions": [rows, sizes.width]
+            for stack, rows in zip(STACKS, sizes.positions, strict=True)
             if variant.stores_positions
         },
     }
@@ -184,6 +207,7 @@ def write_model(config: Config) -> ModelText:
             f"model:name {name}",
             *INPUTS,
             *(POSITIONS if variant.skips_padding else ()),
+            INPUT if variant.long else "",
             *(
                 f"{block}:param {parameter} shape={shape}"
                 for parameter, shape in parameters.items()
@@ -195,6 +219,7 @@ def write_model(config: Config) -> ModelText:
             *output("encoder_last_hidden_state", sizes.width, *encoder),
             f"placed:layers\n{_embed_by_position(sizes, scaled)}" if variant.skips_padding else "",
             *(f"{s}_layer:layers\n{_layer(variant, sizes, s, activation)}" for s in STACKS),
+            attention_block(sizes.heads[0], sizes.width) if variant.long else "",
             "norm:layers layerNorm(scale=weight, bias=bias, epsilon=1e-5)",
         ]
     )
@@ -205,7 +230,7 @@ def write_model(config: Config) -> ModelText:
         padding_by="input_ids" if variant.skips_padding else "",
         position_rows="max_position_embeddings" if variant.skips_padding else "",
     )
-    return ModelText(source, names, "model.", waves, input_rules)
+    return ModelText(source, names, variant.prefix, waves, input_rules)
 
 
 UNREAD_KEYS = (
@@ -250,7 +275,7 @@ def write_decoder(config: Config, states: str) -> TextDecoder:
     product = "words, bTranspose=true" if tied else f"lm_head, shape=[{vocabulary}]"
     parameters = {"words": [vocabulary, width]}
     if variant.stores_positions:
-        parameters["decoder_positions"] = [sizes.positions, width]
+        parameters["decoder_positions"] = [sizes.positions[-1], width]
     names = _names(variant, sizes, True, STACKS[1:])
     del names["shared"], names["decoder.embed_tokens.weight"]
     names = prefix_names({**names, "words": "decoder.embed_tokens.weight"}, "model.")
@@ -318,9 +343,7 @@ def _sizes(
         vocabulary=vocabulary,
         decoder_vocabulary=vocabulary if same_vocabulary else own_vocabulary,
         width=config.size("d_model", defaults.get("d_model", 1024)),
-        positions=config.size(
-            "max_position_embeddings", defaults.get("max_position_embeddings", 1024)
-        ),
+        positions=_read_positions(config, variant),
         padding=config.integer("pad_token_id", 1),
         layers=size_pair("layers", 12),
         heads=size_pair("attention_heads", 16),
@@ -328,19 +351,37 @@ def _sizes(
     )
 
 
+def _read_positions(config: Config, variant: Variant) -> tuple[int, int]:
+    """Return how many positions the encoder and the decoder have."""
+    defaults, key = variant.defaults, "max_position_embeddings"
+    if variant.long:
+        keys = (key.replace("max_", f"max_{stack}_") for stack in STACKS)
+        encoder, decoder = (config.size(key, defaults[key]) for key in keys)
+        return encoder, decoder
+    positions = config.size(key, defaults.get(key, 1024))
+    return positions, positions
+
+
 def _waves(variant: Variant, sizes: Sizes) -> dict[str, HostArray]:
     """Return the position table that the file does not have."""
     if variant.stores_positions:
         return {}
     if not variant.skips_padding:
-        return {"waves": halves(sizes.positions, sizes.width)}
-    return {"waves": halves_from(sizes.positions, sizes.width, sizes.padding + 1)}
+        return {"waves": halves(sizes.positions[-1], sizes.width)}
+    return {"waves": halves_from(sizes.positions[-1], sizes.width, sizes.padding + 1)}
 
 
 def _stack(
-    variant: Variant, sizes: Sizes, stack: str, table: str, scaled: bool, arguments: str = ""
+    variant: Variant,
+    sizes: Sizes,
+    stack: str,
+    table: str,
+    scaled: bool,
+    arguments: str = "",
+    windows: Sequence[int] = (),
 ) -> tuple[str, ...]:
-    """Return the layers of the encoder or the decoder; `arguments` are those of its blocks."""
+    """Return the layers of the encoder or the decoder; `arguments` are those of its blocks, and
+    `windows` what its layers attend to, if that is not all."""
     prefix = "" if stack == "encoder" else "decoder_"
     scaled = scaled and not (variant.words_first and prefix)
     positions = f"{stack}_positions" if variant.stores_positions else "waves"
@@ -361,7 +402,11 @@ def _stack(
     return (
         *embedding,
         first_norm if variant.embedding_norm and first_norm not in embedding else "",
-        f"{stack}_layer(repeat={sizes.layers[STACKS.index(stack)]}{arguments})",
+        *(
+            call_layers(f"{stack}_layer", windows)
+            if windows
+            else [f"{stack}_layer(repeat={sizes.layers[STACKS.index(stack)]}{arguments})"]
+        ),
         norm if variant.norm_first else "",
     )
 
@@ -405,8 +450,11 @@ def _layer(
         return f"attend({weights}, o={prefix}_wo, {heads}, {options})"
 
     cross = attend("cross", f"to={states}")
+    own = attend(stack, mask)
+    if variant.long and not is_decoder:
+        own = "long_attention(window=window)"
     return layers(
-        *add_norm(f"{stack}_attention_norm", "input", "attended", attend(stack, mask)),
+        *add_norm(f"{stack}_attention_norm", "input", "attended", own),
         *(add_norm("cross_norm", "attended", "informed", cross) if is_decoder else ()),
         *add_norm(
             f"{stack}_mlp_norm",
@@ -445,7 +493,7 @@ def _names(
         if not variant.stores_positions:
             names[f"{table}s"] = None
         elif variant.position_offset:
-            sizes_of_parts = (variant.position_offset, sizes.positions)
+            sizes_of_parts = (variant.position_offset, sizes.positions[STACKS.index(stack)])
             names[f"{stack}_positions"] = Part(table, 1, sizes_of_parts)
         else:
             names[f"{stack}_positions"] = table
@@ -455,5 +503,8 @@ def _names(
         names |= norm_names(f"{stack}_mlp_norm{{n}}", f"{layer}.final_layer_norm")
         names |= linear_names(f"{stack}_up{{n}}", f"{layer}.fc1")
         names |= linear_names(f"{stack}_down{{n}}", f"{layer}.fc2")
-        names |= projection_names(f"{stack}_w", f"{layer}.self_attn")
+        if variant.long and stack == "encoder":
+            names |= attention_names(f"{layer}.self_attn")
+        else:
+            names |= projection_names(f"{stack}_w", f"{layer}.self_attn")
     return names

@@ -1,5 +1,4 @@
-"""The mixer of Mamba 2: the states of a head fade by one factor, and groups of heads share what is
-written to and read from them.
+"""The mixer of Mamba 2: the states of a head fade alike, and groups of heads share directions.
 
 Source: T. Dao, A. Gu, "Transformers are SSMs", arXiv:2405.21060 (2024).
 """
