@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tools.browsers.availability import answer
 from tools.browsers.engines import ENGINES
 from tools.browsers.record import OPENS, QUIET, RECORD
 from tools.common import ROOT
@@ -13,18 +14,12 @@ from tools.operators import table
 from tools.page_parts import LINKS
 
 PAGE = ROOT / "docs" / "browsers.md"
-INTRODUCTION = """\
-# What works in which browser
-
-<!-- Written by `make browsers` from docs/browsers.json, which it records: change neither. -->
-
+JOURNEYS = """\
 `make browsers` goes through the pages of the site in these browsers, and does what somebody does
 there. A tick is a page that opens and does all that its row names, but for what is named behind the
 tick; a cross is a page that does not open. A quiet console has no error. WebKitGTK has the engine
 of Safari, and Chromium that of Chrome and Edge. Cameras and microphones are made up by the
 browsers; all computed without a graphics card, and none had a window that somebody sees.
-
-## Pages
 
 """
 FACILITIES = """\
@@ -37,7 +32,7 @@ Pages find out themselves what a browser has, and say what models run on.
 STAYED = """\
 
 A reload, or leaving the page, ends a training; the page then offers to go on where it was kept
-([Keeping models](keeping-models.md)).
+([Save and load models](keeping-models.md)).
 """
 
 UNTRIED = "journeys have not gone through this page in this browser"
@@ -71,7 +66,8 @@ def write(recorded: Mapping[str, Any]) -> str:
     versions = [engine["versions"].get(FRONT, engine["version"]) for engine in engines]
     return "".join(
         [
-            INTRODUCTION,
+            answer(),
+            JOURNEYS,
             table(["Page", "What it does there", *titles], rows),
             f"\n{notes}\n" if notes else "\n",
             STAYED,

@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files  # pyrefly: ignore[missing-import
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools.docs import glossary, markup  # noqa: E402
+from tools.docs import feedback, glossary, markup, search_words  # noqa: E402
 
 INDEX = "README.md"
 INLINE = re.compile(r"<script>(.+?)</script>", re.DOTALL)
@@ -32,6 +32,7 @@ def on_config(config: Any) -> Any:
     """Take the navigation from the list of documents."""
     config.mdx_configs["toc"]["slugify"] = anchor
     config.nav = navigation((ROOT / "docs" / INDEX).read_text())
+    config.extra["version"] = feedback.version()
     return config
 
 
@@ -87,7 +88,13 @@ def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
     text = page.file.content_string
     context["example_files"] = sorted(markup.files(text))
     context["examples_alone"] = page.file.src_uri in markup.GENERATED
+    context["feedback"] = feedback.feedback_on(page.file.src_uri, text)
     return context
+
+
+def on_post_build(config: Any) -> None:
+    """Add the words by which people look for a section to the search."""
+    search_words.write_words(Path(config.site_dir))
 
 
 def on_post_template(output_content: str, template_name: str, config: Any) -> str:
