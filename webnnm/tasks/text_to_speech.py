@@ -10,11 +10,13 @@ from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.formats.fields import Fields
 from webnnm.tasks.characters import Characters, read_characters
+from webnnm.tasks.phonemes import Phonemes, Phonemize, read_phonemes
 from webnnm.tasks.pipeline import Pipeline
 from webnnm.tasks.sentences import split_sentences
 from webnnm.tasks.voice_frames import count_frames, draw_noise, repeat_tokens, round_length
+from webnnm.transformers.piper_model import PHONEMES
 
-TYPE, RATE = "vits", 16_000
+RATE = 16_000
 FRAME_INPUTS = {"prior_means": "frame_means", "prior_log_deviations": "frame_log_deviations"}
 """What is known of each token → the inputs of frames."""
 
@@ -43,12 +45,21 @@ class TextToSpeech(Pipeline):
 
     inputs = frozenset({"input_ids"})
     outputs = frozenset({"waveform"})
-    classes = "VitsModel"
-    characters: Characters
+    classes = "VitsModel, a voice of Piper"
+    characters: Characters | Phonemes
 
     async def prepare(self) -> None:
-        """Read the characters that the voice knows."""
-        self.characters = await read_characters(self.model.read_file)
+        """Read the characters, or the phonemes, that the voice knows."""
+        if PHONEMES in self.model.config:
+            self.characters = read_phonemes(Fields(self.model.config))
+        else:
+            self.characters = await read_characters(self.model.read_file)
+
+    def encode(self, text: str, phonemize: Phonemize | None = None) -> list[int]:
+        """Return the numbers of a text; raises what a call raises."""
+        if isinstance(self.characters, Phonemes):
+            return self.characters.encode(text, phonemize)
+        return self.characters.encode(text if phonemize is None else phonemize(text))
 
     @property
     def sampling_rate(self) -> int:
@@ -64,6 +75,7 @@ class TextToSpeech(Pipeline):
         noise_scale: float | None = None,
         noise_scale_duration: float | None = None,
         seed: int = 0,
+        phonemize: Phonemize | None = None,
         forward_params: Mapping[str, Any] | None = None,
     ) -> Any:
         """Return a dict with `audio`, an array of samples, and `sampling_rate`; for lists, a list.
@@ -74,6 +86,8 @@ class TextToSpeech(Pipeline):
         - `noise_scale`, `noise_scale_duration`: how much what is drawn changes the sound and the
           durations; 0 for always the same speech. By default what the config says.
         - `seed`: what is drawn; the same seed gives the same speech.
+        - `phonemize`: a function that returns the phonemes of a text, which voices of Piper need,
+          such as `webnnm.tasks.english.EnglishPhonemes` for English.
         - `forward_params`: the same settings in a dict, as for `transformers`.
 
         Raises `DataError` NNM704 for settings out of range, NNM711 for a text without anything to
@@ -90,7 +104,7 @@ class TextToSpeech(Pipeline):
         delivery = self._read_delivery(**settings)
         single = isinstance(text_inputs, str)
         texts = [text_inputs] if single else [*text_inputs]
-        rows = [self.characters.encode(text) for text in texts]
+        rows = [self.encode(text, phonemize) for text in texts]
         sounds = [await self._speak(row, delivery) for row in rows]
         return sounds[0] if single else sounds
 
@@ -106,7 +120,7 @@ class TextToSpeech(Pipeline):
         """
         sentences = [*split_sentences(text)]
         if not sentences:
-            self.characters.encode(text)  # raises: there is nothing to speak
+            self.encode(text, settings.get("phonemize"))  # raises: there is nothing to speak
             sentences = [text]
         for sentence in sentences:
             yield {"text": sentence, **await self(sentence, **settings)}

@@ -26,6 +26,7 @@ from webnnm.transformers.hearing import Features
 from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.onnx_names import find_onnx_dtype
 from webnnm.transformers.picture_size import set_picture_size, with_picture_size
+from webnnm.transformers.piper_model import open_piper
 from webnnm.transformers.pretrained import (
     OF_DIFFUSERS,
     WEIGHTS,
@@ -96,10 +97,10 @@ async def from_pretrained(
     The folder has a `config.json`, from which the text of the model is generated, and
     `model.safetensors`, or shards and their index; a GGUF file contains all of it. Whisper can also
     be loaded from a CTranslate2 folder with a `model.bin`, and the parts of Stable Diffusion from
-    diffusers folders. Instead of a folder, a dict from file names to bytes, paths or URLs can be
-    passed, so that no server is asked for files that it lacks. Weights are float32 on the device,
-    whatever they are in the files, unless `weights` says otherwise. See `docs/transformers.md` for
-    the architectures.
+    diffusers folders; a voice of Piper is its `.onnx` file, with the `.onnx.json` beside it.
+    Instead of a folder, a dict from file names to bytes, paths or URLs can be passed, so that no
+    server is asked for files that it lacks. Weights are float32 on the device, whatever they are in
+    the files, unless `weights` says otherwise. See `docs/transformers.md` for the architectures.
 
     - `backend`, `device`, `log`: see `NNModel.create`.
     - `architecture`: the class of the model, such as "BertModel", instead of the config's.
@@ -145,6 +146,9 @@ async def from_pretrained(
             log=lambda line: _log(log, line),
         )
     compute_dtype = "float16" if dtype == "float16" else "float32"
+    voice = await open_piper(source, how)
+    if voice is not None:
+        source = voice.files
     # Weights and what templates need come from the network at the same time.
     (file, _), binary = await asyncio.gather(gguf_of(source, how), load_templates()), None
     if file is not None:
@@ -174,7 +178,11 @@ async def from_pretrained(
         tensors = tensors_of_gguf(file, text.prefix)
     else:
         stored = (
-            await weights_of(source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS, references)
+            voice.tensors
+            if voice is not None
+            else await weights_of(
+                source, how, OF_DIFFUSERS if CLASS in config else WEIGHTS, references
+            )
             if binary is None
             else tensors_of_ctranslate2(binary)
         )

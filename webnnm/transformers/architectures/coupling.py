@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webnnm.snapshots.foreign import Reshaped, Transposed
+from webnnm.snapshots.foreign import Form, Reshaped, Transposed
 from webnnm.transformers.architectures.model_text import layers, linear_layers
 from webnnm.transformers.architectures.parameter_names import MakeForm, ParameterNames
 
@@ -23,7 +23,8 @@ class Coupling(NamedTuple):
 
     Attributes: `channels`, of what flows; `width`, of the WaveNets, each of `depth` layers with
     convolutions of a `kernel`, whose dilations grow by `dilation`; `speaker`, the size of the
-    embeddings of speakers, 0 for none; `is_older`, whether norms of weights have older names.
+    embeddings of speakers, 0 for none; `is_normed`, whether weights have norms of their own, and
+    `is_older`, whether these have older names.
     """
 
     count: int
@@ -34,6 +35,7 @@ class Coupling(NamedTuple):
     dilation: int
     speaker: int
     is_older: bool
+    is_normed: bool
 
 
 def call_flows(flows: Coupling) -> str:
@@ -45,26 +47,21 @@ def flow_blocks(flows: Coupling, mask: str) -> list[str]:
     """Return the statements of what `call_flows` calls; `mask` names numbers `[1]` per frame."""
     half, width, depth = flows.channels // 2, flows.width, flows.depth
     doubled = 2 * width
-    declared = [
-        f"wave:param near_scale shape=[{doubled}, 1, 1] shared=false, "
-        f"near_filter shape=[{doubled}, {width}, {flows.kernel}] shared=false",
-    ]
-    for block, size in (("carry", doubled), ("last", width)):
-        if block == "carry" and depth == 1:
-            continue
-        declared.append(
-            f"{block}:param {block}_scale shape=[{size}, 1] shared=false, "
-            f"{block}_filter shape=[{size}, {width}] shared=false"
-        )
+    matrices = {"carry": (doubled, width)} if depth > 1 else {}
+    matrices["last"] = (width, width)
+    if flows.speaker:
+        matrices["speaker_shift"] = (doubled * depth, flows.speaker)
+    declared = [_declare(flows, "wave", "near", (doubled, width, flows.kernel))]
+    declared += [_declare(flows, block, block, sizes) for block, sizes in matrices.items()]
     statements = [
         *declared,
         f"flow:layers\n{_write_flow(flows, mask, half)}",
         f"wave:layers\n{_write_wave(flows)}",
-        f"last:layers\n{_write_product('last')}",
+        f"last:layers\n{_write_product(flows, 'last')}",
     ]
     if depth > 1:
         rows = layers(
-            _write_product("carry"),
+            _write_product(flows, "carry"),
             f"split([{width}, {width}], axis=-1, name=part)",
             "identity(node=part.1, name=skip)",
             "add([part.0, base])",
@@ -72,14 +69,18 @@ def flow_blocks(flows: Coupling, mask: str) -> list[str]:
         )
         statements.append(f"carry:layers\n{rows}")
     if flows.speaker:
-        size = doubled * depth
         statements += [
-            f"speaker_shift:param speaker_shift_scale shape=[{size}, 1] shared=false, "
-            f"speaker_shift_filter shape=[{size}, {flows.speaker}] shared=false, "
-            f"speaker_shift_b shape=[{size}] shared=false",
-            f"speaker_shift:layers\n{_write_product('speaker_shift')}",
+            f"speaker_shift:param speaker_shift_b shape=[{doubled * depth}] shared=false",
+            f"speaker_shift:layers\n{_write_product(flows, 'speaker_shift')}",
         ]
     return statements
+
+
+def _declare(flows: Coupling, block: str, parameter: str, sizes: tuple[int, ...]) -> str:
+    """Return the statement of a weight, and of its norms, one per result, if it has them."""
+    scale = f"{parameter}_scale shape={[sizes[0], *[1] * (len(sizes) - 1)]} shared=false, "
+    filters = f"{parameter}_filter shape={[*sizes]} shared=false"
+    return f"{block}:param {scale if flows.is_normed else ''}{filters}"
 
 
 def _write_flow(flows: Coupling, mask: str, half: int) -> str:
@@ -124,12 +125,11 @@ def _write_flow(flows: Coupling, mask: str, half: int) -> str:
 
 
 def _write_wave(flows: Coupling) -> str:
-    """Return the layers of a gated convolution, whose kernel has a norm of its own."""
+    """Return the layers of a gated convolution."""
+    norm, kernel = _write_kernel(flows, "near", [1, 2])
     return layers(
-        "reduceL2(node=near_filter, axes=[1, 2], keepDimensions=true, name=lengths)",
-        "div([near_filter, lengths])",
-        "mul(near_scale, name=near_kernel)",
-        f"conv1d(near_kernel, node=input, filters={2 * flows.width}, kernel={flows.kernel}, "
+        *norm,
+        f"conv1d({kernel}, node=input, filters={2 * flows.width}, kernel={flows.kernel}, "
         "dilations=dilations, padding=padding, bias=near_b)",
         "add(shift)" if flows.speaker else "",
         f"split([{flows.width}, {flows.width}], axis=-1, name=gate)",
@@ -139,15 +139,27 @@ def _write_wave(flows: Coupling) -> str:
     )
 
 
-def _write_product(block: str) -> str:
-    """Return the layers of a product whose matrix has norms of its own, one per result."""
+def _write_product(flows: Coupling, block: str) -> str:
+    """Return the layers of a product with a matrix that has a row for each result."""
+    norm, kernel = _write_kernel(flows, block, [1])
     return layers(
-        f"reduceL2(node={block}_filter, axes=[1], keepDimensions=true, name=lengths)",
-        f"div([{block}_filter, lengths])",
-        f"mul({block}_scale, name=kernel)",
-        "matmul(kernel, node=input, bTranspose=true)",
+        *norm,
+        f"matmul({kernel}, node=input, bTranspose=true)",
         f"add({block}_b)",
     )
+
+
+def _write_kernel(flows: Coupling, parameter: str, axes: list[int]) -> tuple[tuple[str, ...], str]:
+    """Return the layers that make a kernel of its norms and directions, and what it is called."""
+    filters = f"{parameter}_filter"
+    if not flows.is_normed:
+        return (), filters
+    norm = (
+        f"reduceL2(node={filters}, axes={axes}, keepDimensions=true, name=lengths)",
+        f"div([{filters}, lengths])",
+        f"mul({parameter}_scale, name=kernel)",
+    )
+    return norm, "kernel"
 
 
 def name_flows(parameters: ParameterNames, flows: Coupling, module: str) -> None:
@@ -183,15 +195,22 @@ def _name_normed(
     layer: str,
     matrix: tuple[int, int] | None = None,
 ) -> None:
-    """Record the norms and the directions of a weight, a filter or a `matrix` of such a size."""
-    stem = layer if flows.is_older else f"{layer}.parametrizations"
-    scale, filters = ("weight_g", "weight_v") if flows.is_older else WEIGHT_NORM
-    forms: tuple[MakeForm, MakeForm] = (str, str)
+    """Record a weight, or its norms and directions: of a filter, or a `matrix` of such a size."""
+    make_scale: MakeForm = str
+    make_filter: MakeForm = str
     if matrix is not None:
         rows, columns = matrix
-        forms = (
-            lambda name: Reshaped(name, (rows, 1)),
-            lambda name: Reshaped(name, (rows, columns)),
-        )
-    parameters.declare(f"{parameter}_scale", f"{stem}.{scale}", forms[0])
-    parameters.declare(f"{parameter}_filter", f"{stem}.{filters}", forms[1])
+
+        def make_scale(name: str) -> Form:
+            return Reshaped(name, (rows, 1))
+
+        def make_filter(name: str) -> Form:
+            return Reshaped(name, (rows, columns))
+
+    if not flows.is_normed:
+        parameters.declare(f"{parameter}_filter", f"{layer}.weight", make_filter)
+        return
+    stem = layer if flows.is_older else f"{layer}.parametrizations"
+    scale, filters = ("weight_g", "weight_v") if flows.is_older else WEIGHT_NORM
+    parameters.declare(f"{parameter}_scale", f"{stem}.{scale}", make_scale)
+    parameters.declare(f"{parameter}_filter", f"{stem}.{filters}", make_filter)

@@ -34,7 +34,8 @@ class Vocoder(NamedTuple):
     """The sizes of a HiFi-GAN.
 
     Attributes: `channels`, of the first convolution; `kernels` and `dilations` of the residual
-    blocks of each stage; `slope`, for negative numbers.
+    blocks of each stage; `slope`, for negative numbers; `is_simple`, whether units of these blocks
+    have one convolution, not two.
     """
 
     channels: int
@@ -42,6 +43,7 @@ class Vocoder(NamedTuple):
     kernels: Sequence[int]
     dilations: Sequence[Sequence[int]]
     slope: float
+    is_simple: bool = False
 
     @property
     def rate(self) -> int:
@@ -71,7 +73,9 @@ def read_vocoder(config: Config, rates: Sequence[int], kernels: Sequence[int]) -
         raise config.wrong("resblock_kernel_sizes", "odd numbers")
     dilations = _read_dilations(config, len(block_kernels))
     slope = config.number("leaky_relu_slope", 0.1)
-    return Vocoder(channels, stages, block_kernels, dilations, slope)
+    config.require("resblock_type", 1, 2)
+    is_simple = config.get("resblock_type", 1) == 2
+    return Vocoder(channels, stages, block_kernels, dilations, slope, is_simple)
 
 
 def read_integers(config: Config, key: str, default: Sequence[int]) -> list[int]:
@@ -148,17 +152,21 @@ def vocoder_blocks(vocoder: Vocoder, block: str) -> list[str]:
     ):
         rows = [
             f"unit(filters=filters, valid=valid, kernel={kernel}, dilations={dilation}, "
-            f"padding={dilation * (kernel - 1) // 2}, last={(kernel - 1) // 2})"
+            f"padding={dilation * (kernel - 1) // 2}"
+            f"{'' if vocoder.is_simple else f', last={(kernel - 1) // 2}'})"
             for dilation in dilations
         ]
         statements.append(f"branch{index}:layers\n{layers(*rows)}")
+    second = (
+        f"leakyRelu(alpha={vocoder.slope})",
+        "mul(valid)",
+        "conv1d(narrow, filters=filters, kernel=kernel, padding=last, bias=narrow_b)",
+    )
     unit = layers(
         f"leakyRelu(alpha={vocoder.slope})",
         "conv1d(wide, filters=filters, kernel=kernel, dilations=dilations, padding=padding, "
         "bias=wide_b)",
-        f"leakyRelu(alpha={vocoder.slope})",
-        "mul(valid)",
-        "conv1d(narrow, filters=filters, kernel=kernel, padding=last, bias=narrow_b)",
+        *(() if vocoder.is_simple else second),
         "mul(valid)",
         "residual(to=input)",
     )
@@ -176,6 +184,9 @@ def name_vocoder(
         for branch, dilations in enumerate(vocoder.dilations):
             for index in range(len(dilations)):
                 block = f"{module}resblocks.{number * count + branch}"
+                if vocoder.is_simple:
+                    parameters.weight("wide", f"{block}.convs.{index}")
+                    continue
                 parameters.weight("wide", f"{block}.convs1.{index}")
                 parameters.weight("narrow", f"{block}.convs2.{index}")
     parameters.weight("last_conv", f"{module}conv_post", bias=biased)

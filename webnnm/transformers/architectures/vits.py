@@ -53,6 +53,7 @@ SPEAKER, SPEAKERS = "speaker_embeddings", "num_speakers"
 UNUSED_KEYS = (
     *("spectrogram_bins", "posterior_encoder_num_wavenet_layers", "wavenet_dropout"),
     *("noise_scale", "noise_scale_duration", "speaking_rate", "sampling_rate"),
+    *("phoneme_id_map", "phoneme_type"),
 )
 """Keys for training, and those that the host reads."""
 
@@ -146,7 +147,7 @@ def _read_sizes(config: Config) -> Sizes:
         raise config.wrong("speaker_embedding_size", f"above 0 for {speakers} speakers")
     speaker = speaker if speakers > 1 else 0
     epsilon = config.positive("layer_norm_eps", 1e-5)
-    older = "flow.flows.0.wavenet.in_layers.0.weight_g"
+    near = "flow.flows.0.wavenet.in_layers.0"
     has_window = "window_size" not in config.given or config.given["window_size"] is not None
     return Sizes(
         vocabulary=config.size("vocab_size", 38),
@@ -169,7 +170,8 @@ def _read_sizes(config: Config) -> Sizes:
             kernel=kernel,
             dilation=config.integer("wavenet_dilation_rate", 1, 1),
             speaker=speaker,
-            is_older=older in (config.tensors or ()),
+            is_older=f"{near}.weight_g" in (config.tensors or ()),
+            is_normed=f"{near}.weight" not in (config.tensors or ()),
         ),
         vocoder=read_vocoder(config, (8, 8, 2, 2), (16, 16, 4, 4)),
     )
