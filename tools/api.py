@@ -38,6 +38,7 @@ GROUPS = {
         "from_pretrained",
         "pipeline",
         "list_tasks",
+        "EnglishPhonemes",
         "train_text_head",
         "forget_downloads",
         "load_onnx",

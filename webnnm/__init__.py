@@ -205,6 +205,7 @@ _OFFERED = {
     "transformers.pretrained_model": "PretrainedModel from_pretrained",
     "transformers.text_head": "train_text_head",
     "tasks.pipeline": "pipeline",
+    "tasks.english": "EnglishPhonemes",
     "tasks.listing": "list_tasks",
     "model.searching": "search",
     "model.texts": "check format_model",

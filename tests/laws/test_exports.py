@@ -26,6 +26,7 @@ PUBLIC = [
     "Delay",
     "DetectionDataset",
     "Detections",
+    "EnglishPhonemes",
     "EpochRecord",
     "Erase",
     "Finding",

@@ -59,8 +59,8 @@ class EnglishPhonemes:
                 spoken += token
                 continue
             words = say_number(token) if token[0].isdigit() else [SYMBOLS.get(token, token)]
-            for word in words:
-                spoken += f"{' ' if spoken else ''}{self._speak(word)}"
+            for name in words:
+                spoken += f"{' ' if spoken else ''}{self._speak(name)}"
         return spoken
 
     def _speak(self, word: str) -> str:

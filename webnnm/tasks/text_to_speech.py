@@ -87,7 +87,7 @@ class TextToSpeech(Pipeline):
           durations; 0 for always the same speech. By default what the config says.
         - `seed`: what is drawn; the same seed gives the same speech.
         - `phonemize`: a function that returns the phonemes of a text, which voices of Piper need,
-          such as `webnnm.tasks.english.EnglishPhonemes` for English.
+          such as `webnnm.EnglishPhonemes` for English.
         - `forward_params`: the same settings in a dict, as for `transformers`.
 
         Raises `DataError` NNM704 for settings out of range, NNM711 for a text without anything to

@@ -74,7 +74,7 @@ def read_vocoder(config: Config, rates: Sequence[int], kernels: Sequence[int]) -
     dilations = _read_dilations(config, len(block_kernels))
     slope = config.number("leaky_relu_slope", 0.1)
     config.require("resblock_type", 1, 2)
-    is_simple = config.get("resblock_type", 1) == 2
+    is_simple = config.integer("resblock_type", 1) == 2
     return Vocoder(channels, stages, block_kernels, dilations, slope, is_simple)
 
 
