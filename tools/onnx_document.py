@@ -77,8 +77,8 @@ four bits are refused as well, because it computes them wrongly; on the WebNN of
   it, also where ONNX Runtime looks at the second of two scores alone.
 - **Left out.** Nodes that no output depends on are not imported, whatever they are.
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
-  is bounded. Tensors of up to 65,536 elements are computed in advance, larger ones on the device;
-  positions and ranges written as constants have at most 8,388,608 numbers.
+  is bounded. Tensors of up to 512 KiB are computed in advance, 64 MiB in all, larger ones on the
+  device; positions and ranges written as constants have at most 64 MiB each.
 
 ## Models of the hub in ONNX files
 
@@ -114,9 +114,15 @@ transcribes as other [models of the hub](transformers.md) do, with the same argu
 architecture.
 
 Files that generate take keys and values of any length. Here they have a fixed length, so that no
-graph is compiled for a token: what follows the last token is masked. That takes a file with
-`attention_mask` and `position_ids`, or `GroupQueryAttention`. Other decoders, those of models with
-an encoder among them, compute all tokens again for each new one, without keys and values.
+graph is compiled for a token: what follows the last token is masked. Files with `attention_mask`
+and `position_ids`, or `GroupQueryAttention`, take that as it is. Others derive positions, and
+distances between tokens, from the length of the past; those of models with an encoder, such as T5,
+BART and Whisper, are of this kind. Which values these are shows when the file is imported for two
+lengths, and they are computed from the number of tokens instead. The keys and values of what an
+encoder has read are computed once. A text that continues an earlier one is computed from its
+beginning with such files. Where a file uses its past in another way, where texts of a batch differ
+in length and positions are not an input, or without keys and values, all tokens are computed again
+for each new one.
 
 ## In a model text
 

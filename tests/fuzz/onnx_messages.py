@@ -13,7 +13,7 @@ from tests.fuzz.frame import Target
 from tests.fuzz.watch import WATCH
 from tests.unit.formats.onnx_models import INT64, constant, graph, info, model, node
 from webnnm.core.errors import WebNNMError
-from webnnm.formats.onnx.importing.folding import MAX_FOLDED_TOTAL
+from webnnm.formats.onnx.importing.folding import MAX_FOLDED_TOTAL_BYTES
 from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.formats.onnx.messages import (
     TYPES,
@@ -360,7 +360,7 @@ def _attempt(attempt: Callable[[], Graph]) -> str:
         assert len(str(error)) < 10_000
         return f"refused {error.code}"
     constants = [node.array for node in found.nodes() if isinstance(node, ConstantNode)]
-    assert sum(len(array.data) for array in constants) <= 8 * MAX_FOLDED_TOTAL
+    assert sum(len(array.data) for array in constants) <= MAX_FOLDED_TOTAL_BYTES
     return "imported"
 
 

@@ -57,7 +57,8 @@ class GraphSpec:
     the cache in tokens; `source`, the lengths of sequences other than the text; `encodes`, whether
     it computes what all tokens attend to; `sampling`, the settings of the choice; `beams`, the
     number of rows of a text, and `ends`, the tokens that end one, in beam search; `on_host`,
-    whether scores are returned instead; `version`, that of the parameters if they are constants.
+    whether scores are returned instead; `version`, that of the parameters if they are constants;
+    `ragged`, whether rows have different numbers of tokens, for a language that `restarts`.
     """
 
     batch: int
@@ -70,6 +71,7 @@ class GraphSpec:
     ends: tuple[int, ...] = ()
     on_host: bool = False
     version: int = 0
+    ragged: bool = False
 
 
 class Language:
@@ -77,10 +79,13 @@ class Language:
 
     Attributes: `sequence`, the name of its tokens; `vocabulary`, its size; `max_length`, that of a
     text, None if positions are not limited; `source`, inputs other than the text, such as those of
-    an encoder; `max_lengths`, the greatest lengths of other sequences.
+    an encoder; `max_lengths`, the greatest lengths of other sequences; `restarts`, whether prompts
+    are computed from their first token, whatever the cache has.
 
     Raises `DataError` NNM717 for networks that are not language models.
     """
+
+    restarts = False
 
     def __init__(self, network: Network) -> None:
         self.network = network

@@ -265,6 +265,7 @@ class Generator:
             length=self._cache_length(len(rows), max(map(len, rows)) + new_tokens),
             source=(*source_lengths(self.language, source).items(),),
             version=self._graphs.constant_version(),
+            ragged=self.language.restarts and len({*map(len, rows)}) > 1,
         )
 
     def _check_texts(self, rows: list[list[int]], max_new_tokens: int) -> int:
@@ -421,7 +422,7 @@ class Generator:
         if self._sizes != sizes:
             self._free()
         is_valid = self._cache_version == self._parameters.version
-        if not is_valid or len(self._texts) != len(rows):
+        if not is_valid or self.language.restarts or len(self._texts) != len(rows):
             return 0
         # The tokens that were chosen last have no keys yet.
         earlier = [before[:-1] for before in self._texts]

@@ -17,6 +17,8 @@ MAX_GRAPHS = 6
 """How many graphs are kept, the most recently used ones."""
 MIN_LENGTH = 16
 """The least length of prompts and sources in graphs; larger lengths are powers of two."""
+MAX_EXACT_LENGTH = 8
+"""Shorter beginnings of answers, such as the language of a translation, are not padded."""
 MIN_TOKENS = 8
 """After this many tokens of decode with its parameters as inputs, they are compiled in."""
 PAUSE_SECONDS = 0.2
@@ -154,7 +156,13 @@ class Graphs:
         return {PARAMETER_PREFIX + name: tensor for name, tensor in tensors.items()}
 
     def bucket(self, base: GraphSpec, needed: int) -> int:
-        """Return the length of a graph for these tokens: an existing one, or a power of two."""
+        """Return the length of a graph for these tokens: an existing one, or a power of two.
+
+        A model that restarts has a graph of the very length for the few tokens that answers begin
+        with: padding would change the range by which quantised models round.
+        """
+        if self._language.restarts and self._language.source and needed <= MAX_EXACT_LENGTH:
+            return needed
         lengths = [
             spec.tokens
             for spec in self._kept

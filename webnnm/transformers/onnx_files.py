@@ -20,11 +20,17 @@ from webnnm.transformers.onnx_names import (
     ENCODER,
     FOLDERS,
     MODELS,
+    PAST,
+    PRESENT,
+    WITH_PAST,
     Dtype,
     find_suffix,
     list_files,
 )
 from webnnm.transformers.pretrained import Folder, join_path
+
+DECODER, READER, FOLLOWER = "decoder/", "encoder/", "follower/"
+"""Prefixes of the names of weights: of a model's file, its encoder, its file for further tokens."""
 
 
 class OnnxFile(NamedTuple):
@@ -50,10 +56,25 @@ class OnnxFile(NamedTuple):
 
 
 class OnnxFiles(NamedTuple):
-    """The files of a model: the one that computes its outputs, and its encoder if it has one."""
+    """The files of a model: the one that computes its outputs, and its encoder if it has one.
+
+    `with_past` computes the outputs of further tokens, if the first file does not.
+    """
 
     model: OnnxFile
     encoder: OnnxFile | None = None
+    with_past: OnnxFile | None = None
+
+    @property
+    def follower(self) -> OnnxFile:
+        """The file that computes further tokens."""
+        return self.model if self.with_past is None else self.with_past
+
+    @property
+    def by_prefix(self) -> dict[str, OnnxFile]:
+        """The files by the prefix that the names of their weights have."""
+        files = {DECODER: self.model, READER: self.encoder, FOLLOWER: self.with_past}
+        return {name: file for name, file in files.items() if file is not None}
 
 
 async def read_onnx_folder(
@@ -70,16 +91,36 @@ async def read_onnx_folder(
     for damaged ones, NNM809 for weights elsewhere.
     """
     read = partial(_read_first, folder, dtype, how, references)
-    if not has_encoder:
-        return OnnxFiles(await read(MODELS))
-    encoder = await read((ENCODER,))
-    return OnnxFiles(await read(DECODERS), encoder)
+    encoder = await read((ENCODER,)) if has_encoder else None
+    model = await read(DECODERS if has_encoder else MODELS)
+    with_past = None
+    if not _takes_past(model) and any(name.startswith(PRESENT) for name in model.outputs):
+        with_past = await _find_first(folder, dtype, how, references, (WITH_PAST,))
+    return OnnxFiles(model, encoder, with_past)
+
+
+def _takes_past(file: OnnxFile) -> bool:
+    """Return whether a file takes the keys and values of earlier tokens."""
+    return any(name.startswith(PAST) for name in file.inputs)
 
 
 async def _read_first(
     folder: Folder, dtype: Dtype, how: Downloads, references: Roots, stems: Sequence[str]
 ) -> OnnxFile:
     """Return the first file that exists, among those of some names."""
+    file = await _find_first(folder, dtype, how, references, stems)
+    if file is not None:
+        return file
+    present = [*list_files(folder, stems)]
+    hint = f"there are: {', '.join(present)}" if present else "export the model to ONNX"
+    name = f"{stems[0]}{find_suffix(dtype, stems[0])}.onnx"
+    raise DataError("NNM715", f"the folder has no {FOLDERS[0]}{name}", hint=hint)
+
+
+async def _find_first(
+    folder: Folder, dtype: Dtype, how: Downloads, references: Roots, stems: Sequence[str]
+) -> OnnxFile | None:
+    """Return the first file that exists, None if there is none."""
     names = [f"{stem}{find_suffix(dtype, stem)}.onnx" for stem in stems]
     for path in (subfolder + name for name in names for subfolder in FOLDERS):
         try:
@@ -90,9 +131,7 @@ async def _read_first(
             continue
         fetch = partial(_fetch_weights, folder, path, how, references)
         return OnnxFile(*await open_onnx_data(data, fetch))
-    present = [*list_files(folder, stems)]
-    hint = f"there are: {', '.join(present)}" if present else "export the model to ONNX"
-    raise DataError("NNM715", f"the folder has no {FOLDERS[0]}{names[0]}", hint=hint)
+    return None
 
 
 async def _fetch(folder: Folder, path: str, how: Downloads) -> Any:

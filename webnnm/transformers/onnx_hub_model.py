@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import Any, Self
 
 from webnnm.backends.base import Backend, DeviceTensor
@@ -21,21 +22,23 @@ from webnnm.transformers.generator import Generator
 from webnnm.transformers.hearing import Features
 from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.inputs import check_inputs, read_inputs
-from webnnm.transformers.onnx_files import OnnxFile, OnnxFiles
+from webnnm.transformers.onnx_files import DECODER, FOLLOWER, OnnxFile, OnnxFiles
 from webnnm.transformers.onnx_language import (
-    BRANCH,
     HIDDEN,
     HIDDEN_MASK,
-    LOGITS_KEPT,
     SEQUENCE,
     TEXT_INPUTS,
     OnnxLanguage,
-    State,
-    choose_branch,
-    find_states,
     make_vertex,
     sound_sizes,
     source_vertices,
+)
+from webnnm.transformers.onnx_states import (
+    BRANCH,
+    LOGITS_KEPT,
+    State,
+    choose_branch,
+    find_states,
 )
 
 INTERNAL = (BRANCH, LOGITS_KEPT, HIDDEN, HIDDEN_MASK)
@@ -43,7 +46,7 @@ INTERNAL = (BRANCH, LOGITS_KEPT, HIDDEN, HIDDEN_MASK)
 
 
 class OnnxWeights:
-    """The weights of ONNX files on a backend, by the name of a file and theirs."""
+    """The weights of ONNX files on a backend, by the prefix of a file and their names."""
 
     version = 1
 
@@ -54,18 +57,35 @@ class OnnxWeights:
     async def upload(cls, backend: Backend, files: Mapping[str, OnnxFile]) -> Self:
         """Return the weights of some files, copied to a backend."""
         arrays = {
-            f"{prefix}/{name}": array
+            prefix + name: array
             for prefix, file in files.items()
             for name, array in weights_of(file.model, file.external).items()
         }
-        types = {name: TensorType(array.dtype, array.shape) for name, array in arrays.items()}
-        tensors = await backend.tensors(types, arrays)
+        shared = _find_shared(arrays)
+        own = {name: array for name, array in arrays.items() if name not in shared}
+        types = {name: TensorType(array.dtype, array.shape) for name, array in own.items()}
+        tensors = await backend.tensors(types, own)
         backend.claim("parameters", *tensors.values())
-        return cls(tensors)
+        return cls({name: tensors[shared.get(name, name)] for name in arrays})
 
     def readable(self) -> Mapping[str, DeviceTensor]:
         """Return the tensors by name."""
         return self._tensors
+
+
+def _find_shared(arrays: Mapping[str, HostArray]) -> dict[str, str]:
+    """Return the weights of the file for further tokens that the decoder's file has as well."""
+
+    def identify(array: HostArray) -> tuple[object, ...]:
+        return array.dtype, array.shape, sha256(memoryview(array.data).cast("B")).digest()
+
+    names = [name.removeprefix(FOLLOWER) for name in arrays if name.startswith(FOLLOWER)]
+    pairs = {FOLLOWER + name: DECODER + name for name in names}
+    return {
+        name: other
+        for name, other in pairs.items()
+        if other in arrays and identify(arrays[name]) == identify(arrays[other])
+    }
 
 
 @require_await_of_methods("model")
@@ -103,10 +123,7 @@ class PretrainedOnnxModel(HubModel):
         model = cls(files, config, opened)
         try:
             if model.generates:
-                named = {"decoder": files.model} | (
-                    {} if files.encoder is None else {"encoder": files.encoder}
-                )
-                model._weights = await OnnxWeights.upload(opened, named)
+                model._weights = await OnnxWeights.upload(opened, files.by_prefix)
         except BaseException:
             model.close()
             raise

@@ -15,9 +15,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import DataType
 from webnnm.core.errors import DataError, Span
 from webnnm.core.lru_cache import LruCache
-from webnnm.core.shapes import Shape
+from webnnm.core.shapes import Shape, count
 from webnnm.formats.fields import Fields
-from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import ValueInfo
 from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.graph.builder import GraphBuilder
@@ -29,70 +28,81 @@ from webnnm.ops.declare.features import Changes, Features
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.decoding import GraphSpec, Language, default_kind, source_type
 from webnnm.transformers.key_values import SOURCE, KeyValues
-from webnnm.transformers.onnx_files import OnnxFile, OnnxFiles
+from webnnm.transformers.onnx_files import DECODER, FOLLOWER, READER, OnnxFile, OnnxFiles
+from webnnm.transformers.onnx_past import PaddedPast, find_padded_past
+from webnnm.transformers.onnx_states import (
+    OF_ENCODER,
+    State,
+    choose_branch,
+    find_states,
+    is_cache,
+    keep_outputs,
+)
 
 SEQUENCE, OF_SOURCE = "tokens", "source"
 """The sequences of a text and of what an encoder reads."""
-PAST, PRESENT = ("past_key_values", "past"), "present"
-"""How the names of keys and values begin: as inputs, and as outputs."""
-BRANCH, LOGITS_KEPT = "use_cache_branch", "num_logits_to_keep"
 HIDDEN, HIDDEN_MASK = "encoder_hidden_states", "encoder_attention_mask"
 SOUND = "input_features"
 TEXT_INPUTS = frozenset({"input_ids", "attention_mask", "position_ids", "token_type_ids"})
-GROUPED = "GroupQueryAttention"
-MAX_IMPORTS = 2
+MAX_IMPORTS, MAX_FOLLOWERS = 2, 2
 """How many graphs of a file are kept for further ones of the same sizes."""
+MIN_CACHE = 4
+"""The least length of a cache for which a graph is compared with that of a shorter past."""
+MAX_POSITIONS = (
+    "max_target_positions",
+    "max_decoder_position_embeddings",
+    "max_position_embeddings",
+)
+"""What configs call the number of positions of a decoder behind an encoder."""
 IDS = "ids"
 """The tokens so far, in the cache of a model that computes them anew for each token."""
-
-
-class State(NamedTuple):
-    """Keys or values, or another state, that a graph takes and returns.
-
-    `past` and `present` are their names, `info` the type of the input; `written` tells that the
-    graph writes new ones at their positions, rather than append them.
-    """
-
-    past: str
-    present: str
-    info: ValueInfo
-    written: bool
-
-    @property
-    def dtype(self) -> DataType:
-        """The type."""
-        return cast("DataType", self.info.dtype)
-
-    def shape(self, batch: int, length: int) -> tuple[int, ...]:
-        """Return the sizes for a number of rows, and a number of tokens."""
-        first, *others = self.info.shape or ()
-        del first
-        sizes = [size if isinstance(size, int) else length for size in others]
-        return (batch, *sizes)
 
 
 class OnnxLanguage(Language):
     """The facts about ONNX files that generation needs, and its graphs.
 
-    With keys and values of fixed sizes, a mask and positions as inputs, only new tokens are
-    computed. Other decoders, such as those of models with an encoder, compute all tokens for each
-    new one: what follows a token does not change its scores.
+    Files with keys and values compute only new tokens. With a mask and positions as inputs, they
+    take a past of a fixed length as it is; others, such as those of models with an encoder, after
+    the changes of `PaddedPast`, and a prompt is computed without a past. The rest compute all
+    tokens for each new one: what follows a token does not change its scores.
 
     Raises `DataError` NNM717 for files that do not generate texts.
     """
 
     def __init__(self, files: OnnxFiles, config: Mapping[str, Any]) -> None:
-        decoder = files.model
-        self._states = find_states(decoder)
-        self.steps = files.encoder is None and _can_step(decoder, self._states)
-        self._decoder, self._encoder = choose_branch(decoder, has_past=self.steps), files.encoder
-        self.sequence, self.max_length = SEQUENCE, None
+        self._states = find_states(files.follower)
+        self.steps = files.encoder is None and _can_step(files.follower, self._states)
+        self._decoder = choose_branch(files.model, has_past=self.steps)
+        self._follower = choose_branch(files.follower, has_past=True)
+        self._encoder = files.encoder
+        self._prefix = DECODER if files.with_past is None else FOLLOWER
+        self.sequence = SEQUENCE
+        self.max_length = None if files.encoder is None else _find_max_length(config)
         self.max_lengths = dict[str, int]()
-        self.vocabulary = _find_vocabulary(decoder, config)
+        self.vocabulary = _find_vocabulary(files.model, config)
         self.source = [] if files.encoder is None else source_vertices(files.encoder, config)
-        self._hidden: dict[tuple[int, tuple[tuple[str, int], ...], int], TensorType] = {}
+        self._own_states = [state for state in self._states if OF_ENCODER not in state.past]
+        self._source_states = [state for state in self._states if OF_ENCODER in state.past]
+        self.restarts = not self.steps and self._can_follow()
+        self._source_types: dict[object, dict[str, TensorType]] = {}
         self._imports = LruCache[object, Imported](MAX_IMPORTS)
+        self._followers = LruCache[object, _Follower](MAX_FOLLOWERS)
+        self._refused = set[object]()
         self._check_inputs()
+
+    def _can_follow(self) -> bool:
+        """Return whether the files may compute one token with the keys and values of earlier ones.
+
+        The branch, or the file, without a past has to return all of them.
+        """
+        presents = {state.present for state in self._own_states}
+        return (
+            bool(presents)
+            and all(is_cache(state) and not state.written for state in self._own_states)
+            and presents <= self._follower.outputs.keys() & self._decoder.outputs.keys()
+            and {state.present for state in self._source_states} <= self._decoder.outputs.keys()
+            and (self._encoder is not None or not self._source_states)
+        )
 
     def _check_inputs(self) -> None:
         expected = {*TEXT_INPUTS, HIDDEN, HIDDEN_MASK, *(state.past for state in self._states)}
@@ -106,35 +116,59 @@ class OnnxLanguage(Language):
             )
 
     def _source_graph(self, spec: GraphSpec) -> tuple[Graph, dict[str, TensorType]]:
-        """Return the graph of the encoder, and the types of its outputs."""
+        """Return the graph of what the decoder attends to, and the types of its outputs.
+
+        They are what the encoder returns, and the keys and values that the decoder computes of it.
+        """
         assert self._encoder is not None
         b, lengths = GraphBuilder(), dict(spec.source)
-        values = {
+        values: dict[str, Any] = {
             vertex.block: b.input(SOURCE + vertex.block, *source_type(vertex, spec.batch, lengths))
             for vertex in self.source
         }
-        results = self._embed(b, self._encoder, values, "encoder/")
-        hidden = _repeat(b, next(iter(results.values())), spec.beams)
-        self._hidden[spec.batch, spec.source, spec.beams] = hidden.type
-        outputs = {SOURCE + HIDDEN: hidden}
-        return b.build(outputs), {name: operand.type for name, operand in outputs.items()}
+        hidden = next(iter(self._embed(b, self._encoder, values, READER).values()))
+        results = {HIDDEN: hidden}
+        if self.restarts and self._source_states:
+            names = {state.present: state.past for state in self._source_states}
+            ids = b.constant([0] * spec.batch, "int32", [spec.batch, 1])
+            own: dict[str, Any] = self._text_inputs(b, ids) | {HIDDEN: hidden}
+            for name in self._mask_names:
+                own[HIDDEN_MASK] = values[name]
+            empty = self._empty_states(b, spec.batch, own)
+            decoder = keep_outputs(self._decoder, names)
+            presents = self._embed(b, decoder, own, DECODER, empty)
+            results |= {past: presents[present] for present, past in names.items()}
+        outputs = {SOURCE + name: _repeat(b, value, spec.beams) for name, value in results.items()}
+        types = {name: operand.type for name, operand in outputs.items()}
+        self._source_types[spec.batch, spec.source, spec.beams] = types
+        return b.build(outputs), types
+
+    @property
+    def _mask_names(self) -> list[str]:
+        """The input of the encoder that masks its tokens, if the decoder takes it as well."""
+        masks = [v.block for v in self.source if default_kind(v) == "attention_mask"]
+        return masks if HIDDEN_MASK in self._decoder.inputs else []
 
     def _scores(self, b: GraphBuilder, ids: Any, cache: KeyValues, spec: GraphSpec) -> Any:
         """Return the scores of all tokens, `[batch, tokens, vocabulary]`."""
-        scores = (self._step if self.steps else self._recompute)(b, ids, cache, spec)
+        follower = None if self.steps else self._find_follower(spec)
+        if self.steps:
+            scores = self._step(b, ids, cache, spec)
+        elif follower is None:
+            scores = self._recompute(b, ids, cache, spec)
+        elif spec.tokens:
+            scores = self._begin(b, ids, cache, spec)
+        else:
+            scores = self._follow(b, ids, cache, spec, follower)
         return scores if scores.dtype == "float32" else b.cast(scores, type="float32")
 
     def _step(self, b: GraphBuilder, ids: Any, cache: KeyValues, spec: GraphSpec) -> Any:
         """Return the scores of new tokens, and add their keys and values to the cache."""
         batch, tokens = ids.shape
         length = spec.length
-        places = b.constant([*range(length)], "int32", [1, length])
-        first = b.slice(cache.positions, starts=(0, 0), sizes=(batch, 1))
-        is_past = b.cast(b.lesser(places, first), type="int32")
-        new = b.constant([1] * (batch * tokens), "int32", [batch, tokens])
         values: dict[str, Any] = {
             "input_ids": ids,
-            "attention_mask": b.concat([is_past, new], axis=1),
+            "attention_mask": _mask_past(b, cache, length, tokens),
             "position_ids": cache.positions,
             "token_type_ids": ids * 0,
         }
@@ -142,18 +176,114 @@ class OnnxLanguage(Language):
             state.past: cache.read(state.past, TensorType(state.dtype, state.shape(batch, length)))
             for state in self._states
         }
-        results = self._embed(b, self._decoder, values | pasts, "decoder/")
+        results = self._embed(b, self._follower, values | pasts, self._prefix)
         for state in self._states:
             present, past = results[state.present], pasts[state.past]
-            start = 0 if state.written else length
-            sizes = list(present.shape)
-            sizes[2] = length if state.written else tokens
-            fresh = b.slice(present, starts=(0, 0, start, 0), sizes=sizes)
             if state.written:
-                cache.keep(state.past, fresh)
+                cache.keep(state.past, _slice_tokens(b, present, 0, length))
             else:
-                cache.write(state.past, past, fresh)
+                cache.write(state.past, past, _slice_tokens(b, present, length, tokens))
         return results["logits"]
+
+    def _begin(self, b: GraphBuilder, ids: Any, cache: KeyValues, spec: GraphSpec) -> Any:
+        """Return the scores of the first tokens of texts, and begin the cache with theirs."""
+        batch, tokens = ids.shape
+        values = self._text_inputs(b, ids) | self._read_encoder(b, spec, batch)
+        empty = self._empty_states(b, batch, values)
+        results = self._embed(b, self._decoder, values, DECODER, empty)
+        for state in self._own_states:
+            present = results[state.present]
+            if spec.length > tokens:
+                zero = b.constant(HostArray.of(0, state.dtype, []))
+                rest = b.expand(zero, new_shape=state.shape(batch, spec.length - tokens))
+                present = b.concat([present, rest], axis=2)
+            cache.keep(state.past, present)
+        return results["logits"]
+
+    def _follow(
+        self, b: GraphBuilder, ids: Any, cache: KeyValues, spec: GraphSpec, follower: _Follower
+    ) -> Any:
+        """Return the scores of the next tokens, and add their keys and values to the cache."""
+        batch, length = spec.batch, spec.length
+        values = self._text_inputs(b, ids) | self._read_encoder(b, spec, batch)
+        values["position_ids"] = cache.positions
+        for state in self._source_states:
+            name = SOURCE + state.past
+            values[state.past] = b.input(name, *self._types_of_source(spec)[name])
+        pasts: dict[str, Any] = {}
+        for state in self._own_states:
+            type = TensorType(state.dtype, state.shape(batch, length))
+            pasts[state.past] = cache.read(state.past, type)
+            values[state.past] = _slice_tokens(b, pasts[state.past], 0, length - 1)
+        inputs = _bind(b, follower.imported, values, self._prefix)
+        results = follower.past.apply(b, follower.imported.graph, inputs, cache.positions)
+        for state in self._own_states:
+            fresh = _slice_tokens(b, results[state.present], length - 1, 1)
+            cache.write(state.past, pasts[state.past], fresh)
+        return results["logits"]
+
+    def _find_follower(self, spec: GraphSpec) -> _Follower | None:
+        """Return the graph of the next token, None if it has to be computed with all others."""
+        key = spec.batch, spec.length, spec.source, spec.beams, spec.ragged
+        if not self.restarts or spec.length < MIN_CACHE or key in self._refused:
+            return None
+        follower = self._followers.get(key) or self._import_follower(spec)
+        if follower is None:
+            self._refused.add(key)
+        else:
+            self._followers[key] = follower
+        return follower
+
+    def _import_follower(self, spec: GraphSpec) -> _Follower | None:
+        size = spec.length - 1
+        file = keep_outputs(
+            self._follower, {"logits", *(state.present for state in self._own_states)}
+        )
+        for folds_floats in (True, False):  # what is folded may hide a position
+            try:
+                imported, shorter = (
+                    self._import_past(file, spec, past, folds_floats=folds_floats)
+                    for past in (size, size - 1)
+                )
+            except DataError:  # the other branch, or file, may do without what this one has
+                return None
+            past = find_padded_past(imported.graph, shorter.graph, size, spec.batch)
+            if past is not None:
+                is_refused = past.needs_equal_lengths and spec.ragged
+                return None if is_refused else _Follower(imported, past)
+        return None
+
+    def _import_past(
+        self, file: OnnxFile, spec: GraphSpec, past: int, *, folds_floats: bool
+    ) -> Imported:
+        """Return the graph of the next token after a past of some size, all of which counts."""
+        shapes: dict[str, Shape] = dict.fromkeys(TEXT_INPUTS, (spec.batch, 1))
+        mask = "attention_mask"
+        shapes[mask] = (spec.batch, past + 1)
+        shapes |= {state.past: state.shape(spec.batch, past) for state in self._own_states}
+        if self._encoder is not None:
+            types = self._types_of_source(spec)
+            names = [state.past for state in self._source_states]
+            shapes |= {name: types[SOURCE + name].shape for name in (*names, HIDDEN)}
+            shapes[HIDDEN_MASK] = types[SOURCE + HIDDEN].shape[:2]
+        ones = HostArray("uint8", shapes[mask], bytes([1]) * count(shapes[mask]))
+        known = {mask: ones} if mask in file.inputs else {}
+        shapes = {name: shape for name, shape in shapes.items() if name in file.inputs}
+        return import_model(
+            file.model,
+            shapes,
+            constants=known,
+            external=file.external,
+            folds_floats=folds_floats,
+        )
+
+    def _types_of_source(self, spec: GraphSpec) -> dict[str, TensorType]:
+        """Return the types of the results of the encoder's graph."""
+        rows = spec.batch // spec.beams
+        key = rows, spec.source, spec.beams
+        if key not in self._source_types:
+            self._source_graph(replace(spec, batch=rows))
+        return self._source_types[key]
 
     def _recompute(self, b: GraphBuilder, ids: Any, cache: KeyValues, spec: GraphSpec) -> Any:
         """Return the scores of new tokens, computed with all tokens so far."""
@@ -162,36 +292,46 @@ class OnnxLanguage(Language):
         before = cache.read(IDS, TensorType("int32", (batch, 1, length, 1)))
         fresh = b.reshape(ids, new_shape=(batch, 1, tokens, 1))
         text = b.reshape(cache.write(IDS, before, fresh), new_shape=(batch, length))
-        positions = b.constant([*range(length)] * batch, "int32", [batch, length])
-        values: dict[str, Any] = {
-            "input_ids": text,
-            "attention_mask": b.constant([1] * (batch * length), "int32", [batch, length]),
-            "position_ids": positions,
-            "token_type_ids": b.constant([0] * (batch * length), "int32", [batch, length]),
+        values = self._text_inputs(b, text) | self._read_encoder(b, spec, batch)
+        empty = self._empty_states(b, batch, values)
+        logits = self._embed(b, self._decoder, values, DECODER, empty)["logits"]
+        return _select(b, logits, cache.positions)
+
+    def _text_inputs(self, b: GraphBuilder, ids: Any) -> dict[str, Any]:
+        """Return the inputs for tokens at the beginning of texts."""
+        batch, tokens = ids.shape
+        return {
+            "input_ids": ids,
+            "attention_mask": b.constant([1] * (batch * tokens), "int32", [batch, tokens]),
+            "position_ids": b.constant([*range(tokens)] * batch, "int32", [batch, tokens]),
+            "token_type_ids": b.constant([0] * (batch * tokens), "int32", [batch, tokens]),
         }
+
+    def _empty_states(
+        self, b: GraphBuilder, batch: int, values: dict[str, Any]
+    ) -> dict[str, Shape]:
+        """Return the sizes of states before a text; those with elements are added to the values."""
         empty: dict[str, Shape] = {}
         for state in self._states:
+            if state.past not in self._decoder.inputs:
+                continue
             empty[state.past] = shape = state.shape(batch, 0)
             if 0 not in shape:  # not of tokens, but of the last ones: there are none
                 zeros = b.constant(HostArray.of(0, state.dtype, []))
                 values[state.past] = b.expand(zeros, new_shape=shape)
-        if self._encoder is not None:
-            values |= self._read_encoder(b, spec, batch)
-        logits = self._embed(b, self._decoder, values, "decoder/", empty)["logits"]
-        return _select(b, logits, cache.positions)
+        return empty
 
     def _read_encoder(self, b: GraphBuilder, spec: GraphSpec, batch: int) -> dict[str, Any]:
         """Return what the decoder attends to."""
-        assert self._encoder is not None
-        rows = batch // spec.beams
-        key = rows, spec.source, spec.beams
-        if key not in self._hidden:
-            self._source_graph(replace(spec, batch=rows))
-        values: dict[str, Any] = {HIDDEN: b.input(SOURCE + HIDDEN, *self._hidden[key])}
-        if HIDDEN_MASK in self._decoder.inputs:
-            (mask,) = (v for v in self.source if default_kind(v) == "attention_mask")
-            type = source_type(mask, rows, dict(spec.source))
-            values[HIDDEN_MASK] = _repeat(b, b.input(SOURCE + mask.block, *type), spec.beams)
+        if self._encoder is None:
+            return {}
+        name = SOURCE + HIDDEN
+        values: dict[str, Any] = {HIDDEN: b.input(name, *self._types_of_source(spec)[name])}
+        for vertex in self.source:
+            if vertex.block in self._mask_names:
+                type = source_type(vertex, batch // spec.beams, dict(spec.source))
+                mask = b.input(SOURCE + vertex.block, *type)
+                values[HIDDEN_MASK] = _repeat(b, mask, spec.beams)
         return values
 
     def _embed(
@@ -208,21 +348,49 @@ class OnnxLanguage(Language):
         """
         operands = {name: values[name] for name in file.inputs if name in values}
         shapes = {**(empty or {}), **{name: x.shape for name, x in operands.items()}}
-        key = prefix, (*shapes.items(),)
+        key = prefix, (*file.outputs,), (*shapes.items(),)
         imported = self._imports.get(key)
         if imported is None:
             imported = import_model(file.model, shapes, external=file.external)
             self._imports[key] = imported
-        inputs: dict[str, Operand] = {}
-        for name, x in imported.graph.inputs.items():
-            if name in imported.parameters:
-                inputs[name] = b.input(PARAMETER_PREFIX + prefix + name, *x.type)
-            else:
-                operand = operands[name]
-                inputs[name] = (
-                    operand if operand.dtype == x.dtype else b.cast(operand, type=x.dtype)
-                )
-        return copy_graph_into(b, imported.graph, inputs)
+        return copy_graph_into(b, imported.graph, _bind(b, imported, operands, prefix))
+
+
+class _Follower(NamedTuple):
+    """The graph of a file for the next token, and what it computes otherwise in a longer past."""
+
+    imported: Imported
+    past: PaddedPast
+
+
+def _bind(
+    b: GraphBuilder, imported: Imported, operands: Mapping[str, Any], prefix: str
+) -> dict[str, Operand]:
+    """Return the inputs of an imported graph: weights, and operands in its types."""
+    inputs: dict[str, Operand] = {}
+    for name, x in imported.graph.inputs.items():
+        if name in imported.parameters:
+            inputs[name] = b.input(PARAMETER_PREFIX + prefix + name, *x.type)
+        else:
+            operand = operands[name]
+            inputs[name] = operand if operand.dtype == x.dtype else b.cast(operand, type=x.dtype)
+    return inputs
+
+
+def _mask_past(b: GraphBuilder, cache: KeyValues, length: int, tokens: int) -> Any:
+    """Return the mask of a past of this length, 0 for what is not there, and of new tokens."""
+    batch = cache.positions.shape[0]
+    places = b.constant([*range(length)], "int32", [1, length])
+    first = b.slice(cache.positions, starts=(0, 0), sizes=(batch, 1))
+    is_past = b.cast(b.lesser(places, first), type="int32")
+    new = b.constant([1] * (batch * tokens), "int32", [batch, tokens])
+    return b.concat([is_past, new], axis=1)
+
+
+def _slice_tokens(b: GraphBuilder, state: Any, start: int, tokens: int) -> Any:
+    """Return a state `[batch, heads, tokens, size]` of some tokens."""
+    batch, heads, _, size = state.shape
+    return b.slice(state, starts=(0, 0, start, 0), sizes=(batch, heads, tokens, size))
 
 
 def _repeat(b: GraphBuilder, value: Any, times: int) -> Any:
@@ -277,35 +445,6 @@ def make_vertex(name: str, info: ValueInfo, sequence: str) -> InputVertex:
     return InputVertex(span=Span(0, 0), features=[features], dtype=dtype, block=name)
 
 
-def choose_branch(file: OnnxFile, *, has_past: bool) -> OnnxFile:
-    """Return a file that computes with or without a past, and the scores of all tokens.
-
-    Files with a branch for each have an input that says which; it becomes a constant.
-    """
-    fixed = {BRANCH: HostArray.of([int(has_past)], "uint8"), LOGITS_KEPT: HostArray.of(0, "int64")}
-    graph = file.graph
-    constants = [
-        tensors.tensor_proto(name, array, boolean=name == BRANCH)
-        for name, array in fixed.items()
-        if name in file.inputs
-    ]
-    inputs = [info for info in graph.input if info.name not in fixed]
-    graph = replace(graph, input=inputs, initializer=[*graph.initializer, *constants])
-    return file._replace(model=replace(file.model, graph=graph))
-
-
-def find_states(file: OnnxFile) -> list[State]:
-    """Return the keys, values and other states that a file takes and returns."""
-    makers = {name: node.op_type for node in file.graph.node for name in node.output}
-    states: list[State] = []
-    for name, info in file.inputs.items():
-        prefix = next((prefix for prefix in PAST if name.startswith(prefix)), None)
-        if prefix is not None:
-            present = PRESENT + name.removeprefix(prefix)
-            states.append(State(name, present, info, makers.get(present) == GROUPED))
-    return states
-
-
 def _can_step(file: OnnxFile, states: Collection[State]) -> bool:
     """Return whether a file computes new tokens alone, with a past that is masked."""
     inputs, outputs = file.inputs, file.outputs
@@ -313,14 +452,14 @@ def _can_step(file: OnnxFile, states: Collection[State]) -> bool:
         bool(states)
         and "attention_mask" in inputs
         and ("position_ids" in inputs or all(state.written for state in states))
-        and all(_is_cache(state) and state.present in outputs for state in states)
+        and all(is_cache(state) and state.present in outputs for state in states)
     )
 
 
-def _is_cache(state: State) -> bool:
-    """Return whether a state is `[batch, heads, tokens, size]`, of which two are fixed."""
-    shape = state.info.shape or ()
-    return len(shape) == 4 and [isinstance(size, int) for size in shape[1:]] == [True, False, True]
+def _find_max_length(config: Mapping[str, Any]) -> int | None:
+    """Return the number of positions of a decoder behind an encoder, None if it has no such."""
+    sizes = [config[name] for name in MAX_POSITIONS if isinstance(config.get(name), int)]
+    return sizes[0] if sizes else None
 
 
 def _find_vocabulary(file: OnnxFile, config: Mapping[str, Any]) -> int:

@@ -22,8 +22,11 @@ SUFFIXES = {
 FOLDERS = ("onnx/", "")
 """Where the files are: below the folder of the config, or beside it."""
 ENCODER, DECODERS = "encoder_model", ("decoder_model_merged", "decoder_model")
+WITH_PAST = "decoder_with_past_model"
 MODELS = ("model", *DECODERS)
 """What the file of a model without an encoder is called; the first that exists is taken."""
+PAST, PRESENT = ("past_key_values", "past"), "present"
+"""How the names of keys and values begin: as inputs, and as outputs."""
 
 Dtype = str | Mapping[str, str]
 """One of `SUFFIXES` for all files, or for each by its name without the suffix."""

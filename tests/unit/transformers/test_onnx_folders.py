@@ -12,6 +12,7 @@ from tests.unit.tasks.words import write_tokenizer
 from tests.unit.transformers.onnx_folders import (
     SIZE,
     VOCABULARY,
+    answerer,
     classifier,
     config,
     decoder,
@@ -24,6 +25,8 @@ from webnnm.formats.onnx.exporting.file import set_external_data
 from webnnm.formats.onnx.messages import GraphProto
 from webnnm.formats.onnx.reader import read_model
 from webnnm.formats.onnx.writer import serialize
+from webnnm.graph.node import OperatorNode
+from webnnm.transformers.decoding import GraphSpec
 
 np = pytest.importorskip("numpy")
 QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda line: None}
@@ -130,12 +133,18 @@ async def greedy(model: Any, ids: list[int], count: int) -> list[int]:
     return ids
 
 
-DECODERS = {
+DECODERS: dict[str, dict[str, Any]] = {
     "positions": {},
     "branches": {"merged": True},
-    "grouped": {"grouped": True, "positions": False},
-    "without positions": {"positions": False},
+    "grouped": {"grouped": True, "positions": "none"},
+    "none": {"positions": "none"},
+    "gathered": {"positions": "gathered", "merged": True},
+    "sliced": {"positions": "sliced", "masked": False},
+    "rotated": {"positions": "rotated"},
+    "distances": {"positions": "none", "biased": True, "masked": False},
 }
+STEPPING = ("positions", "branches", "grouped")
+"""Those that take a past of a fixed length as it is."""
 
 
 @pytest.mark.parametrize("kind", DECODERS)
@@ -158,24 +167,46 @@ async def test_cached_keys_change_no_token(kind: str, backend: str) -> None:
         assert await model.generate_ids(more, max_new_tokens=9) == await greedy(model, more, 9)
         assert len({token for row in expected for token in row}) > 6
         steps = model._generator.language.steps
-    assert steps == (kind != "without positions")
+    assert steps == (kind in STEPPING)
 
 
-async def test_only_new_tokens_are_computed_where_positions_are_given() -> None:
-    from webnnm.transformers.decoding import GraphSpec
-
+@pytest.mark.parametrize("kind", DECODERS)
+async def test_only_new_tokens_are_computed(kind: str) -> None:
     files = {
         "config.json": config("TinyForCausalLM", max_position_embeddings=64, **ENDS),
-        "onnx/model.onnx": decoder(),
+        "onnx/model.onnx": decoder(**DECODERS[kind]),
     }
     async with await webnnm.from_pretrained(files, **QUIET) as model:
-        graph, states = model._generator.language.graph(GraphSpec(batch=2, tokens=0, length=32))
-    assert {name: type.shape for name, type in states.items() if name.startswith("cache/")} == {
-        f"cache/past_key_values.0.{x}": (2, 2, 32, 16) for x in ("key", "value")
+        language = model._generator.language
+        for ragged in (False, True):
+            spec = GraphSpec(batch=2, tokens=0, length=32, ragged=ragged and not language.steps)
+            graph, states = language.graph(spec)
+            nodes = [node for node in graph.nodes() if isinstance(node, OperatorNode)]
+            products = [node for node in nodes if node.operator.name == "matmul"]
+            rows = {node.types[0].shape[-2] for node in products}
+            if ragged and kind not in (*STEPPING, "none"):  # one position for all rows
+                assert [*states][:1] == ["cache/ids"]
+                continue
+            assert rows == {1}
+            assert {name: type.shape for name, type in states.items() if "cache/" in name} == {
+                f"cache/past_key_values.0.{x}": (2, 2, 32, 16) for x in ("key", "value")
+            }
+
+
+async def test_pasts_of_unknown_use_are_computed_again() -> None:
+    message = read_model(decoder(positions="none"))
+    assert message.graph is not None
+    (softmax,) = [step for step in message.graph.node if step.op_type == "Softmax"]
+    softmax.op_type, softmax.attribute = "Hardmax", softmax.attribute
+    files = {
+        "config.json": config("TinyForCausalLM", max_position_embeddings=64, **ENDS),
+        "onnx/model.onnx": serialize(message),
     }
-    matrices = [node for node in graph.nodes() if getattr(node, "operator", None)]
-    products = [node for node in matrices if node.operator.name == "matmul"]
-    assert {node.types[0].shape[-2] for node in products} == {1}
+    async with await webnnm.from_pretrained(files, **QUIET) as model:
+        ids = [2, 5, 6, 8, 9]
+        assert await model.generate_ids(ids, max_new_tokens=12) == await greedy(model, ids, 12)
+        _, states = model._generator.language.graph(GraphSpec(batch=1, tokens=0, length=32))
+    assert "cache/ids" in states
 
 
 async def test_texts_answer_sources() -> None:
@@ -198,6 +229,77 @@ async def test_texts_answer_sources() -> None:
             assert await model.generate_ids(source, max_new_tokens=12) == ids
         alone = [await model.generate_ids(s, max_new_tokens=8, num_beams=2) for s in sources]
         assert await model.generate_ids(sources, max_new_tokens=8, num_beams=2) == alone
+
+
+ANSWERERS = {
+    "gathered": {},
+    "sliced": {"positions": "sliced"},
+    "rotated": {"positions": "rotated"},
+    "distances": {"positions": "none", "biased": True},
+}
+
+
+def answerer_files(kind: str, *, merged: bool = True, **more: Any) -> dict[str, bytes]:
+    begins = {"is_encoder_decoder": True, "decoder_start_token_id": 2, **ENDS}
+    settings: dict[str, Any] = ANSWERERS[kind]
+    parts = {"decoder_model_merged": "merged"}
+    if not merged:
+        parts = {"decoder_model": "first", "decoder_with_past_model": "further"}
+    return {
+        "config.json": config("TinyForConditionalGeneration", **begins, **more),
+        "onnx/encoder_model.onnx": encoder(),
+        **{f"onnx/{name}.onnx": answerer(part, **settings) for name, part in parts.items()},
+    }
+
+
+@pytest.mark.parametrize("merged", [True, False], ids=["merged", "two files"])
+@pytest.mark.parametrize("kind", ANSWERERS)
+async def test_answers_have_the_scores_of_all_their_tokens(kind: str, merged: bool) -> None:
+    files = answerer_files(kind, merged=merged, max_position_embeddings=40)
+    sources = [[5, 8, 9], [7, 11, 4, 6, 12]]
+    async with await webnnm.from_pretrained(files, **QUIET) as model:
+
+        async def score(source: list[int], ids: list[int]) -> Any:
+            results = await model.predict(input_ids=[source], decoder_input_ids=[ids])
+            return np.asarray(results["logits"])[0, -1]
+
+        async def check(choice: int, starts: list[list[int]]) -> None:
+            """Compare the scores of each step with those of the whole text."""
+            steps: list[tuple[Any, list[list[int]]]] = []
+
+            def choose(scores: Any, texts: list[list[int]]) -> list[int]:
+                steps.append((np.array(scores), [[*text] for text in texts]))
+                return [4 + (choice * len(text) + row) % 9 for row, text in enumerate(texts)]
+
+            count = 14 - max(map(len, starts))
+            await model.generate_ids(
+                sources, decoder_input_ids=starts, max_new_tokens=count, choose=choose
+            )
+            assert len(steps) == count
+            for scores, texts in steps:
+                for row, text in enumerate(texts):
+                    expected = await score(sources[row], text)
+                    assert np.abs(scores[row] - expected).max() < 1e-5 * np.abs(expected).max()
+
+        await check(5, [[2], [2]])
+        await check(7, [[2, 6, 9], [2, 4, 4]])
+        await check(7, [[2, 6, 9], [2]])
+        alone = [await model.generate_ids(s, max_new_tokens=9, num_beams=3) for s in sources]
+        assert await model.generate_ids(sources, max_new_tokens=9, num_beams=3) == alone
+        language = model._generator.language
+        _, states = language.graph(
+            GraphSpec(batch=2, tokens=0, length=32, source=(("source", 16),))
+        )
+        assert "cache/past_key_values.0.decoder.key" in states and "cache/ids" not in states
+        assert language.max_length == 40
+
+
+async def test_equal_weights_of_two_files_are_stored_once() -> None:
+    async with await webnnm.from_pretrained(answerer_files("gathered"), **QUIET) as model:
+        one = model.backend.memory().bytes
+    files = answerer_files("gathered", merged=False)
+    async with await webnnm.from_pretrained(files, **QUIET) as model:
+        assert model.backend.memory().bytes == one
 
 
 async def test_pipelines_take_the_files() -> None:

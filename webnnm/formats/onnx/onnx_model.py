@@ -20,7 +20,8 @@ from webnnm.core.shapes import count
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import ValueInfo, description, inputs, values
 from webnnm.formats.onnx.files import read_onnx
-from webnnm.formats.onnx.importing.importer import MAX_SHAPE_SIZE, Imported, import_model
+from webnnm.formats.onnx.importing.folding import MAX_SHAPE_SIZE
+from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.formats.onnx.importing.refusals import EmptyOutput, UnknownValue
 from webnnm.formats.onnx.importing.sizes import FreeDimension, Shapes
 from webnnm.formats.onnx.messages import GraphProto, ModelProto

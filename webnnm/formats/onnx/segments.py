@@ -8,8 +8,8 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import count
 from webnnm.formats.onnx import tensors
+from webnnm.formats.onnx.importing.folding import MAX_SHAPE_SIZE
 from webnnm.formats.onnx.importing.importer import (
-    MAX_SHAPE_SIZE,
     Imported,
     Segment,
     import_segment,

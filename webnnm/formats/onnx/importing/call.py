@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import DataType
+from webnnm.core.dtypes import DataType, byte_length
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import count, show
 from webnnm.formats.onnx import tensors
@@ -58,8 +58,8 @@ class Surroundings(Protocol):
 
 MAX_LIST_SIZE = 1 << 22
 """How many numbers an entry may write as constants one by one: interpolation weights."""
-MAX_ARRAY_SIZE = 1 << 23
-"""How many numbers an entry may write as constants at once: positions, ranges."""
+MAX_ARRAY_BYTES = 1 << 26
+"""How many bytes an entry may write as a constant at once: positions, ranges."""
 
 
 class Call:
@@ -197,9 +197,18 @@ class Call:
         return self.b.constant(empty(dtype, tuple(shape)))
 
     def check_size(self, amount: int, what: str, limit: int = MAX_LIST_SIZE) -> int:
-        """Return how many numbers an entry writes as constants. Raises NNM815 for too many."""
+        """Return how many numbers an entry writes one by one. Raises NNM815 for too many."""
         if amount > limit:
             raise too_large(f"{what} of {describe_node(self.node)}", amount, limit)
+        return amount
+
+    def check_bytes(self, amount: int, dtype: DataType, what: str) -> int:
+        """Return how many numbers a constant has. Raises NNM815 for too many bytes."""
+        size = byte_length(dtype, amount)
+        if size > MAX_ARRAY_BYTES:
+            raise too_large(
+                f"{what} of {describe_node(self.node)}, in bytes,", size, MAX_ARRAY_BYTES
+            )
         return amount
 
     def not_supported(self, reason: str, hint: str = "") -> DataError:

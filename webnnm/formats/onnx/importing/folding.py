@@ -23,10 +23,12 @@ from webnnm.graph.node import (
 )
 from webnnm.ops.declare.tensors import TensorType
 
-MAX_FOLDED_SIZE = 1 << 16
-"""The most elements of a tensor that is computed here; the device computes larger ones."""
-MAX_FOLDED_TOTAL = 1 << 23
-"""The most elements that are computed for one graph: a small file must not take hours."""
+MAX_FOLDED_BYTES = 1 << 19
+"""The most bytes of a tensor that is computed here; the device computes larger ones."""
+MAX_FOLDED_TOTAL_BYTES = 1 << 26
+"""The most bytes that are computed for one graph: a small file must not take hours."""
+MAX_SHAPE_SIZE = 64
+"""A known value of more elements is data rather than a shape."""
 
 
 class FoldingBuilder(GraphBuilder):
@@ -39,23 +41,41 @@ class FoldingBuilder(GraphBuilder):
 
     Empty tensors, which WebNN does not have, are always known. `parameters` holds the values of
     inputs that stand for weights: what is computed from them stays in the graph, but its values can
-    be requested.
+    be requested. Without `folds_floats`, that is so for floats that are computed as well.
     """
 
-    def __init__(self, parameters: Mapping[str, HostArray] | None = None) -> None:
+    def __init__(
+        self, parameters: Mapping[str, HostArray] | None = None, *, folds_floats: bool = True
+    ) -> None:
         super().__init__()
         self.parameters: Mapping[str, HostArray] = {} if parameters is None else parameters
         self.work = 0
+        self._folds_floats = folds_floats
+        self._tables = set[int]()
         self._asked: dict[tuple[int, int], HostArray | None] = {}
 
     def _add(self, key: Hashable, node: Node) -> tuple[Operand, ...]:
         """Add a node, or the constants to which it evaluates."""
-        if isinstance(node, OperatorNode) and node.operator.name != "identity":
+        if isinstance(node, OperatorNode) and not self._stays(node):
             results = self._fold(node, _constant)
             if results is not None:
                 self._results_by_key[key] = tuple([self.constant(array) for array in results])
                 return self._results_by_key[key]
         return super()._add(key, node)
+
+    def table(self, array: HostArray) -> Operand:
+        """Return a tensor of the file as a constant, of which rows that are selected are data."""
+        x = self.constant(array)
+        if x.rank > 1 and count(x.shape) > MAX_SHAPE_SIZE:
+            self._tables.add(x.number)
+        return x
+
+    def _stays(self, node: OperatorNode) -> bool:
+        """Return whether a node stays in the graph although its result is known."""
+        name, first = node.operator.name, node.operands[0]
+        is_row = name == "gather" and first is not None and first.number in self._tables
+        is_float_kept = not self._folds_floats and is_float(node.types[0].dtype)
+        return is_row or is_float_kept or name == "identity"
 
     def evaluate(self, x: Operand) -> HostArray | None:
         """Compute the values of a tensor; None if they depend on an input or there are too many."""
@@ -82,7 +102,7 @@ class FoldingBuilder(GraphBuilder):
         self, node: OperatorNode, value: Callable[[Operand], HostArray | None]
     ) -> list[HostArray] | None:
         """Return the results of a node, None if they are not known, or not to be computed here."""
-        sizes = [count(type.shape) for type in node.types]
+        sizes = [type.nbytes for type in node.types]
         if not all(sizes):
             return None if any(sizes) else [empty(*type) for type in node.types]
         operands: list[SmallTensor] = []
@@ -90,13 +110,13 @@ class FoldingBuilder(GraphBuilder):
             array = None if operand is None else value(operand)
             if array is None or operand is None:
                 return None
-            sizes.append(count(array.shape))
+            sizes.append(operand.type.nbytes)
             operands.append(
                 SmallTensor(operand.type, ())
-                if sizes[-1] > MAX_FOLDED_SIZE
+                if sizes[-1] > MAX_FOLDED_BYTES
                 else _small_tensor(array)
             )
-        if max(sizes) > MAX_FOLDED_SIZE or self.work + sum(sizes) > MAX_FOLDED_TOTAL:
+        if max(sizes) > MAX_FOLDED_BYTES or self.work + sum(sizes) > MAX_FOLDED_TOTAL_BYTES:
             return None
         self.work += sum(sizes)
         return _results(node, operands)

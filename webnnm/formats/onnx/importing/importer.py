@@ -14,7 +14,7 @@ from webnnm.core.shapes import count, show
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import data_inputs, is_supported, values_taken
 from webnnm.formats.onnx.importing.call import Call, Scope
-from webnnm.formats.onnx.importing.folding import FoldingBuilder, empty
+from webnnm.formats.onnx.importing.folding import MAX_SHAPE_SIZE, FoldingBuilder, empty
 from webnnm.formats.onnx.importing.refusals import (
     EmptyOutput,
     UnknownValue,
@@ -48,8 +48,6 @@ MAX_NESTING = 32
 """The deepest nesting of functions and subgraphs."""
 NEWEST_OPSET = 28
 """The newest opset for which the table was written."""
-MAX_SHAPE_SIZE = 64
-"""A known value of more elements is data rather than a shape."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,14 @@ def import_model(
     *,
     constants: Mapping[str, HostArray] | None = None,
     external: tensors.External = tensors.no_external,
+    folds_floats: bool = True,
 ) -> Imported:
     """Return the graph of a model for sizes of its free dimensions.
 
     `shapes` gives the size of a dimension by its name, `{"batch": 1}`, or all sizes of an input,
     `{"image": [1, 3, 224, 224]}`. `constants` has the values of inputs that shapes depend on, which
-    become constants of the graph. `external` fetches weights from other files.
+    become constants of the graph. `external` fetches weights from other files. `folds_floats`:
+    whether floats that are known are constants, rather than computed by the graph.
 
     Weights, the float initializers of more than one element, are inputs of the graph under their
     names; all other initializers are constants. Booleans are uint8, 0 and 1; float64 is float32,
@@ -123,7 +123,7 @@ def import_model(
     """
     if model.graph is None:
         raise invalid("it has no graph")
-    importer = Importer(model, external)
+    importer = Importer(model, external, folds_floats=folds_floats)
     return importer.import_graph(model.graph, shapes or {}, constants or {})
 
 
@@ -158,9 +158,11 @@ def import_segment(
 class Importer:
     """Imports the graph of one model; subgraphs and functions are imported where they are used."""
 
-    def __init__(self, model: ModelProto, external: tensors.External) -> None:
+    def __init__(
+        self, model: ModelProto, external: tensors.External, *, folds_floats: bool = True
+    ) -> None:
         self.parameters: dict[str, HostArray] = {}
-        self.builder = FoldingBuilder(self.parameters)
+        self.builder = FoldingBuilder(self.parameters, folds_floats=folds_floats)
         self.external = external
         self._functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
         self._versions = _versions(model.opset_import)
@@ -313,7 +315,7 @@ class Importer:
             self.parameters[tensor.name] = narrow(array)
             x = self._declare(tensor.name, TensorType(array.dtype, array.shape))
         else:
-            x = self.builder.constant(array)
+            x = self.builder.table(array)
         self._tensors[id(tensor)] = tensor, x
         return x
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.call import MAX_ARRAY_SIZE, Call
+from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.shaping import (
     arange,
     as_type,
@@ -198,7 +198,7 @@ def pad_sides(
 
 def _around(c: Call, size: int, before: int, after: int, mode: str) -> Operand:
     """Return the indices of elements along an axis that is extended beyond its ends."""
-    c.check_size(before + size + after, "its padding", MAX_ARRAY_SIZE)
+    c.check_bytes(before + size + after, "int32", "its padding")
     period = size if mode == "wrap" else max(1, 2 * size - 2)
     source = array("i", [index % period for index in range(-before, size + after)])
     if mode == "reflect":

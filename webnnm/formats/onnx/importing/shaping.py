@@ -9,7 +9,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray, pack
 from webnnm.core.dtypes import FORMATS, DataType, is_float
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.call import MAX_ARRAY_SIZE, Call
+from webnnm.formats.onnx.importing.call import Call
 from webnnm.graph.node import Operand
 
 
@@ -73,7 +73,7 @@ def wide(c: Call, x: Operand, rule: Callable[[Operand], Operand]) -> Operand:
 
 def arange(c: Call, size: int, dtype: DataType = "int32") -> Operand:
     """Return 0, 1, … size − 1."""
-    size = c.check_size(size, "a range of numbers", MAX_ARRAY_SIZE)
+    size = c.check_bytes(size, dtype, "a range of numbers")
     return make_constant(c, range(size), dtype)
 
 

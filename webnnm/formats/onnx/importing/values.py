@@ -8,7 +8,7 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.dtypes import is_float
 from webnnm.core.shapes import count
-from webnnm.formats.onnx.importing.call import MAX_ARRAY_SIZE, Call
+from webnnm.formats.onnx.importing.call import Call
 from webnnm.formats.onnx.importing.elementwise import cast_to_code
 from webnnm.formats.onnx.importing.shaping import full, make_constant
 from webnnm.formats.onnx.importing.table import imports
@@ -63,7 +63,7 @@ def range_(c: Call, start: Operand, limit: Operand, delta: Operand) -> Operand:
     first, last, step = bounds
     if not is_float(start.dtype):
         amount: int = (last - first + step - (1 if step > 0 else -1)) // step
-        size = c.check_size(max(0, amount), "its result", MAX_ARRAY_SIZE)
+        size = c.check_bytes(max(0, amount), start.dtype, "its result")
         return make_constant(c, range(first, first + size * step, step), start.dtype, size)
     size = c.check_size(max(0, math.ceil((last - first) / step)), "its result")
     return c.b.constant([first + k * step for k in range(size)], start.dtype, (size,))
@@ -74,7 +74,7 @@ def eye_like(c: Call, x: Operand) -> Operand:
     """Ones on a diagonal."""
     rows, columns = x.shape
     k = c.integer("k", 0)
-    size = c.check_size(rows * columns, "its result", MAX_ARRAY_SIZE)
+    size = c.check_bytes(rows * columns, x.dtype, "its result")
     values = bytearray(size)
     for row in range(max(0, -k), min(rows, columns - k)):
         values[row * columns + row + k] = 1
