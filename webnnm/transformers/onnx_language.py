@@ -267,12 +267,12 @@ class OnnxLanguage(Language):
             shapes |= {name: types[SOURCE + name].shape for name in (*names, HIDDEN)}
             shapes[HIDDEN_MASK] = types[SOURCE + HIDDEN].shape[:2]
         ones = HostArray("uint8", shapes[mask], bytes([1]) * count(shapes[mask]))
-        known = {mask: ones} if mask in file.inputs else {}
+        constants = {mask: ones} if mask in file.inputs else {}
         shapes = {name: shape for name, shape in shapes.items() if name in file.inputs}
         return import_model(
             file.model,
             shapes,
-            constants=known,
+            constants=constants,
             external=file.external,
             folds_floats=folds_floats,
         )

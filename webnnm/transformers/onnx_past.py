@@ -14,7 +14,7 @@ the past in another way is not understood, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
@@ -161,7 +161,7 @@ def find_padded_past(graph: Graph, shorter: Graph, size: int, batch: int) -> Pad
     that is not understood.
     """
     try:
-        return _Analysis(graph, shorter, size, batch).found
+        return _Analysis(graph, shorter, size, batch).past
     except UnknownUse:
         return None
 
@@ -170,7 +170,7 @@ class _Analysis:
     """Compares a graph with that for a shorter past, node by node."""
 
     def __init__(self, graph: Graph, shorter: Graph, size: int, batch: int) -> None:
-        self.found = PaddedPast(size=size)
+        self.past = PaddedPast(size=size)
         self._batch = batch
         self._zero: dict[int, Axes] = {}
         """Axes of the past along which a value is 0 for tokens that do not count."""
@@ -193,7 +193,7 @@ class _Analysis:
             raise UnknownUse
         pairs = [*zip(type.shape, shorter.shape, strict=True)]
         axes = frozenset(axis for axis, (one, other) in enumerate(pairs) if one != other)
-        sizes = (self.found.size, self.found.size + 1)
+        sizes = (self.past.size, self.past.size + 1)
         if any(
             pairs[axis][0] not in sizes or pairs[axis][1] != pairs[axis][0] - 1 for axis in axes
         ):
@@ -208,14 +208,14 @@ class _Analysis:
             pairs = zip(node.array.values(), other.array.values(), strict=True)
             if any(one - another != 1 for one, another in pairs):
                 raise UnknownUse
-            self.found.positions.add(node.number)
+            self.past.positions.add(node.number)
             return
         ends = [_part(node.array, axes, other.array.shape, start) for start in (0, 1)]
         values = [*other.array.values()]
         if values not in ends:
             raise UnknownUse
         if ends != [values, values] or not _is_constant_along(node.array, axes):
-            self.found.tables[node.number] = Table(axes, of_positions=ends[0] == values)
+            self.past.tables[node.number] = Table(axes, of_positions=ends[0] == values)
 
     def _operator(self, node: OperatorNode, other: OperatorNode) -> None:
         axes = self._past_axes(node)
@@ -224,8 +224,7 @@ class _Analysis:
         name = node.operator.name
         if name == "slice":
             return self._slice(node, other, of_operands[0], axes)
-        shape_option = {"reshape": "new_shape", "expand": "new_shape"}.get(name)
-        options = [{k: v for k, v in n.options.items() if k != shape_option} for n in (node, other)]
+        options = [{k: v for k, v in n.options.items() if k != "new_shape"} for n in (node, other)]
         if options[0] != options[1]:
             raise UnknownUse
         if not axes and not any(of_operands):
@@ -250,20 +249,20 @@ class _Analysis:
         for axis, (start, size, other_start, other_size) in enumerate(zip(*columns, strict=True)):
             moves, grows = start - other_start, size - other_size
             is_whole = (start, moves, grows) == (0, 0, 1)
-            is_new = (moves, grows, size, start) == (1, 0, 1, self.found.size)
+            is_new = (moves, grows, size, start) == (1, 0, 1, self.past.size)
             if axis in before:
                 if not is_whole and not (is_new and operand.shape[axis] == start + 1):
                     raise UnknownUse
             elif (moves, grows) == (0, 1):
                 table.add(axis)
             elif (moves, grows, size) == (1, 0, 1):
-                if node.number in self.found.starts or node.options["strides"][axis] != 1:
+                if node.number in self.past.starts or node.options["strides"][axis] != 1:
                     raise UnknownUse
-                self.found.starts[node.number] = axis
+                self.past.starts[node.number] = axis
             elif (moves, grows) != (0, 0):
                 raise UnknownUse
         if table:
-            self.found.tables[node.number] = Table(frozenset(table), of_positions=True)
+            self.past.tables[node.number] = Table(frozenset(table), of_positions=True)
         self._zero[node.number] = self._zeros(operand) & after
 
     # Rules return the axes of the past along which a result is 0 for tokens that do not count.
@@ -282,7 +281,7 @@ class _Analysis:
             return NO_AXES
         if node.types[0].shape[0] % self._batch:
             raise UnknownUse
-        self.found.softmaxes.add(node.number)
+        self.past.softmaxes.add(node.number)
         return frozenset({axis})
 
     def _transpose(self, node: OperatorNode, _of_operands: Sequence[Axes], _axes: Axes) -> Axes:
@@ -309,8 +308,8 @@ class _Analysis:
         axis = node.options["axis"]
         if axis in axes:
             lengths = [operand.shape[axis] for operand in node.operands if operand is not None]
-            runs_along = [axis in each for each in of_operands]
-            if lengths[:1] != [self.found.size] or runs_along != [
+            runs_along = [axis in operand_axes for operand_axes in of_operands]
+            if lengths[:1] != [self.past.size] or runs_along != [
                 True,
                 *([False] * (len(lengths) - 1)),
             ]:
@@ -322,7 +321,7 @@ class _Analysis:
             raise UnknownUse
         return NO_AXES
 
-    def _scaled(self, _node: OperatorNode, of_operands: Sequence[Axes], _axes: Axes) -> Axes:
+    def _scale(self, _node: OperatorNode, of_operands: Sequence[Axes], _axes: Axes) -> Axes:
         if any(of_operands[1:]):  # scales
             raise UnknownUse
         return NO_AXES
@@ -354,9 +353,12 @@ RULES: Mapping[str, Callable[[_Analysis, OperatorNode, Sequence[Axes], Axes], Ax
     "concat": _Analysis._concat,
     "gather": _Analysis._gather,
     "reduceSum": _Analysis._sum,
-    "dequantizeLinear": _Analysis._scaled,
-    "quantizeLinear": _Analysis._scaled,
-    **dict.fromkeys(("mul", "cast", "identity", "expand"), _Analysis._broadcast),
+    "dequantizeLinear": _Analysis._scale,
+    "quantizeLinear": _Analysis._scale,
+    "mul": _Analysis._broadcast,
+    "cast": _Analysis._broadcast,
+    "identity": _Analysis._broadcast,
+    "expand": _Analysis._broadcast,
 }
 """What is known of operators on values that run along the past, besides elementwise ones."""
 
@@ -395,34 +397,27 @@ def _cells(shape: Shape, axis: int) -> int:
 
 def _part(array: HostArray, axes: Axes, shape: Shape, start: int) -> list[Any]:
     """Return the values of a part of an array, of this shape, that begins at `start` along axes."""
-    values = array.values()
-    steps = [count(array.shape[axis + 1 :]) for axis in range(len(shape))]
-    ranges = [
-        range(start if axis in axes else 0, (start if axis in axes else 0) + size)
-        for axis, size in enumerate(shape)
-    ]
+    values, steps = array.values(), _strides(array.shape)
+    first = sum(steps[axis] * start for axis in axes)
     return [
-        values[sum(i * step for i, step in zip(index, steps, strict=True))]
-        for index in product(*ranges)
+        values[first + sum(i * n for i, n in zip(index, steps, strict=True))]
+        for index in _indices(shape)
     ]
 
 
 def _is_constant_along(array: HostArray, axes: Axes) -> bool:
     """Return whether the values of an array are the same along axes."""
     shape = tuple(1 if axis in axes else size for axis, size in enumerate(array.shape))
-    first = _part(array, NO_AXES, shape, 0)
-    for offset in product(*(range(array.shape[axis]) for axis in sorted(axes))):
-        shifted = dict(zip(sorted(axes), offset, strict=True))
-        if _shifted_part(array, shape, shifted) != first:
-            return False
-    return True
+    values, steps = array.values(), _strides(array.shape)
+    rows = [sum(i * n for i, n in zip(index, steps, strict=True)) for index in _indices(shape)]
+    shape = tuple(size if axis in axes else 1 for axis, size in enumerate(array.shape))
+    starts = [sum(i * n for i, n in zip(index, steps, strict=True)) for index in _indices(shape)]
+    return all(values[row + start] == values[row] for row in rows for start in starts)
 
 
-def _shifted_part(array: HostArray, shape: Shape, offsets: Mapping[int, int]) -> list[Any]:
-    values = array.values()
-    steps = [count(array.shape[axis + 1 :]) for axis in range(len(shape))]
-    base = sum(steps[axis] * offset for axis, offset in offsets.items())
-    return [
-        values[base + sum(i * step for i, step in zip(index, steps, strict=True))]
-        for index in product(*map(range, shape))
-    ]
+def _strides(shape: Shape) -> list[int]:
+    return [count(shape[axis + 1 :]) for axis in range(len(shape))]
+
+
+def _indices(shape: Shape) -> Iterator[tuple[int, ...]]:
+    return product(*map(range, shape))
