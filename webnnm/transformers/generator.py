@@ -146,7 +146,7 @@ class Generator:
     ) -> AsyncGenerator[list[list[int]], None]:
         """Yield the next tokens of all texts, some at a time, the same number for each.
 
-        With `choose` the host chooses every token; `structured` limits the choice. `source` has
+        A text whose positions end gets no more tokens, while others do. With `choose` the host chooses every token; `structured` limits the choice. `source` has
         arrays `[texts, …]` by name for the inputs other than the text, such as those of an encoder.
         `last` is the token that ends texts of `max_new_tokens`, whatever would be chosen.
 
@@ -155,13 +155,16 @@ class Generator:
         network, NNM704 if no structured text fits in `max_new_tokens`.
         """
         rows = [[int(token) for token in text] for text in texts]
-        limit = self._check_texts(rows, max_new_tokens)
+        limits = self._check_texts(rows, max_new_tokens)
+        if structured is not None:  # all texts are complete within the same number of tokens
+            limits = [min(limits)] * len(rows)
+        limit = max(limits)
         arrays = pad_source(self.language, source, len(rows))
         sampling = sampling or Sampling()
         run = self._current_run = object()
         kinds = (*sampling.kinds(), *([ALLOWED] if structured else []))
         base = replace(
-            self._spec(rows, limit, arrays),
+            self._spec(rows, limits, arrays),
             sampling=() if choose else kinds,
             on_host=choose is not None,
         )
@@ -173,14 +176,17 @@ class Generator:
                 states |= {} if biases is None else {ALLOWED: biases}
             outputs = await self._begin(base, rows, arrays, states, limit)
             new_tokens = self._choose(outputs[0], 1, choose)
-        count, step_seconds = 1, 0.0
+        count, size, step_seconds = 1, 1, 0.0
         try:
             while True:
                 if self._current_run is not run:
                     return
                 if last is not None and count == max_new_tokens:
                     new_tokens = [[*row[:-1], last] for row in new_tokens]
-                yield new_tokens
+                before = count - size
+                yield [
+                    row[: max(0, own - before)] for row, own in zip(new_tokens, limits, strict=True)
+                ]
                 if count >= limit or self._current_run is not run:
                     return
                 size = _steps_until_read(limit - count, step_seconds)
@@ -221,7 +227,8 @@ class Generator:
         far are returned. Raises `DataError` like `generate`, and NNM704 if tokens are to be drawn.
         """
         rows = [[int(token) for token in text] for text in texts]
-        limit = self._check_texts(rows, max_new_tokens)
+        limits = self._check_texts(rows, max_new_tokens)
+        limit = max(limits)
         arrays = pad_source(self.language, source, len(rows))
         sampling = sampling or Sampling()
         for name in sampling.kinds():
@@ -231,15 +238,17 @@ class Generator:
         run = self._current_run = object()
         beam_rows = [row for row in rows for _ in range(beams.count)]
         base = replace(
-            self._spec(beam_rows, limit, arrays),
+            self._spec(rows, limits, arrays, beams.count),
             sampling=sampling.kinds(),
             beams=beams.count,
             ends=beams.ends,
         )
         first = self._initial_states(base, beam_rows, sampling, 0) | beams.initial_states(len(rows))
-        last = last if limit == max_new_tokens else None
         size = self.language.vocabulary
-        searches = [Search(beams, size, limit + forced, forced, last) for _ in rows]
+        searches = [
+            Search(beams, size, own + forced, forced, last if own == max_new_tokens else None)
+            for own in limits
+        ]
         count, step_seconds = 1, 0.0
         async with self._lock:
             outputs = await self._begin(base, beam_rows, arrays, first, limit)
@@ -256,20 +265,26 @@ class Generator:
         return [tokens for search in searches for tokens in search.best(returned)]
 
     def _spec(
-        self, rows: list[list[int]], new_tokens: int, source: Mapping[str, HostArray]
+        self,
+        rows: list[list[int]],
+        limits: list[int],
+        source: Mapping[str, HostArray],
+        beams: int = 1,
     ) -> GraphSpec:
-        """Return what all graphs that continue these rows have in common."""
+        """Return what all graphs that continue these rows by some tokens have in common."""
+        longest = max(len(row) + limit for row, limit in zip(rows, limits, strict=True))
+        batch = len(rows) * beams
         return GraphSpec(
-            batch=len(rows),
+            batch=batch,
             tokens=0,
-            length=self._cache_length(len(rows), max(map(len, rows)) + new_tokens),
+            length=self._cache_length(batch, longest),
             source=(*source_lengths(self.language, source).items(),),
             version=self._graphs.constant_version(),
             ragged=self.language.restarts and len({*map(len, rows)}) > 1,
         )
 
-    def _check_texts(self, rows: list[list[int]], max_new_tokens: int) -> int:
-        """Return how many tokens may follow: `max_new_tokens`, or fewer where positions end."""
+    def _check_texts(self, rows: list[list[int]], max_new_tokens: int) -> list[int]:
+        """Return how many tokens may follow each text: fewer than asked for where positions end."""
         if not is_integer(max_new_tokens) or max_new_tokens < 1:
             message = f"max_new_tokens is {max_new_tokens!r}"
             raise DataError("NNM704", message, hint="give an integer from 1")
@@ -284,11 +299,9 @@ class Generator:
         if self.max_length is not None and longest >= self.max_length:
             message = f"{longest} tokens, the model has positions for {self.max_length}"
             raise DataError("NNM711", message, hint="shorten the text")
-        return (
-            max_new_tokens
-            if self.max_length is None
-            else min(max_new_tokens, self.max_length - longest)
-        )
+        if self.max_length is None:
+            return [max_new_tokens] * len(rows)
+        return [min(max_new_tokens, self.max_length - len(row)) for row in rows]
 
     def _cache_length(self, batch: int, needed: int) -> int:
         """Return the capacity of the cache in tokens."""

@@ -297,3 +297,19 @@ def test_configs_may_have_an_infinite_limit() -> None:
     assert '"layer_norm_epsilon" is' in catch_error(
         read_config(f'{text}, "layer_norm_epsilon": Infinity}}')
     )
+
+
+@pytest.mark.parametrize("kind", ["t5", "mt5"])
+def test_the_activation_of_t5_is_that_of_its_own_key(kind: str) -> None:
+    def write(**config: Any) -> str:
+        return write_model({"model_type": kind, "feed_forward_proj": "relu", **config}).source
+
+    assert "relu()" in write() and "mul(value)" not in write()
+    assert write(dense_act_fn="relu", is_gated_act=False) == write()
+    other = write(dense_act_fn="gelu_new")
+    assert other == write().replace("relu()", "geluTanh()") != write()
+    assert write(feed_forward_proj="gated-gelu") == write(
+        dense_act_fn="gelu_new", is_gated_act=True
+    )
+    message = catch_error({"model_type": kind, "dense_act_fn": "swiglu"})
+    assert '"dense_act_fn" is "swiglu"' in message

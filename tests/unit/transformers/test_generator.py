@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from webnnm import BackendError, DataError, NNModel
+from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import Sampling
 from webnnm.transformers.generator import Generator
 
@@ -315,6 +316,34 @@ async def test_positions_are_limited() -> None:
     assert len((await whole(generator, [[1] * 97], 64))[0]) == 3
     with pytest.raises(DataError, match="100 tokens, the model has positions for 100"):
         await whole(generator, [[1] * 100], 1)
+
+
+@pytest.mark.parametrize("source", ["gpt", "state"])
+async def test_the_positions_of_each_row_are_its_own(source: str) -> None:
+    """Rows whose positions end get nothing more; what the others get does not depend on them."""
+    model, generator = await create(TEXTS[source])
+    alone, together = (Generator(model, max_length=100) for _ in range(2))
+    rows = [[5, 9] * 46, [7] * 70, [3, 8]]
+    texts = await whole(together, rows, 40)
+    assert [*map(len, texts)] == [8, 30, 40]
+    for row, text in zip(rows, texts, strict=True):
+        assert text == (await whole(alone, [row], 40))[0]
+    longer = [row + text for row, text in zip(rows, texts, strict=True)]
+    again = [longer[0][:99], longer[1][:90], longer[2]]  # a conversation goes on from here
+    texts = await whole(together, again, 20)
+    assert [*map(len, texts)] == [1, 10, 20]
+    for row, text in zip(again, texts, strict=True):
+        assert text == (await whole(alone, [row], 20))[0]
+
+
+async def test_the_positions_of_each_row_are_its_own_in_a_search() -> None:
+    model, together = await create(GPT)
+    beams = Beams(3)
+    rows = [[5, 9] * 48, [3, 8]]
+    texts = await together.search(rows, 9, beams)
+    assert [*map(len, texts)] == [4, 9]
+    for row, text in zip(rows, texts, strict=True):
+        assert [text] == await Generator(model).search([row], 9, beams)
 
 
 @pytest.mark.alike

@@ -111,11 +111,11 @@ def write_model(config: Config) -> ModelText:
 
 
 def _sizes(config: Config, variant: Variant) -> Sizes:
-    activation = config.text("feed_forward_proj", variant.feed_forward)
-    for key in ("dense_act_fn", "is_gated_act"):  # repeat the same
-        config.get(key)
-    gated = activation in GATED
-    config.given["feed_forward_proj"] = GATED.get(activation, activation)
+    projection = config.text("feed_forward_proj", variant.feed_forward)
+    # Both keys follow from the projection, but count where a config has them.
+    gated = config.flag("is_gated_act", projection in GATED)
+    key = "dense_act_fn" if "dense_act_fn" in config else "feed_forward_proj"
+    config.given["feed_forward_proj"] = GATED.get(projection, projection)
     return Sizes(
         vocabulary=config.size("vocab_size", variant.vocabulary),
         width=config.size("d_model", 512),
@@ -123,7 +123,7 @@ def _sizes(config: Config, variant: Variant) -> Sizes:
         heads=config.size("num_heads", variant.heads),
         inner=config.size("d_ff", variant.inner),
         distance=config.size("relative_attention_max_distance", 128),
-        activation=config.activation("feed_forward_proj"),
+        activation=config.activation(key),
         gated=gated,
     )
 
