@@ -62,6 +62,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "Values are cast to a type with a smaller range.",
         "Write the cast if it is intended, `cast(float16)`, or choose a wider `dataType`.",
     ),
+    "NNM008": (
+        "An option is written as its own name, `bias=bias`, which the call of the block would "
+        "provide; none does, so the option is left out.",
+        "Give the parameter another name (`bias=b`), or pass it in a call of the block.",
+    ),
     "NNM101": ("There is an unexpected character.", "Follow the hint."),
     "NNM102": (
         "A statement does not begin with `block:property`, or the text is too long.",

@@ -146,9 +146,10 @@ class Generator:
     ) -> AsyncGenerator[list[list[int]], None]:
         """Yield the next tokens of all texts, some at a time, the same number for each.
 
-        A text whose positions end gets no more tokens, while others do. With `choose` the host chooses every token; `structured` limits the choice. `source` has
-        arrays `[texts, …]` by name for the inputs other than the text, such as those of an encoder.
-        `last` is the token that ends texts of `max_new_tokens`, whatever would be chosen.
+        A text whose positions end gets no more tokens, while others do. With `choose` the host
+        chooses every token; `structured` limits the choice. `source` has arrays `[texts, …]` by
+        name for the inputs other than the text, such as those of an encoder. `last` is the token
+        that ends texts of `max_new_tokens`, whatever would be chosen.
 
         Raises `DataError` NNM711 for texts without tokens, with tokens out of the vocabulary, or
         longer than the positions of the model, NNM710 and NNM702 for a source that does not fit the

@@ -321,7 +321,7 @@ async def test_positions_are_limited() -> None:
 @pytest.mark.parametrize("source", ["gpt", "state"])
 async def test_the_positions_of_each_row_are_its_own(source: str) -> None:
     """Rows whose positions end get nothing more; what the others get does not depend on them."""
-    model, generator = await create(TEXTS[source])
+    model, _ = await create(TEXTS[source])
     alone, together = (Generator(model, max_length=100) for _ in range(2))
     rows = [[5, 9] * 46, [7] * 70, [3, 8]]
     texts = await whole(together, rows, 40)

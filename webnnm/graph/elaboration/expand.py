@@ -138,8 +138,8 @@ class Expander:
         extra: dict[str, Option],
     ) -> Flow:
         """Expand a layer with its repetitions; `extra` are options from the call of the block."""
-        options = self._options(layer, scope) | extra
         name = self._operator_word(layer, scope)
+        options = self._options(layer, name, scope) | extra
         if "shapes" in options and "repeat" in options:
             span = options["repeat"].span
             raise self.make_error("NNM212", "shapes= and repeat= cannot be combined", span, scope)
@@ -199,18 +199,48 @@ class Expander:
             layer_hint(name, operator_or_block(self.outline)),
         )
 
-    def _options(self, layer: Layer, scope: Scope) -> dict[str, Option]:
+    def _options(self, layer: Layer, operator_name: str, scope: Scope) -> dict[str, Option]:
         """Return the options of a layer with bound values substituted."""
         options: dict[str, Option] = {}
         for option in layer.options:
             value = option.value
             own_name = isinstance(value, Reference) and value.word == option.name
-            if own_name and option.name not in scope.bindings:
+            if (
+                own_name
+                and option.name not in scope.bindings
+                and self._is_left_out(option, operator_name, scope)
+            ):
                 continue
             if option.name != "name":
                 value = substitute(value, scope)
             options[option.name] = replace(option, value=value)
         return options
+
+    def _is_left_out(self, option: Option, operator_name: str, scope: Scope) -> bool:
+        """Return whether an option that is written as its own name is left to the call of a block.
+
+        No call binds the words of a root block, and a tensor of this name is meant as one.
+        """
+        if scope.parent is None:
+            return False
+        sourced = operator_name in self.outline.blocks
+        operator = None if sourced else ops.lookup(operator_name)
+        slots = operator.layer.slots if operator is not None and operator.layer else ()
+        slot = next((slot for slot in slots if slot.option and slot.name == option.name), None)
+        if slot is None:
+            return True
+        own_layers = scope.block.layers.layers if scope.block.layers else ()
+        if option.name in (*self.outline.parameters, *self.outline.constants) or any(
+            isinstance(named.value, Reference) and named.value.word == option.name
+            for layer in own_layers
+            for named in layer.options
+            if named.name == "name"
+        ):
+            return False
+        if slot.parameter is not None and option.name not in self._call_options:
+            message = f'"{option.name}" is not bound, so that there is no such parameter'
+            self.outline.warn("NNM008", message, option.span)
+        return True
 
     def _repetitions(self, options: dict[str, Option], scope: Scope) -> list[dict[str, Option]]:
         if "shapes" in options:
