@@ -110,6 +110,12 @@ check: ## a contributor's first minute: style, types, the laws, generated files,
 	@$(SETUP) all
 	@$(MAKE) --no-print-directory style
 	@$(VENV)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder tests/laws tests/browser/test_every_layer.py
+	@$(VENV)/python -m tools.figures
+
+.PHONY: figures
+figures: ## list figures of documents whose command is unknown, or that are older than the code
+	@$(SETUP) tools
+	@$(VENV)/python -m tools.figures
 
 lint: ## check style and types of Python and JavaScript
 	@$(SETUP) tools

@@ -43,7 +43,8 @@ it is a layer in WebNN's spelling, `reduceSum(axes=[…])`.
 In the table and below:
 
 - **Gradient**: ✓ by a rule of its own; *derived* from the operators that it is composed of;
-  – none flows through it.
+  – none flows through it. These {without} give truth values, indices, integers or steps, whose
+  derivative is 0 or does not exist: {names_without}.
 - **WebNN**: ✓ a method of MLGraphBuilder computes it; *composed* of other operators.
 - **{columns}**: how many vectors of the web-platform-tests pass on the
   reference backend and on the WebNN of [these browsers](chromium.md); – if there are none for it.
@@ -80,12 +81,15 @@ def page() -> str:
     initials = {}
     for entry in entries:
         initials.setdefault(entry.name[0].upper(), entry.name)
+    without = [entry.name for entry in entries if entry.gradient == "none"]
     introduction = INTRODUCTION.format(
         count=len(entries),
         letters=" ".join(f"[{letter}](#{name.lower()})" for letter, name in initials.items()),
         columns="**, **".join(columns),
         totals=", ".join(f"{totals[column]:,} on {column}" for column in columns),
         total=totals[total],
+        without=len(without),
+        names_without=", ".join(f"`{name}`" for name in without),
     )
     parts = [
         introduction,

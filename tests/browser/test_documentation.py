@@ -144,3 +144,19 @@ async def test_names_in_tables_are_not_broken(
         await page.set_viewport_size({"width": width, "height": 800})
         assert await page.evaluate(BROKEN) == []
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+async def test_the_cheat_sheet_prints_on_one_sheet(page: Any, site_url: str, project: Any) -> None:
+    await open_document(page, site_url, "cheat-sheet.html")
+    paper = await page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", paper)) == 1
+
+
+async def test_readers_can_say_what_was_not_clear(page: Any, site_url: str, project: Any) -> None:
+    await open_document(page, site_url, "arrays.html")
+    report = await page.get_by_role("link", name="Say what was not").get_attribute("href")
+    assert report.endswith("/issues/new?template=documentation.yml&title=docs%2Farrays.md")
+    edit = await page.get_by_role("link", name="Edit this page").get_attribute("href")
+    assert edit.endswith("/edit/main/docs/arrays.md")
+    await open_document(page, site_url, "api.html")
+    assert await page.get_by_role("link", name="Edit this page").count() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -97,3 +98,15 @@ def test_links_lead_somewhere() -> None:
     others = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
     dead = {id_of(page): [*dead_links(page)] for page in (*PAGES, *others)}
     assert {name: links for name, links in dead.items() if links} == {}
+
+
+ADDRESS = re.compile(r"https://github\.com/[\w-]+/webnnm\b")
+
+
+def test_the_address_of_the_repository_is_that_of_the_package() -> None:
+    address = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
+    named = {page.name: {*ADDRESS.findall(page.read_text())} - {address} for page in TEXTS}
+    assert {name: addresses for name, addresses in named.items() if addresses} == {}
+    assert ADDRESS.fullmatch(address)
+    template = ROOT / ".github" / "ISSUE_TEMPLATE" / "documentation.yml"
+    assert template.exists(), "the documentation site asks readers to fill it in"
