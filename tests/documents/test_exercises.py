@@ -87,12 +87,15 @@ def test_checks_say_what_programs_lack() -> None:
 
 def test_exercises_leave_the_session_alone() -> None:
     async def use() -> list[str]:
-        await session.run("x = 1", "alone")
-        await session.run("x = 2", "alone", "", 0, True)
-        await session.check(
-            "x = 3\nprint(x)", "assert printed == '3\\n' and 'x = 3' in program", "alone"
+        await session.run("x, rows = 1, [[1]]\ndef double(): return 2 * x", "alone")
+        await session.run("x = 2; rows[0].append(2); y = 3", "alone", "", 0, True)
+        answer = "x = 3; rows += [[4]]; print(double())"
+        check = "assert printed != '6\\n' or 'x = 3' not in program, 'functions see changed names'"
+        verdict = await session.check(answer, check, "alone")
+        ending = await session.run(
+            "assert (x, rows, 'y' in globals()) == (1, [[1]], False)", "alone"
         )
-        return [await session.run("assert x == 1", "alone")]
+        return [verdict, ending]
 
-    with redirect_stdout(io.StringIO()):
-        assert asyncio.run(use()) == ["done"]
+    with redirect_stdout(io.StringIO()) as printed:
+        assert asyncio.run(use()) == ["functions see changed names", "done"], printed.getvalue()

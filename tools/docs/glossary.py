@@ -11,6 +11,17 @@ PAGE = "glossary.md"
 ENTRY = re.compile(
     r"^### (?P<name>.+)\n\n(?:\*Also: (?P<also>[^*]+)\.\* )?(?P<text>.+)$", re.MULTILINE
 )
+LESSONS = "course/"
+EVERYDAY = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        Attention Category Channel Class Feature Filter Finding Inference Input Label Leak Noise
+        Output Precision Recall Row Sequence Shape Target Token
+        """,
+    )
+)
+"""Terms with other meanings too, which are linked in lessons alone."""
 GENERATED = "<!-- Written by `make documents`"
 KEPT = re.compile(
     r"^```.*?^```$|<!--.*?-->|^#.*?$|`[^`\n]+`|!?\[(?:[^][]|\[[^]]*\])*\](?:\([^)]*\))?(?:\{[^}]*\})?"
@@ -77,7 +88,8 @@ def link_terms(document: str, page: str, entries: Sequence[Term]) -> str:
         return f"]({up}{entry.link}"
 
     linked = {link["anchor"] for link in INTRODUCED.finditer(document)} - {""}
-    by_form = {form: entry for entry in entries for form in entry.forms}
+    used = [it for it in entries if page.startswith(LESSONS) or it.name not in EVERYDAY]
+    by_form = {form: entry for entry in used for form in entry.forms}
     longest = sorted(by_form, key=len, reverse=True)
     forms = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in longest)
     pattern = re.compile(

@@ -27,6 +27,9 @@ from webnnm.core.markup import light_dark
 
 SVG = "http://www.w3.org/2000/svg"
 SOURCE = "data-source"
+NAMED = re.compile(r"\b(?:clip|gradient_)\d+\b")
+"""Names of parts of a picture to which others refer."""
+COLOURS = ("fill", "stroke", "stop-color")
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def for_both_themes(light: str, dark: str) -> str:
         for name, colour in sorted(element.attrib.items()):
             if colour == twin.get(name):
                 continue
-            if name not in ("fill", "stroke"):
+            if name not in COLOURS:
                 raise ValueError(f"{name} depends on the theme: {colour!r}, {twin.get(name)!r}")
             key = name, colour, twin.attrib[name]
             names.append(classes.setdefault(key, f"c{len(classes)}"))
@@ -120,9 +123,9 @@ def for_both_themes(light: str, dark: str) -> str:
 
 
 def _with_stable_names(svg: str) -> str:
-    """Return a picture whose clips are numbered from 0, not by all that were drawn before."""
-    names = list(dict.fromkeys(re.findall(r"\bclip\d+\b", svg)))
-    return re.sub(r"\bclip\d+\b", lambda name: f"clip{names.index(name[0])}", svg)
+    """Return a picture whose parts are numbered from 0, not by all that were drawn before."""
+    names = list(dict.fromkeys(NAMED.findall(svg)))
+    return NAMED.sub(lambda name: f"part{names.index(name[0])}", svg)
 
 
 def main() -> None:

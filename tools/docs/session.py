@@ -44,22 +44,32 @@ async def run(program, session, module="", errors=0, alone=False):
     program defines `alone` the session does not get.
     """
     names = _names(session, module)
-    return await _run_program(program, dict(names) if alone else names, errors)
+    if not alone:
+        return await _run_program(program, names, errors)
+    with _restoring(names):
+        return await _run_program(program, names, errors)
 
 
 async def check(program, test, session):
     """Run an answer to an exercise, then the test that judges it, and return what the test says.
 
-    Both have a copy of the names of the session. The test also has `program`, its text, and
+    The session's names are then what they were before. The test also has `program`, its text, and
     `printed`, what it printed. The message of its first assertion that fails says what is missing;
     if none does, the test prints "That is right: …".
     """
-    names = dict(_names(session))
-    with contextlib.redirect_stdout(_Tee(sys.stdout)) as copy:
-        ending = await _run_program(program, names)
-    if ending == "error":
-        return "The program ends with an error; the output says which. Mend it, then check again."
-    names |= {"program": program, "printed": copy.getvalue()}
+    names = _names(session)
+    with _restoring(names):
+        with contextlib.redirect_stdout(_Tee(sys.stdout)) as copy:
+            ending = await _run_program(program, names)
+        if ending == "error":
+            return (
+                "The program ends with an error; the output says which. Mend it, then check again."
+            )
+        names |= {"program": program, "printed": copy.getvalue()}
+        return await _judge(test, names)
+
+
+async def _judge(test, names):
     code = compile(test, "<check>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     try:
         with contextlib.redirect_stdout(io.StringIO()) as verdict:
@@ -73,6 +83,36 @@ async def check(program, test, session):
     except Exception as error:
         return f"The check cannot use the result: {describe_error(error)}"
     return verdict.getvalue().strip()
+
+
+@contextlib.contextmanager
+def _restoring(names):
+    """Give names their values back, and lists and the like their contents.
+
+    The names are the same dict all the while, which functions look into that were defined before.
+    """
+    memo = {}
+    saved = {name: _copy_containers(value, memo) for name, value in names.items()}
+    try:
+        yield
+    finally:
+        names.clear()
+        names.update(saved)
+
+
+def _copy_containers(value, memo):
+    """Return a copy of lists, dicts and sets, with copies of those inside them."""
+    if id(value) in memo:
+        return memo[id(value)]
+    if type(value) is dict:
+        memo[id(value)] = copied = {}
+        copied.update((key, _copy_containers(item, memo)) for key, item in value.items())
+    elif type(value) is list:
+        memo[id(value)] = copied = []
+        copied.extend(_copy_containers(item, memo) for item in value)
+    else:
+        copied = set(value) if type(value) is set else value
+    return copied
 
 
 class _Tee(io.StringIO):
