@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import doctest
 from typing import Any
 
 import pytest
 
 from tests.browser.accessibility import violations
 from tests.browser.site_pages import WATCH_POLICY
+from tests.document_files import DOCS
+from tools.docs.markup import exercises, pieces
 
+LESSONS = sorted((DOCS / "course").glob("[0-9]*.md"))
+OUTPUTS = doctest.OutputChecker()
 PROGRAM = "Program of example {}; Ctrl and Enter run it"
 
 
@@ -65,6 +70,49 @@ async def test_an_exercise_says_what_is_missing_then_accepts(
     assert await page.evaluate("refused") == []
 
 
+@pytest.mark.projects("webnn")
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
+async def test_a_lesson_can_be_played_on_webnn(
+    page: Any, site_url: str, project: Any, lesson: Any
+) -> None:
+    """Programs print in the page what the lesson says, and checks accept solutions there."""
+    await page.goto(f"{site_url}/docs/course/{lesson.stem}.html")
+    tasks = {task.line: task for task in exercises(lesson.read_text())}
+    number, shown = 0, ""
+    problems: list[str] = []
+    for piece in pieces(lesson.read_text()):
+        if piece.is_output:
+            if not OUTPUTS.check_output(piece.text, shown, doctest.ELLIPSIS):
+                problems.append(f"line {piece.line}: {shown}")
+        elif piece.line in tasks:
+            number += 1
+            answer = page.get_by_label(PROGRAM.format(number))
+            await answer.fill(tasks[piece.line].solution)
+            button = page.get_by_role("button", name=f"Check example {number}", exact=True)
+            await button.click()
+            await ended(page, number)
+            verdict = (
+                await page.locator(".example-bar")
+                .nth(number - 1)
+                .evaluate("(bar) => bar.nextElementSibling.textContent")
+            )
+            if not verdict.startswith("That is right: "):
+                problems.append(f"{piece.reason}: {verdict}")
+        elif piece.is_program and piece.mark != "setup":
+            number += 1
+            await page.get_by_role("button", name=f"Run example {number}", exact=True).click()
+            await ended(page, number)
+            label = f"Output of example {number}"
+            shown = await page.get_by_label(label, exact=True).text_content()
+    assert problems == []
+
+
+async def ended(page: Any, number: int) -> None:
+    """Wait until an example has run."""
+    status = page.locator(".example-bar").nth(number - 1).get_by_role("status")
+    await status.filter(has_text="Done").or_(status.filter(has_text="Ended")).wait_for()
+
+
 @pytest.mark.projects("no-webnn")
 async def test_exercises_work_without_webnn(page: Any, site_url: str, project: Any) -> None:
     await page.goto(f"{site_url}/docs/course/1-neuron.html")
@@ -72,7 +120,7 @@ async def test_exercises_work_without_webnn(page: Any, site_url: str, project: A
 
 
 @pytest.mark.projects("webnn")
-@pytest.mark.parametrize("name", ["index.html", "1-neuron.html", "2-descent.html"])
+@pytest.mark.parametrize("name", ["index.html", "3-layers.html", "8-what-goes-wrong.html"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_lessons_are_accessible_and_fit_phones(
     page: Any, site_url: str, project: Any, name: str, scheme: str
