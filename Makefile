@@ -62,6 +62,11 @@ docs: ## build the documentation site into build/docs; links and anchors are che
 	@$(SETUP) tools
 	@$(VENV)/python -m tools.docs
 
+.PHONY: handouts
+handouts: ## print the lessons of the course to build/handouts, a PDF each, for a class
+	@$(SETUP) site
+	@$(VENV)/python -m tools.handouts
+
 .PHONY: jupyter
 jupyter: ## build JupyterLite with the notebooks into build/jupyter, for make serve
 	@$(SETUP) site

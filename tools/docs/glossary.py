@@ -12,16 +12,13 @@ ENTRY = re.compile(
     r"^### (?P<name>.+)\n\n(?:\*Also: (?P<also>[^*]+)\.\* )?(?P<text>.+)$", re.MULTILINE
 )
 LESSONS = "course/"
+IN_LESSONS = frozenset({"Class", "Feature", "Input", "Label", "Output", "Target", "Token"})
+"""Terms that are linked in lessons alone: guides use them on every line."""
 EVERYDAY = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        Attention Category Channel Class Feature Filter Finding Inference Input Label Leak Noise
-        Output Precision Recall Row Sequence Shape Target Token
-        """,
-    )
+    {"Attention", "Category", "Channel", "Filter", "Finding", "Inference", "Leak", "Noise"}
+    | {"Precision", "Recall", "Row", "Sequence", "Shape"}
 )
-"""Terms with other meanings too, which are linked in lessons alone."""
+"""Terms with other meanings too, which are linked where a lesson introduces them."""
 GENERATED = "<!-- Written by `make documents`"
 KEPT = re.compile(
     r"^```.*?^```$|<!--.*?-->|^#.*?$|`[^`\n]+`|!?\[(?:[^][]|\[[^]]*\])*\](?:\([^)]*\))?(?:\{[^}]*\})?"
@@ -88,7 +85,8 @@ def link_terms(document: str, page: str, entries: Sequence[Term]) -> str:
         return f"]({up}{entry.link}"
 
     linked = {link["anchor"] for link in INTRODUCED.finditer(document)} - {""}
-    used = [it for it in entries if page.startswith(LESSONS) or it.name not in EVERYDAY]
+    hidden = EVERYDAY if page.startswith(LESSONS) else EVERYDAY | IN_LESSONS
+    used = [entry for entry in entries if entry.name not in hidden]
     by_form = {form: entry for entry in used for form in entry.forms}
     longest = sorted(by_form, key=len, reverse=True)
     forms = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in longest)

@@ -29,6 +29,8 @@ SVG = "http://www.w3.org/2000/svg"
 SOURCE = "data-source"
 NAMED = re.compile(r"\b(?:clip|gradient_)\d+\b")
 """Names of parts of a picture to which others refer."""
+MAX_WIDTH = 600
+"""The width in pixels up to which a diagram runs from left to right; letters stay readable."""
 COLOURS = ("fill", "stroke", "stop-color")
 
 
@@ -87,6 +89,8 @@ def draw(picture: Picture) -> str:
         svg = for_both_themes(value.svg("light"), value.svg("dark"))
     else:
         svg = value.svg("right")
+        if int(ET.fromstring(svg).attrib["width"]) > MAX_WIDTH:
+            svg = value.svg("down")
     root = ET.fromstring(svg)
     root.set(SOURCE, picture.fingerprint)
     ET.register_namespace("", SVG)

@@ -1,0 +1,52 @@
+"""Prints the lessons of the course as hand-outs: `make handouts` calls it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from playwright.async_api import Browser, async_playwright
+
+from tools.common import DOCUMENTS, ROOT, playwright_config, say
+from tools.docs import documents
+
+HANDOUTS = ROOT / "build" / "handouts"
+MARGINS = {"top": "15mm", "bottom": "15mm", "left": "15mm", "right": "15mm"}
+PAGES = ("[0-9]*.html", "teaching.html")
+"""The lessons, and the page for the teacher."""
+
+
+async def print_page(browser: Browser, document: Path, target: Path) -> None:
+    """Print a page of the built documentation to a PDF, as its style sheet for paper says."""
+    # Without scripts, so that no buttons are added.
+    context = await browser.new_context(java_script_enabled=False, color_scheme="light")
+    page = await context.new_page()
+    await page.goto(document.as_uri())
+    await page.emulate_media(media="print", color_scheme="light")
+    await page.pdf(path=target, format="A4", margin=MARGINS, print_background=True)
+    await context.close()
+
+
+async def print_course(folder: Path) -> list[Path]:
+    """Print all pages of the course for a class, and return the files."""
+    pages = [path for pattern in PAGES for path in sorted((DOCUMENTS / "course").glob(pattern))]
+    folder.mkdir(parents=True, exist_ok=True)
+    targets = [folder / f"{path.stem}.pdf" for path in pages]
+    async with async_playwright() as playwright:
+        options = playwright_config().launch_options("webnn")
+        browser = await playwright.chromium.launch(**options)
+        for path, target in zip(pages, targets, strict=True):
+            await print_page(browser, path, target)
+        await browser.close()
+    return targets
+
+
+def main() -> None:
+    """Build the documentation, print the course, and say where the files are."""
+    documents.build()
+    for target in asyncio.run(print_course(HANDOUTS)):
+        say(str(target.relative_to(ROOT)))
+
+
+if __name__ == "__main__":
+    main()
