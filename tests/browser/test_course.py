@@ -53,6 +53,15 @@ async def test_an_exercise_says_what_is_missing_then_accepts(
     assert "ends with an error" in await check(page, name, "weight = 3.0\nbias = four")
 
     bar = bar_of(page, name)
+    editor = page.get_by_label(PROGRAM.format(2))
+    await editor.fill("if True:")
+    await editor.press("Enter")
+    await page.keyboard.type("weight = 3.0")
+    await editor.press("Enter")
+    await page.keyboard.type("bias = 4.0")
+    assert (await editor.input_value()).splitlines()[1:] == ["    weight = 3.0", "    bias = 4.0"]
+    assert (await check(page, name)).startswith("That is right: ")
+
     reveal = bar.locator(".example-reveal")
     solution = page.locator(f"#{await reveal.get_attribute('aria-controls')}")
     assert not await solution.is_visible()

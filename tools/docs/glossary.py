@@ -12,8 +12,10 @@ ENTRY = re.compile(
     r"^### (?P<name>.+)\n\n(?:\*Also: (?P<also>[^*]+)\.\* )?(?P<text>.+)$", re.MULTILINE
 )
 LESSONS = "course/"
-IN_LESSONS = frozenset({"Class", "Feature", "Input", "Label", "Output", "Target", "Token"})
-"""Terms that are linked in lessons alone: guides use them on every line."""
+IN_LESSONS = frozenset(
+    {"Class", "Embedding", "Feature", "Input", "Label", "Output", "Target", "Token", "Transformer"}
+)
+"""Terms that are linked in lessons alone: guides use them on every line, or for something else."""
 EVERYDAY = frozenset(
     {"Attention", "Category", "Channel", "Filter", "Finding", "Inference", "Leak", "Noise"}
     | {"Precision", "Recall", "Row", "Sequence", "Shape"}

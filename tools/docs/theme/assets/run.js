@@ -138,6 +138,17 @@ function button(label, kind) {
 }
 
 /**
+ * Begin a line as the line before it is indented, and further after a colon.
+ * @param {HTMLTextAreaElement} field
+ */
+function breakLine(field) {
+  const line = field.value.slice(0, field.selectionStart).split("\n").at(-1) ?? "";
+  const indent = `${/^ */.exec(line)?.[0] ?? ""}${/:\s*$/.test(line) ? "    " : ""}`;
+  // Unlike setRangeText, this can be undone.
+  document.execCommand("insertText", false, `\n${indent}`);
+}
+
+/**
  * Give a block its buttons and the place of its output.
  * @param {HTMLElement} place
  * @param {number} number
@@ -232,9 +243,13 @@ function equip(place, number) {
     editor.value = block.program;
     editor.rows = block.program.split("\n").length + 1;
     editor.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      if (event.key !== "Enter") return;
+      if (event.ctrlKey || event.metaKey) {
         event.preventDefault();
         start(run);
+      } else if (!event.shiftKey && !event.isComposing) {
+        event.preventDefault();
+        breakLine(/** @type {HTMLTextAreaElement} */ (event.target));
       }
     });
     place.before(editor);
