@@ -8,6 +8,7 @@ from webnnm import DataError, from_pretrained
 SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf"
 HASHES = {
     SMOLLM2: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    "en_US-joe-medium.onnx": "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06",
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 }
 """The hashes of files that are checked."""

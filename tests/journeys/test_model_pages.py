@@ -68,6 +68,18 @@ async def test_transcribe(journey: Journey) -> None:
 
 
 @pytest.mark.usual()
+async def test_read_aloud(journey: Journey) -> None:
+    await journey.open("aloud.html")
+    models = ("en_US-joe-medium/en_US-joe-medium.onnx", "cmudict.dict")
+    if await fetch(journey, "reads aloud", *models):
+        await journey.fill(text="Good morning.")
+        await journey.tab.click("#speak")
+        await journey.wait_for("#rate[data-done]")
+        assert await journey.text("#sentences") == "Good morning."
+        journey.record_success("reads aloud")
+
+
+@pytest.mark.usual()
 async def test_search(journey: Journey) -> None:
     await journey.open("search.html")
     if await fetch(journey, "finds", "all-MiniLM-L6-v2/model.safetensors"):
