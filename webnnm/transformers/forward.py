@@ -21,7 +21,8 @@ from webnnm.transformers.prompts import prompts, takes_prompts
 from webnnm.transformers.towers import FEATURES, Comparison, find_comparison, towers
 
 MOST_COMPILED = 4
-"""How many graphs of different sizes are kept; beyond that, the least recently used is dropped."""
+"""How many graphs of different sizes are kept for each tower; beyond that, the least recently used
+is dropped."""
 
 
 class Forward:
@@ -42,12 +43,15 @@ class Forward:
         self._state, self._config, self._rules = state, config, rules
         self._network = network or state.network
         self._parameters = parameters or state.parameters
-        self._contexts = LruCache[Any, InferenceContext](MOST_COMPILED, InferenceContext.close)
         self._turn = asyncio.Lock()
 
     @cached_property
     def _towers(self) -> list[Network]:
         return towers(self._network)
+
+    @cached_property
+    def _contexts(self) -> LruCache[Any, InferenceContext]:
+        return LruCache(MOST_COMPILED * len(self._towers), InferenceContext.close)
 
     @cached_property
     def _comparison(self) -> Comparison:
