@@ -22,6 +22,11 @@ def convert(source: Path, target: Path) -> None:
     (target / "tokenizer_config.json").write_text(json.dumps(settings))
     file = target / "onnx" / "model.onnx"
     asyncio.run(_export(source, file))
+    take_int64_file(file)
+
+
+def take_int64_file(file: Path) -> None:
+    """Let a file take tokens as the int64 that transformers.js passes, and pictures as they are."""
     model = onnx.load(file)
     _take_int64(model.graph)
     onnx.checker.check_model(model)
@@ -37,6 +42,8 @@ def _take_int64(graph: onnx.GraphProto) -> None:
     """Let a graph take its inputs as the int64 that transformers.js passes."""
     for tensor in graph.input:
         type_of_graph = tensor.type.tensor_type.elem_type
+        if type_of_graph == TensorProto.FLOAT and tensor.name == "pixel_values":
+            continue
         tensor.type.tensor_type.elem_type = TensorProto.INT64
         cast = f"{tensor.name}_cast"
         for node in graph.node:

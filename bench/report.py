@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 Results = Mapping[str, Any]
@@ -58,6 +59,11 @@ START: Mapping[str, Mapping[str, Limit]] = {
     "tokens": {"wllama": Limit(1.2)},
 }
 """For what is there first after a navigation: our seconds, divided by those of another page."""
+PIPELINES: Mapping[str, Mapping[str, Limit]] = {
+    "WebNN": {"call": Limit(1), "first": Limit(1)},
+    "wasm": {"call": Limit(1.1), "first": Limit(1)},
+}
+"""For tasks, our time divided by that of transformers.js or LiteRT.js, by what both run on."""
 BUILDING = Limit(3)
 """For graphs of 2,000 operators or more."""
 DEEP = Limit(1.1)
@@ -232,6 +238,29 @@ def _start(result: Results) -> Iterator[list[str]]:
             yield cells
 
 
+def _pipelines(result: Results, kind: str) -> Iterator[list[str]]:
+    """Yield the rows of tasks: our times, theirs and ratios, by what both run on."""
+    for name, title in result["titles"].items():
+        times = result["medians"].get(name, {})
+        cells = [title]
+        for device, limits in PIPELINES.items():
+            both = [times.get(f"{who}, {device}") for who in ("ours", "theirs")]
+            cells += [number(time[kind] if time else None) for time in both]
+            ours, theirs = both
+            ratio = ours[kind] / theirs[kind] if ours and theirs else None
+            cells.append("–" if ratio is None else _format_ratio(ratio, limits[kind]))
+        yield cells
+
+
+def _pipeline_failures(result: Results) -> str:
+    """Return what a library cannot run, and why."""
+    return "\n".join(
+        f"- {result['titles'][name]}, {who}: {message}"
+        for name, messages in result["failures"].items()
+        for who, message in messages.items()
+    )
+
+
 def _arrays(result: Results) -> list[str]:
     """Return the cells of a program: five times, two ratios, the lines of all three."""
     ours, eager, jaxjs, tfjs = (result[name] for name in ("ours", "eager", "jaxjs", "tfjs"))
@@ -387,6 +416,18 @@ def sections(results: Results) -> Iterator[str]:
         low, high = start["load"]
         count = len(next(iter(start["rounds"].values()))["step"]["webnnm"])
         yield f"Medians of {count} visits; the load average was {low:.1f} to {high:.1f}."
+    if tasks := results.get("pipelines"):
+        yield "### Tasks, beside transformers.js and LiteRT.js"
+        for kind, head in (("call", "a call, ms"), ("first", "the first result, s")):
+            columns = ((f"webnnm, {device}", f"theirs, {device}", "ratio") for device in PIPELINES)
+            yield table([[head, *chain.from_iterable(columns)], *_pipelines(tasks, kind)])
+        low, high = tasks["load"]
+        rounds = max(map(len, next(iter(tasks["rounds"].values())).values()))
+        yield (
+            f"Medians of {rounds} rounds in Chromium {tasks['browser']}; the load average was "
+            f"{low:.1f} to {high:.1f}."
+        )
+        yield _pipeline_failures(tasks)
     facts = [fact for fact in FACTS if fact.section in results]
     if facts:
         yield "### Start and Python"

@@ -26,6 +26,7 @@ from bench import (
 )
 from bench.comparison import compare
 from bench.contest import FOLDER, Contest, contest
+from bench.pipelines import measure as pipelines
 from bench.workloads import BLOCK, CNN, LARGE, TINY, WORKLOADS
 from tools.common import ROOT, say
 
@@ -36,12 +37,13 @@ INFERENCE = ((TINY, 1), (LARGE, 1), (CNN, 1), (BLOCK, BLOCK.batch))
 WITHOUT_WEBNN = ((LARGE, fallback.OURS), (CNN, fallback.OURS[:1]))
 PARTS = (
     *(*WORKLOADS, "fallback", "arrays", "inference", "onnx", "language", "build", "scale"),
-    *("python", "iris", "start"),
+    *("python", "iris", "start", "pipelines"),
 )
 MODELS_OF = {
     "onnx": onnx_models.write_models,
     "language": language_models.write_model,
     "start": start.write_files,
+    "pipelines": pipelines.write_models,
 }
 """The parts with models of the cache, and what puts these where pages find them."""
 BY_TORCH = (*WORKLOADS, "inference", "language")
@@ -130,6 +132,8 @@ async def _part(
         results["scale"] = await costs.scale(found, rounds, seconds / 4, quick=quick)
     elif part == "python":
         results["python"] = await python_share.profile(found, rounds)
+    elif part == "pipelines":
+        results["pipelines"] = await pipelines.measure(found, rounds)
     elif part == "start":
         results["start"] = await start.measure(found, rounds)
     else:
@@ -144,20 +148,42 @@ def make_report(results: dict[str, Any], before: dict[str, Any] | None) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-def save(results: dict[str, Any], text_of_page: str) -> None:
-    """Write the results to the cache; those of a complete contest also to the checkout."""
-    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
-    (FOLDER / "results.json").write_text(text, encoding="utf-8")
+def save(results: dict[str, Any], *, merge: bool) -> None:
+    """Write the results to the cache; those of a complete contest also to the checkout.
+
+    With `merge`, some parts of this machine's results in the checkout are replaced.
+    """
+    write_results(FOLDER / "results.json", results)
     say(f"saved {FOLDER / 'results.json'}")
-    if results["quick"] or results["rounds"] < ENOUGH_ROUNDS or not results["complete"]:
-        say("docs/performance.md is unchanged: updating it needs all parts and five rounds")
-        return
     m = results["machine"]
     slug = re.sub(r"[^a-z0-9]+", "-", f"{m['cores']} cores {m['cpu']}".lower()).strip("-")
+    file = RESULTS / f"{slug}.json"
+    is_enough = results["rounds"] >= ENOUGH_ROUNDS and not results["quick"]
+    if is_enough and merge and file.exists():
+        results = merge_parts(json.loads(file.read_text(encoding="utf-8")), results)
+    if not is_enough or not results["complete"]:
+        say("docs/performance.md is unchanged: updating it needs all parts and five rounds")
+        return
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{slug}.json").write_text(text, encoding="utf-8")
+    write_results(file, results)
     PICTURE.write_text(plot.svg(results["scale"]), encoding="utf-8")
-    write_page(text_of_page)
+    write_page(make_report(results, None))
+
+
+def merge_parts(before: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
+    """Return earlier results with the parts that were measured again.
+
+    >>> merge_parts({"rounds": 5, "start": 1, "iris": 2}, {"rounds": 6, "start": 3})
+    {'rounds': 5, 'start': 3, 'iris': 2}
+    """
+    about = ("machine", "rounds", "quick", "programs", "complete")
+    return before | {name: part for name, part in results.items() if name not in about}
+
+
+def write_results(file: Path, results: dict[str, Any]) -> None:
+    """Write results as JSON."""
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    file.write_text(text, encoding="utf-8")
 
 
 def write_page(measured: str) -> None:
@@ -175,6 +201,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=0, help="alternating rounds, 5 by default")
     parser.add_argument("--quick", action="store_true", help="two short rounds, fewer points")
     parser.add_argument("--before", type=Path, help="earlier results.json to compare with")
+    parser.add_argument(
+        "--merge", action="store_true", help="update these parts in the results of this machine"
+    )
     options = parser.parse_args(given)
     options.only = [part for part in options.only.split(",") if part] or list(PARTS)
     if unknown := [part for part in options.only if part not in PARTS]:
@@ -197,4 +226,4 @@ async def measure(chosen: argparse.Namespace) -> None:
     measured = make_report(results, before)
     say("")
     say(measured)
-    save(results, measured)
+    save(results, merge=chosen.merge)

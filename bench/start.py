@@ -90,6 +90,11 @@ def write_files() -> None:
     language_models.write_model()
     tflite.convert(file_in_cache(WEIGHTS), MODELS / "efficientnet-lite0.tflite")
     minilm.convert(file_in_cache("model.safetensors").parent, MODELS / SENTENCES)
+    export_picture()
+
+
+def export_picture() -> None:
+    """Write the page without Python of EfficientNet-Lite0."""
     asyncio.run(_export_picture())
 
 
@@ -112,7 +117,7 @@ async def measure(contest: Contest, rounds: int) -> dict[str, Any]:
             results: dict[str, dict[str, Any]] = {}
             for contestant, page in pages[number % len(pages) :] + pages[: number % len(pages)]:
                 for project in CHROMIUMS:
-                    version, first = await visit(contest, project, page)
+                    version, first = await visit(contest, project, f"first/{page}")
                     times = seconds.setdefault(version, {}).setdefault(name, {})
                     times.setdefault(contestant, []).append(first["at"] / 1e3)
                     results.setdefault(version, {})[contestant] = first["value"]
@@ -144,7 +149,7 @@ def seconds_of(seconds: Mapping[str, Any], name: str) -> str:
 
 
 async def visit(contest: Contest, project: str, address: str) -> tuple[str, dict[str, Any]]:
-    """Open a page in a new browser; return its version, the first result, when it was there.
+    """Open a page of `bench` in a new browser; return its version, and what it found and when.
 
     A new browser has nothing in its caches, and has started none of its services.
     """
@@ -155,7 +160,7 @@ async def visit(contest: Contest, project: str, address: str) -> tuple[str, dict
         page = await browser.new_page()
         failure: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         page.on("pageerror", lambda error: failure.done() or failure.set_exception(Failed(error)))
-        await page.goto(f"{contest.url}/bench/first/{address}")
+        await page.goto(f"{contest.url}/bench/{address}")
         waiting = page.wait_for_function("globalThis.first", timeout=LONGEST_WAIT)
         first = asyncio.ensure_future(waiting)
         await asyncio.wait([first, failure], return_when=asyncio.FIRST_COMPLETED)

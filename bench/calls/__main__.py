@@ -25,7 +25,7 @@ CONTESTANTS = {
     "webnnm, values of JavaScript": "ours-values",
     "webnnm, arrays of Python": "ours-arrays",
     "webnnm, exported": "exported",
-    "LiteRT.js": "litert",
+    "LiteRT.js": "litert-webnn",
     "ONNX Runtime Web": "onnxruntime",
 }
 ROUNDS = 3
