@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.tasks.text_rows import encode_text, get_padding, pad
+from webnnm.transformers.hub_model import HubModel
 
 
 def split_labels(labels: str | Sequence[str]) -> list[str]:
@@ -36,3 +39,13 @@ def fill_template(labels: str | Sequence[str], template: str) -> tuple[list[str]
         message = f'hypothesis_template "{template}" has no place for the label'
         raise DataError("NNM704", message, hint="write {} where the label belongs")
     return names, [template.format(name) for name in names]
+
+
+def encode_labels(model: HubModel, labels: Sequence[str]) -> Mapping[str, Any]:
+    """Return the inputs of a model for labels, padded to the longest."""
+    rows = [encode_text(model, label, truncation=None).ids for label in labels]
+    longest, padding = max(map(len, rows)), get_padding(model)
+    return {
+        "input_ids": [pad(row, longest, padding) for row in rows],
+        "attention_mask": [pad([1] * len(row), longest, 0) for row in rows],
+    }

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.tasks.maps import find_largest
+from webnnm.tasks.batching import fill_batch, split_batches
+from webnnm.tasks.candidate_labels import encode_labels, split_labels
+from webnnm.tasks.maps import find_above, find_largest
 from webnnm.tasks.picture_task import PictureTask, as_pictures
-from webnnm.tasks.scores import read_labels
+from webnnm.tasks.scores import read_labels, sigmoid
+from webnnm.tasks.text_rows import select_row
+from webnnm.transformers.processors.pictures import ProcessedPicture
 
 SEMANTIC = "semantic"
 MAX_BYTES = 256
@@ -24,14 +30,25 @@ class ImageSegmentation(PictureTask):
     """
 
     outputs = frozenset({"logits"})
-    classes = "…ForSemanticSegmentation"
+    classes = "…ForSemanticSegmentation, CLIPSegForImageSegmentation"
 
     def fits(self) -> bool:
-        """Return whether there is a map for each class."""
-        return len(self.model.describe_output("logits").sizes()) == 3
+        """Return whether there is a map for each class, or one for a text."""
+        return len(self.model.describe_output("logits").sizes()) == (2 if self._reads_texts else 3)
+
+    @property
+    def _reads_texts(self) -> bool:
+        """Whether texts name what is looked for."""
+        return "input_ids" in self.model.inputs()
 
     async def __call__(
-        self, inputs: Any, *, subtask: str | None = None, batch_size: int = 1
+        self,
+        inputs: Any,
+        *,
+        subtask: str | None = None,
+        candidate_labels: str | Sequence[str] | None = None,
+        mask_threshold: float = 0.5,
+        batch_size: int = 1,
     ) -> list[Any]:
         """Return dicts with `label`, `mask` and `score` (None) for a picture, a list for several.
 
@@ -40,14 +57,33 @@ class ImageSegmentation(PictureTask):
 
         - `inputs`: see `ImageClassification`.
         - `subtask`: "semantic".
-        - `batch_size`: how many pictures are computed at once.
+        - `candidate_labels`: what is looked for, a list, or one text with commas, for CLIPSeg: each
+          has a mask, and as score the highest probability of a pixel.
+        - `mask_threshold`: pixels with a lower probability are not in these masks.
+        - `batch_size`: how many pictures are computed at once, or labels of a picture.
 
-        Raises `DataError` NNM704 for another `subtask`.
+        Raises `DataError` NNM704 for another `subtask`, for missing labels, and for labels if the
+        classes are those of the model.
         """
         if subtask not in (None, SEMANTIC):
             hint = f'"{SEMANTIC}"'
             raise DataError("NNM704", f'subtask is "{subtask}"', hint=hint)
+        if self._reads_texts != (candidate_labels is not None):
+            verb = "needs" if self._reads_texts else "takes no"
+            hint = "candidate_labels are for models that read texts, such as CLIPSeg"
+            raise DataError("NNM704", f"the model {verb} candidate_labels", hint=hint)
         pictures, single = as_pictures(inputs)
+        if candidate_labels is not None:
+            labels = split_labels(candidate_labels)
+            if not 0 < mask_threshold < 1:
+                hint = "give a number between 0 and 1"
+                raise DataError("NNM704", f"mask_threshold is {mask_threshold}", hint=hint)
+            limit = math.log(mask_threshold / (1 - mask_threshold))
+            drawn = [
+                await self._draw_labels(processed, inputs, labels, limit, batch_size)
+                async for (processed,), inputs in self.prepare_batches(pictures, 1)
+            ]
+            return drawn[0] if single else drawn
         results: list[list[dict[str, Any]]] = []
         async for result in self.run(pictures, batch_size):
             maps = result.outputs["logits"]
@@ -61,6 +97,28 @@ class ImageSegmentation(PictureTask):
                 ]
             )
         return results[0] if single else results
+
+    async def _draw_labels(
+        self,
+        picture: ProcessedPicture,
+        inputs: Mapping[str, Any],
+        labels: Sequence[str],
+        limit: float,
+        batch_size: int,
+    ) -> list[dict[str, Any]]:
+        """Return what each label names in a picture: the pixels whose logit is above a limit."""
+        results: list[dict[str, Any]] = []
+        for part in split_batches(labels, batch_size):
+            texts = encode_labels(self.model, fill_batch(part, batch_size))
+            pixels = inputs["pixel_values"].rows([0] * batch_size)
+            outputs = await self.model.predict({"pixel_values": pixels, **texts})
+            maps = HostArray.of(outputs["logits"], "float32").part(0, len(part))
+            masks = await find_above(self.model.backend, maps, picture.size, limit)
+            for number, label in enumerate(part):
+                (score,) = sigmoid([max(select_row(maps, number).values())])
+                mask = select_row(masks, number).public()
+                results.append({"score": score, "label": label, "mask": mask})
+        return results
 
 
 def split_masks(classes: HostArray) -> dict[int, HostArray]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from webnnm.backends.base import Backend
@@ -20,6 +20,8 @@ Method = Literal["linear", "cubic"]
 
 SHARPNESS = -0.75
 """The parameter of the cubic convolution (R. Keys, 1981) as PyTorch has it."""
+SHOWN = bytes([0, 255, *[0] * 254])
+"""What 0 and 1 of truth values are in masks."""
 BLOCK = 1 << 22
 """About how many numbers are computed at a time."""
 
@@ -43,14 +45,59 @@ async def resize_maps(
     >>> asyncio.run(enlarged([[0.0, 1.0]])).tolist()
     [[[0.0, 0.25, 0.75, 1.0]]]
     """
-    blocks = await _run(backend, maps, size, method, block, lambda b, values: values)
-    count, rows = maps.shape[0], [part.shape[1] for part in blocks]
-    width = 4 * size[1]
+    return _stack(await _run(backend, maps, size, method, block, lambda b, values: values))
+
+
+async def find_above(
+    backend: Backend, maps: HostArray, size: Size, limit: float, *, block: int = BLOCK
+) -> HostArray:
+    """Return maps at another size as bytes: 255 where a number is above a limit, else 0.
+
+    >>> import asyncio
+    >>> from webnnm import backend
+    >>> async def drawn(values):
+    ...     return await find_above(await backend("numpy"), HostArray.of([values]), (1, 4), 0.5)
+    >>> asyncio.run(drawn([[0.0, 1.0]])).tolist()
+    [[[0, 0, 255, 255]]]
+    """
+
+    def compare(b: GraphBuilder, values: Operand) -> Operand:
+        return b.greater(values, limit)
+
+    masks = _stack(await _run(backend, maps, size, "linear", block, compare))
+    return HostArray("uint8", masks.shape, bytes(masks.data).translate(SHOWN))
+
+
+async def resize_to_bytes(
+    backend: Backend, maps: HostArray, size: Size, *, block: int = BLOCK
+) -> HostArray:
+    """Return maps of shares at another size as bytes, 255 for 1.
+
+    >>> import asyncio
+    >>> from webnnm import backend
+    >>> async def drawn(values):
+    ...     return await resize_to_bytes(await backend("numpy"), HostArray.of([values]), (1, 2))
+    >>> asyncio.run(drawn([[0.2, 1.5]])).tolist()
+    [[[51, 255]]]
+    """
+
+    def scale(b: GraphBuilder, values: Operand) -> Operand:
+        share = b.clamp(values, min_value=0.0, max_value=1.0)
+        return b.cast(b.round_even(share * 255.0), type="uint8")
+
+    return _stack(await _run(backend, maps, size, "linear", block, scale))
+
+
+def _stack(blocks: Sequence[HostArray]) -> HostArray:
+    """Return maps of which each block has some rows, from top to bottom."""
+    first = blocks[0]
+    count, width = first.shape[0], first.shape[2]
     data = bytearray()
     for number in range(count):
-        for part, height in zip(blocks, rows, strict=True):
-            data += part.data[number * height * width : (number + 1) * height * width]
-    return HostArray("float32", (count, *size), bytes(data))
+        for part in blocks:
+            plane = part.data.nbytes // count
+            data += part.data[number * plane : (number + 1) * plane]
+    return HostArray(first.dtype, (count, sum(p.shape[1] for p in blocks), width), bytes(data))
 
 
 async def find_largest(
@@ -115,12 +162,10 @@ def _drop_rows(values: HostArray, count: int) -> HostArray:
     if len(values.shape) == 2:
         return values.part(count, len(values))
     planes, rows, columns = values.shape
-    size = 4 * rows * columns
-    data = b"".join(
-        values.data[plane * size + 4 * count * columns : (plane + 1) * size]
-        for plane in range(planes)
-    )
-    return HostArray("float32", (planes, rows - count, columns), data)
+    size = values.data.nbytes // planes
+    dropped, data = size // rows * count, values.data
+    kept = [data[plane * size + dropped : (plane + 1) * size] for plane in range(planes)]
+    return HostArray(values.dtype, (planes, rows - count, columns), b"".join(kept))
 
 
 def weigh(length: int, size: int, method: Method = "linear") -> HostArray:

@@ -10,13 +10,12 @@ from webnnm.core.arrays import HostArray
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.node import Operand
 from webnnm.tasks.batching import fill_batch, split_batches
-from webnnm.tasks.maps import chain_weights, transpose, weigh
+from webnnm.tasks.maps import SHOWN, chain_weights, transpose, weigh
 from webnnm.transformers.processors.picture_settings import PictureSettings
 from webnnm.transformers.processors.pictures import ProcessedPicture
 
 BLOCK = 8
 """How many masks are computed at once."""
-SHOWN = bytes([0, 255, *[0] * 254])
 
 
 class Thresholds(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.tasks.batching import fill_batch, split_batches
@@ -40,6 +40,13 @@ class PictureTask(Pipeline):
 
     inputs = frozenset({"pixel_values"})
     settings: PictureSettings
+    keeps_pixels: ClassVar[bool] = False
+    """Whether results have the pixels of the file."""
+
+    @property
+    def pixel_input(self) -> str:
+        """The name of the input for pictures."""
+        return "pixel_values"
 
     async def prepare(self) -> None:
         """Read how the model takes pictures."""
@@ -58,7 +65,9 @@ class PictureTask(Pipeline):
             outputs = await self.model.predict({**inputs, **others})
             arrays = {name: HostArray.of(values, "float32") for name, values in outputs.items()}
             for k, picture in enumerate(processed):
-                own = {name: select_row(values, k) for name, values in arrays.items()}
+                # Outputs for texts alone have a row for each text.
+                rows = {name: values for name, values in arrays.items() if k < len(values)}
+                own = {name: select_row(values, k) for name, values in rows.items()}
                 yield PictureResult(own, picture)
 
     async def prepare_batches(
@@ -72,12 +81,15 @@ class PictureTask(Pipeline):
                 name = f"picture {number}" if len(pictures) > 1 else "the picture"
                 processed.append(
                     await process_picture(
-                        picture, name, self.settings, size, backend=self.model.backend
+                        *(picture, name, self.settings, size),
+                        backend=self.model.backend,
+                        keep=self.keeps_pixels,
                     )
                 )
             for part, count in self._split_sizes(processed, batch_size):
                 inputs = join_pictures(fill_batch(part, count), self.settings, size)
-                yield part, {name: values for name, values in inputs.items() if name in names}
+                renamed = {self.pixel_input: inputs["pixel_values"], **inputs}
+                yield part, {name: values for name, values in renamed.items() if name in names}
 
     def _split_sizes(
         self, batch: list[ProcessedPicture], batch_size: int

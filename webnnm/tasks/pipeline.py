@@ -15,6 +15,7 @@ from webnnm.transformers.pretrained_model import from_pretrained
 TASKS = {
     "audio-classification": ("audio_classification", "AudioClassification"),
     "automatic-speech-recognition": ("speech_recognition", "SpeechRecognition"),
+    "background-removal": ("background_removal", "BackgroundRemoval"),
     "depth-estimation": ("depth_estimation", "DepthEstimation"),
     "document-question-answering": ("document_questions", "DocumentQuestionAnswering"),
     "feature-extraction": ("feature_extraction", "FeatureExtraction"),

@@ -6,14 +6,13 @@ arXiv:2205.06230 (2022).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from webnnm.tasks.candidate_labels import split_labels
+from webnnm.tasks.candidate_labels import encode_labels, split_labels
 from webnnm.tasks.object_detection import in_pixels
 from webnnm.tasks.picture_task import PictureResult, PictureTask, as_pictures
 from webnnm.tasks.scores import sigmoid
-from webnnm.tasks.text_rows import encode_text, get_padding, pad
 
 
 class ZeroShotObjectDetection(PictureTask):
@@ -49,7 +48,7 @@ class ZeroShotObjectDetection(PictureTask):
         """
         pictures, single = as_pictures(image)
         labels = split_labels(candidate_labels)
-        inputs = self._encode(labels)
+        inputs = encode_labels(self.model, labels)
         results: list[list[dict[str, Any]]] = []
         async for result in self.run(pictures, batch_size, **inputs):
             results.append(self._list_objects(result, labels, threshold)[: top_k or None])
@@ -70,12 +69,3 @@ class ZeroShotObjectDetection(PictureTask):
             if score > threshold
         ]
         return sorted(objects, key=lambda found: -found["score"])
-
-    def _encode(self, labels: Sequence[str]) -> Mapping[str, Any]:
-        """Return the inputs for labels, padded to the longest."""
-        rows = [encode_text(self.model, label, truncation=None).ids for label in labels]
-        longest, padding = max(map(len, rows)), get_padding(self.model)
-        return {
-            "input_ids": [pad(row, longest, padding) for row in rows],
-            "attention_mask": [pad([1] * len(row), longest, 0) for row in rows],
-        }

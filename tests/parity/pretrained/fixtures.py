@@ -84,7 +84,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
                 "decoder_attention_mask": _mask(case, case.target),
             }
             return {name: found[name] for name in ("pixel_values", *case.inputs)}
-        if "vision_config" not in config or "ForImage" in case.architecture:
+        if "vision_config" not in config or "ForImageClassification" in case.architecture:
             return found
     if case.patches:
         found = _patches(case, seeing, random)

@@ -7,6 +7,7 @@ import gzip
 import json
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,8 @@ def make_processor(case: PictureCase) -> Any:
 
 def open_pipeline(case: PictureCase, folder: str) -> Any:
     """Return the pipeline of transformers for a folder."""
+    if case.model == "CLIPSegForImageSegmentation":  # has none
+        return partial(draw_labels, case, getattr(transformers, case.model).from_pretrained(folder))
     more = {"tokenizer": make_tokenizer(case)} if reads_texts(case) else {}
     return transformers.pipeline(
         case.task,
@@ -87,6 +90,28 @@ def open_pipeline(case: PictureCase, folder: str) -> Any:
         device=torch.device("cpu"),
         **more,
     )
+
+
+def draw_labels(
+    case: PictureCase, model: Any, image: Image.Image, *, candidate_labels: list[str], **more: Any
+) -> list[dict[str, Any]]:
+    """Return what each label names in a picture, as a processor for both prepares its inputs."""
+    texts = make_tokenizer(case)(candidate_labels, padding=True, return_tensors="pt")
+    pictures = make_processor(case)(images=[image] * len(candidate_labels), return_tensors="pt")
+    inputs = {name: texts[name] for name in ("input_ids", "attention_mask")}
+    with torch.no_grad():
+        logits = model(**inputs, pixel_values=pictures["pixel_values"]).logits
+    size = image.height, image.width
+    large = torch.nn.functional.interpolate(logits[:, None], size, mode="bilinear")[:, 0]
+    masks = torch.sigmoid(large) > more.get("mask_threshold", 0.5)
+    return [
+        {
+            "score": torch.sigmoid(own).max().item(),
+            "label": label,
+            "mask": 255 * mask.to(torch.uint8),
+        }
+        for label, own, mask in zip(candidate_labels, logits, masks, strict=True)
+    ]
 
 
 def call_pipeline(pipeline: Any, sizes: Any, keywords: Mapping[str, Any]) -> Any:

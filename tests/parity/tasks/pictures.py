@@ -152,6 +152,22 @@ def list_picture_cases() -> Iterator[PictureCase]:
     yield PictureCase(
         task, "SegformerForSemanticSegmentation", config, "Segformer", {"size": SIDE}, segment
     )
+    clipseg = {
+        **CLIP,
+        "vision_config": {**VISION, "image_size": 24},
+        "projection_dim": 12,
+        "extract_layers": [0, 1],
+        "reduce_dim": 8,
+        "decoder_num_attention_heads": 2,
+        "decoder_intermediate_size": 12,
+    }
+    draw_labels: list[Call] = [
+        *((size, {"candidate_labels": ["good", "a bad day"]}) for size in SIZES),
+        (SIZES[0], {"candidate_labels": ["so dayly"], "mask_threshold": 0.45}),
+    ]
+    yield PictureCase(
+        task, "CLIPSegForImageSegmentation", clipseg, "ViT", {"size": SIDE}, draw_labels
+    )
     task = "depth-estimation"
     measure: list[Call] = [(SIZES[0], {}), (SIZES[2:], {"batch_size": 2})]
     config = {**vision.DPT, "image_size": 32}

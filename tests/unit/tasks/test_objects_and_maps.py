@@ -10,7 +10,7 @@ from webnnm import backend
 from webnnm.core.arrays import HostArray
 from webnnm.tasks.depth_estimation import to_grey
 from webnnm.tasks.image_segmentation import split_masks
-from webnnm.tasks.maps import find_largest, resize_maps, weigh
+from webnnm.tasks.maps import find_above, find_largest, resize_maps, resize_to_bytes, weigh
 from webnnm.tasks.object_detection import detect_exclusive, detect_independent, in_pixels
 
 BOXES = [[0.5, 0.5, 1.0, 1.0], [0.25, 0.25, 0.5, 0.5]]
@@ -64,3 +64,15 @@ def test_masks_of_many_classes() -> None:
 
 def test_equal_depths_are_black() -> None:
     assert to_grey(HostArray.of([[3.0, 3.0]])).tolist() == [[0, 0]]
+
+
+async def test_masks_are_drawn_in_blocks() -> None:
+    device = await backend("numpy")
+    values = HostArray.of([n * n % 17 / 17 for n in range(2 * 5 * 4)], shape=(2, 5, 4))
+    masks = await find_above(device, values, (11, 7), 0.4)
+    assert {*masks.values()} == {0, 255}
+    parts = await find_above(device, values, (11, 7), 0.4, block=2 * 7 * 3)
+    assert parts.tolist() == masks.tolist()
+    alpha = await resize_to_bytes(device, values, (11, 7))
+    few = await resize_to_bytes(device, values, (11, 7), block=2 * 7 * 4)
+    assert few.tolist() == alpha.tolist()

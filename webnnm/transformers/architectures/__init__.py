@@ -23,6 +23,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "clip": "clip",
     "clip_text_model": "clip",
     "clip_vision_model": "clip",
+    "clipseg": "clipseg",
     "codegen": "gptj",
     "cohere": "llama",
     "convnext": "convnext",
@@ -120,6 +121,7 @@ ARCHITECTURES: Mapping[str, str] = {
 """`model_type` → module here; its `write_model(config)` is a function of the config alone."""
 ANY_SIZE = frozenset(
     {
+        "clipseg",
         "convnext",
         "convnextv2",
         "depth_anything",

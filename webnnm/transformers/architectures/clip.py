@@ -254,11 +254,16 @@ def write_image_states(tower: Tower, seen: Picture) -> list[str]:
     return [*first, f"image_layer(repeat={tower.depth})"]
 
 
-def declare_image(tower: Tower, seen: Picture, block: str) -> list[str]:
-    """Return the statements of an image tower besides its outputs; `block` has its parameters."""
+def declare_image(
+    tower: Tower, seen: Picture, block: str, table: Picture | None = None
+) -> list[str]:
+    """Return the statements of an image tower besides its outputs; `block` has its parameters.
+
+    `table` is the picture that the table of positions is for, if it is another.
+    """
     return [
         seen.input,
-        *seen.parameters(block, tower.width),
+        *(table or seen).parameters(block, tower.width),
         f"image_layer:param image_up_b shape=[{tower.inner}] shared=false",
         f"image_layer:param image_down_b shape=[{tower.width}] shared=false",
         *write_layer(tower, ""),

@@ -10,7 +10,9 @@ from typing import Literal
 from webnnm.data.pictures.decoded_picture import Filter
 
 Colour = tuple[float, float, float]
-Sizing = Literal["plain", "convnext", "levit", "poolformer", "multiple", "multiple_of_16", "page"]
+Sizing = Literal[
+    "plain", "convnext", "levit", "poolformer", "multiple", "multiple_of_16", "divisible", "page"
+]
 """How the size of a picture follows from that of the file: `picture_sizes.find_size`."""
 
 HALF: tuple[Colour, Colour] = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
@@ -94,6 +96,9 @@ KINDS: Mapping[str, PictureKind] = {
         size={"height": 2560, "width": 1920}, filter=Filter.BILINEAR, sizing="page", pad=True
     ),
     "EfficientNet": PictureKind(size=_square(346), top_scaled=True),
+    "Image": PictureKind(
+        size=_short(224), square=False, filter=Filter.BILINEAR, sizing="divisible"
+    ),
     "Levit": _LEVIT,
     "MobileNetV1": _MOBILENET,
     "MobileNetV2": _MOBILENET,

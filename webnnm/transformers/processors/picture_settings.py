@@ -153,7 +153,9 @@ def read_picture_settings(
         filter=fields.filter(kind.filter),
         sizing=kind.sizing,
         crop_share=fields.share(kind.crop_share),
-        multiple=fields.integer("ensure_multiple_of", 1, 1),
+        multiple=fields.integer(
+            "size_divisibility" if kind.sizing == "divisible" else "ensure_multiple_of", 1, 1
+        ),
         keep_aspect_ratio=fields.flag("keep_aspect_ratio"),
         crop=crop if do_crop else None,
         factor=factor if rescale else 1.0,

@@ -75,6 +75,8 @@ def find_model_size(picture: Size, settings: PictureSettings) -> Size | None:
 def _find_size(picture: Size, settings: PictureSettings) -> Size:
     """Return the size that a picture is resized to."""
     size, share = settings.size, settings.crop_share
+    if settings.sizing == "divisible":
+        return _fit_divisible(picture, settings)
     if "longest_edge" in size and "shortest_edge" not in size:
         scale = size["longest_edge"] / max(picture)
         return int(picture[0] * scale + 0.5), int(picture[1] * scale + 0.5)
@@ -166,6 +168,20 @@ def _fit_between(picture: Size, shorter: int, longer: int) -> Size:
         return picture
     other = int(exact * max(picture) / min(picture))
     return (other, side) if width < height else (side, other)
+
+
+def _fit_divisible(picture: Size, settings: PictureSettings) -> Size:
+    """Return the size of transformers.js for processors that it has no class for."""
+    size, multiple = settings.size, settings.multiple
+    if "height" in size:
+        fitted = float(size["height"]), float(size["width"])
+    else:
+        scale = size["shortest_edge"] / min(picture) if "shortest_edge" in size else 1.0
+        if "longest_edge" in size:
+            scale *= min(1.0, size["longest_edge"] / (scale * max(picture)))
+        fitted = picture[0] * scale, picture[1] * scale
+    height, width = (max(int(round(side, 2)) // multiple, 1) * multiple for side in fitted)
+    return height, width
 
 
 def _fit_multiple(picture: Size, size: Size, settings: PictureSettings) -> Size:

@@ -21,12 +21,14 @@ class ProcessedPicture(NamedTuple):
     """A picture for a model.
 
     Attributes: `pixels`, float32 `[3, height, width]`; `size`, the height and width of the file;
-    `resized`, those that it was resized to.
+    `resized`, those that it was resized to; `original`, the bytes `[height, width, 3]` of the file,
+    if they are kept.
     """
 
     pixels: HostArray
     size: Size
     resized: Size
+    original: HostArray | None = None
 
 
 async def process_picture(
@@ -36,11 +38,13 @@ async def process_picture(
     model_size: Size | None = None,
     *,
     backend: Backend | None = None,
+    keep: bool = False,
 ) -> ProcessedPicture:
     """Return a picture as a model takes it, before it is filled up to the size of others.
 
     A model whose pictures have one size, `model_size`, gets pictures of other shapes stretched to
     it, unless it can be told what is padding. Kinds that blur do so on the `backend`.
+    With `keep`, the result has the pixels of the file, too.
 
     Raises what `decode_picture` raises.
     """
@@ -54,6 +58,7 @@ async def process_picture(
         if not all(fitted or resized):
             message = f"{name} has {size[1]} × {size[0]} pixels: a side of it would vanish"
             raise DataError("NNM702", message, hint="use a picture that is less narrow")
+        original = await decoded.resize(*size, Filter.NEAREST) if keep else None
         if turned:
             decoded = await _turn(decoded, name)
         if settings.blurred and settings.resize:
@@ -62,7 +67,7 @@ async def process_picture(
             assert backend is not None, "kinds that blur need a backend"
             pixels = await decoded.resize(*size, Filter.NEAREST)
             blurred = await resize_blurred(backend, pixels, resized, settings)
-            return ProcessedPicture(blurred, size, resized)
+            return ProcessedPicture(blurred, size, resized, original)
         pixels = await decoded.resize(*resized, settings.filter)
     finally:
         decoded.close()
@@ -75,7 +80,8 @@ async def process_picture(
     pixels = crop(
         pixels, cropped, odd_behind=settings.sizing == "page", rounds=settings.rounds_crop
     )
-    return ProcessedPicture(_pad_sides(scale(pixels, settings), settings), size, resized)
+    numbers = _pad_sides(scale(pixels, settings), settings)
+    return ProcessedPicture(numbers, size, resized, original)
 
 
 async def resize_again(pixels: HostArray, size: Size, filter: Filter) -> HostArray:

@@ -41,6 +41,15 @@ BOTTLENECKS = {
     "embedding_size": 6,
     "hidden_sizes": [8, 8, 12, 16],
 }
+CLIPSEG = {
+    **OWL,
+    "vision_config": {**VIT, "num_hidden_layers": 3},
+    "extract_layers": [0, 1],
+    "reduce_dim": 6,
+    "decoder_num_attention_heads": 2,
+    "decoder_intermediate_size": 9,
+}
+DRAWN = ("logits", "conditional_embeddings")
 OWL_OUTPUTS = ("logits", "pred_boxes", "class_embeds")
 
 CASES = [
@@ -51,6 +60,15 @@ CASES = [
         {**OWL, "vision_config": {**VIT, "image_size": 12, "hidden_act": "relu"}},
         pictures=1,
         outputs=(*OWL_OUTPUTS, "objectness_logits"),
+    ),
+    Case("clipseg", "CLIPSegForImageSegmentation", CLIPSEG, pictures=3, outputs=DRAWN),
+    Case(
+        "clipseg-fine",
+        "CLIPSegForImageSegmentation",
+        {**CLIPSEG, "use_complex_transposed_convolution": True, "conditional_layer": 1},
+        image=(12, 12),
+        batch=2,
+        outputs=DRAWN,
     ),
     see("rt-detr", "RTDetrForObjectDetection", RT_DETR, image=(32, 64)),
     see(
