@@ -30,7 +30,7 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.parameter_names import ParameterNames
-from webnnm.transformers.architectures.patches import Picture, picture
+from webnnm.transformers.architectures.patches import Picture, check_patches, picture
 from webnnm.transformers.architectures.stretching import (
     declare_stretching,
     stretching_constants,
@@ -53,8 +53,8 @@ def write_model(config: Config) -> ModelText:
     table = seen = picture(vision, patch=16)
     if "image_size" in config:
         height, width = config.pair("image_size", [0, 0])
-        seen = seen._replace(height=height, width=width)
-    if seen.grid[0] != seen.grid[1] or table.grid[0] != table.grid[1] or not seen.patches:
+        seen = check_patches(config, "image_size", seen._replace(height=height, width=width))
+    if seen.grid[0] != seen.grid[1] or table.grid[0] != table.grid[1]:
         raise config.not_supported("image_size", [seen.height, seen.width], "it must be square")
     vision.get("projection_dim")
     tower = read_tower(

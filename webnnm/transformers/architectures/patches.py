@@ -74,6 +74,17 @@ class Picture(NamedTuple):
         )
 
 
+def check_patches(config: Config, key: str, seen: Picture) -> Picture:
+    """Return a picture that has at least a patch, and not too many.
+
+    Raises `DataError` NNM818, about a key of the config, for another.
+    """
+    if 0 < seen.patches <= MAX_PATCHES:
+        return seen
+    hint = f"pictures have at least a patch, and up to {MAX_PATCHES:,}"
+    raise config.not_supported(key, [seen.height, seen.width], hint)
+
+
 def picture(config: Config, *, size: int | list[int] = 224, patch: int | None = 16) -> Picture:
     """Return the image sizes in a config; without patches, those of a network of convolutions.
 
@@ -88,7 +99,4 @@ def picture(config: Config, *, size: int | list[int] = 224, patch: int | None = 
         message = f'config.json: "image_size" is {height} x {width}, smaller than a patch'
         raise DataError("NNM818", message, hint='"patch_size" is the height and width of a patch')
     image = Picture(config.size("num_channels", 3), height, width, cut)
-    if image.patches > MAX_PATCHES:
-        hint = f"pictures of up to {MAX_PATCHES:,} patches can be used"
-        raise config.not_supported("image_size", [height, width], hint)
-    return image
+    return check_patches(config, "image_size", image)

@@ -27,7 +27,7 @@ from webnnm.transformers.architectures.model_text import (
     layers,
     statements,
 )
-from webnnm.transformers.architectures.patches import Picture, picture
+from webnnm.transformers.architectures.patches import MAX_PATCHES, Picture, picture
 from webnnm.transformers.architectures.resnet import UnitNames, write_stages
 from webnnm.transformers.architectures.vision_encoder import read_backbone_keys
 from webnnm.transformers.config import Config
@@ -137,6 +137,9 @@ def _read_maps(config: Config, seen: Picture) -> list[Map]:
             maps.append(Map(f"stage{stage}", height, width))
     if not maps or {one.name for one in maps} != {*named}:
         raise config.not_supported("out_features", named, "the last stages of the backbone")
+    if sum(one.height * one.width for one in maps) > MAX_PATCHES:
+        hint = f"pictures of up to {MAX_PATCHES:,} cells can be used"
+        raise config.not_supported("image_size", [seen.height, seen.width], hint)
     for larger, smaller in pairwise(maps):
         if larger[1:] != (2 * smaller.height, 2 * smaller.width):
             hint = f"height and width are multiples of {2 ** (stages + 1)}"

@@ -24,7 +24,7 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.parameter_names import ParameterNames
-from webnnm.transformers.architectures.patches import picture
+from webnnm.transformers.architectures.patches import check_patches, picture
 from webnnm.transformers.architectures.stretching import (
     declare_stretching,
     stretching_constants,
@@ -52,8 +52,7 @@ def write_model(config: Config) -> ModelText:
     if "picture_size" in config:
         height, across = config.pair("picture_size", [0, 0])
         seen = seen._replace(height=height, width=across)
-        if not seen.patches:
-            raise config.not_supported("picture_size", [height, across], "it is at least a patch")
+        check_patches(config, "picture_size", seen)
     stretches = seen.grid != table.grid
     count = config.size("num_detection_tokens", 100)
     again = config.flag("use_mid_position_embeddings", True)
