@@ -17,6 +17,7 @@ TEXTS = ("text", "lines", "labels")
 FIELDS = {
     "audio-classification": {"sound": ""},
     "automatic-speech-recognition": {"sound": ""},
+    "background-removal": {"picture": ""},
     "depth-estimation": {"picture": ""},
     "feature-extraction": {"text": "How do plants make their food?"},
     "fill-mask": {"text": "The capital of France is [MASK]."},
@@ -46,6 +47,7 @@ FIELDS = {
         "text": "The team scored twice in the last minute.",
         "labels": "sport, politics, cooking",
     },
+    "zero-shot-object-detection": {"picture": "", "labels": "a cat, a remote control"},
     "zero-shot-image-classification": {
         "picture": "",
         "labels": "a photo of a cat, a photo of a dog",
@@ -259,6 +261,15 @@ def show_masks(result):
         element("legend").append(item)
 
 
+def show_cutout(result):
+    """Colour the background of a picture, which is transparent."""
+    alpha = memoryview(result).cast("B")[3::4].tobytes()
+    hidden = memoryview(alpha.translate(bytes(255 * (byte < 128) for byte in range(256))))
+    layers.colourMask(element("canvas"), as_bytes(hidden), list(COLOURS[0]))
+    share = hidden.tobytes().count(255) / max(1, len(hidden))
+    element("answer").textContent = f"{share:.0%} of the picture is background"
+
+
 def show_depth(result):
     """Show what is near light, and what is far dark."""
     layers.drawMap(element("canvas"), as_bytes(result["depth"]))
@@ -300,6 +311,7 @@ def program(task, settings):
 
 viewers = {
     "audio-classification": show_scores,
+    "background-removal": show_cutout,
     "depth-estimation": show_depth,
     "fill-mask": show_scores,
     "image-classification": show_scores,
@@ -311,6 +323,7 @@ viewers = {
     "token-classification": show_words,
     "zero-shot-classification": show_scores,
     "zero-shot-image-classification": show_scores,
+    "zero-shot-object-detection": show_boxes,
 }
 
 

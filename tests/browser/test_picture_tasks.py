@@ -16,6 +16,7 @@ from tests.parity.tasks.pictures import (
     read_fixtures,
     summarize,
 )
+from tests.unit.tasks.test_background_removal import make_folder
 from webnnm.core.arrays import HostArray
 
 CALLS = 2
@@ -49,3 +50,15 @@ async def test_results_are_those_of_transformers(pyodide_page: PyodidePage) -> N
         for (sizes, keywords, expected), result in zip(calls, results, strict=True):
             difference = find_difference(expected, summarize(receive(result)), LIMIT)
             assert not difference, (fixture["task"], sizes, keywords)
+
+
+async def test_backgrounds_become_transparent_as_on_desktops(pyodide_page: PyodidePage) -> None:
+    for scale in (1.0, 8.0):
+        calls = [(send(draw(size)), {}) for size in ((41, 30), (60, 140))]
+        arguments = "background-removal", make_folder("input.1", scale=scale), {}, calls
+        results = await pyodide_page.call(picture_tasks_in_page.run_calls, "webnn", *arguments)
+        expected = await picture_tasks_in_page.run_calls("numpy", *arguments)
+        for one, other in zip(results, expected, strict=True):
+            assert one["shape"] == other["shape"]
+            pairs = zip(one["values"], other["values"], strict=True)
+            assert max(abs(a - b) for a, b in pairs) <= 1

@@ -7,7 +7,6 @@ from typing import Any
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import show
-from webnnm.evaluation.probabilities import sigmoid
 from webnnm.tasks.maps import resize_to_bytes
 from webnnm.tasks.picture_task import PictureTask, as_pictures
 
@@ -63,18 +62,19 @@ class BackgroundRemoval(PictureTask):
         (name,) = self.outputs
         results: list[Any] = []
         async for result in self.run(pictures, batch_size):
-            mask = find_shares(result.outputs[name])
-            alpha = await resize_to_bytes(self.model.backend, mask, result.size)
+            mask = result.outputs[name]
+            device, logits = self.model.backend, has_logits(mask)
+            alpha = await resize_to_bytes(device, mask, result.size, logits=logits)
             assert result.picture.original is not None
             results.append(add_alpha(result.picture.original, alpha).public())
         return results[0] if single else results
 
 
-def find_shares(mask: HostArray) -> HostArray:
-    """Return the shares of a mask `[1, height, width]`: numbers beyond 0 and 1 are logits.
+def has_logits(mask: HostArray) -> bool:
+    """Return whether the numbers of a mask `[1, height, width]` are logits: they are no shares.
 
-    >>> find_shares(HostArray.of([[[0.0, 1000.0]]])).tolist()
-    [[[0.5, 1.0]]]
+    >>> has_logits(HostArray.of([[[0.0, 1.0]]])), has_logits(HostArray.of([[[0.0, 3.0]]]))
+    (False, True)
 
     Raises `DataError` NNM717 if there are several masks.
     """
@@ -82,9 +82,7 @@ def find_shares(mask: HostArray) -> HostArray:
         message = f"the output is {show(mask.shape)}, not a mask [1, height, width]"
         raise DataError("NNM717", message, hint="use image-segmentation for several masks")
     values: Any = mask.values()
-    if min(values) < -MARGIN or max(values) > 1 + MARGIN:
-        return HostArray.of([*map(sigmoid, values)], "float32", mask.shape)
-    return mask
+    return min(values) < -MARGIN or max(values) > 1 + MARGIN
 
 
 def add_alpha(pixels: HostArray, alpha: HostArray) -> HostArray:

@@ -17,6 +17,7 @@ from webnnm.graph.node import Operand
 
 Size = tuple[int, int]
 Method = Literal["linear", "cubic"]
+Step = Callable[[GraphBuilder, Operand], Operand]
 
 SHARPNESS = -0.75
 """The parameter of the cubic convolution (R. Keys, 1981) as PyTorch has it."""
@@ -69,9 +70,11 @@ async def find_above(
 
 
 async def resize_to_bytes(
-    backend: Backend, maps: HostArray, size: Size, *, block: int = BLOCK
+    backend: Backend, maps: HostArray, size: Size, *, logits: bool = False, block: int = BLOCK
 ) -> HostArray:
     """Return maps of shares at another size as bytes, 255 for 1.
+
+    With `logits`, shares are the sigmoid of the numbers.
 
     >>> import asyncio
     >>> from webnnm import backend
@@ -82,10 +85,13 @@ async def resize_to_bytes(
     """
 
     def scale(b: GraphBuilder, values: Operand) -> Operand:
-        share = b.clamp(values, min_value=0.0, max_value=1.0)
-        return b.cast(b.round_even(share * 255.0), type="uint8")
+        inside = b.clamp(values, min_value=0.0, max_value=1.0)
+        return b.cast(b.round_even(inside * 255.0), type="uint8")
 
-    return _stack(await _run(backend, maps, size, "linear", block, scale))
+    def share(b: GraphBuilder, values: Operand) -> Operand:
+        return b.sigmoid(values) if logits else values
+
+    return _stack(await _run(backend, maps, size, "linear", block, scale, share))
 
 
 def _stack(blocks: Sequence[HostArray]) -> HostArray:
@@ -128,17 +134,20 @@ async def _run(
     size: Size,
     method: Method,
     block: int,
-    finish: Callable[[GraphBuilder, Operand], Operand],
+    finish: Step,
+    prepare: Step = lambda b, values: values,
 ) -> list[HostArray]:
-    """Return what is made of the resized maps, for blocks of rows from top to bottom."""
+    """Return what is made of the resized maps, for blocks of rows from top to bottom.
+
+    What `prepare` makes of the maps is resized, what `finish` makes of that is returned.
+    """
     count, height, width = maps.shape
     rows = max(1, min(size[0], block // (count * max(size[1], width))))
     down, across = weigh(height, size[0], method), weigh(width, size[1], method)
     columns = HostArray("float32", (width, size[1]), transpose(across))
     b = GraphBuilder()
-    wide = b.matmul(
-        b.input("maps", "float32", maps.shape), b.input("columns", "float32", columns.shape)
-    )
+    values = prepare(b, b.input("maps", "float32", maps.shape))
+    wide = b.matmul(values, b.input("columns", "float32", columns.shape))
     tall = b.matmul(b.input("rows", "float32", (1, rows, height)), wide)
     executable = await backend.compile(b.build({"result": finish(b, tall)}))
     results: list[HostArray] = []

@@ -146,11 +146,11 @@ def _write_decoder(config: Config, names: ParameterNames, tower: Tower) -> list[
         body += [f"add(drawn{number})"] if number else []
         if number == conditional:
             body[-1] = f"{body[-1][:-1]}, name=reduced)"
-            for part in ("mul", "add"):
-                first, *others = linear_layers(f"film_{part}", width)
+            for film in ("film_mul", "film_add"):
+                first, *others = linear_layers(film, width)
                 body += [first.replace("(", f"(node={CONDITION}, ", 1), *others]
-                body[-1] = f"{body[-1][:-1]}, name=film_{part}s)"
-                names.matrix(f"film_{part}", f"decoder.film_{part}")
+                body[-1] = f"{body[-1][:-1]}, name={film}s)"
+                names.matrix(film, f"decoder.{film}")
             body += ["mul([reduced, film_muls])", "add(film_adds)"]
         body[-1] = f"{body[-1][:-1]}, name=read{number})"
         prefix = f"l{number}_"
