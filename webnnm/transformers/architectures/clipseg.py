@@ -50,7 +50,7 @@ def write_model(config: Config) -> ModelText:
         config.get(unused)
     text_lines, text_names = write_text_tower(config.part("text_config"), size, True, False)
     vision = config.part("vision_config")
-    table = seen = picture(vision, patch=16)
+    table = seen = picture(vision, patch=32)
     if "image_size" in config:
         height, width = config.pair("image_size", [0, 0])
         seen = check_patches(config, "image_size", seen._replace(height=height, width=width))

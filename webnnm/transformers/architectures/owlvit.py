@@ -48,7 +48,7 @@ def write_model(config: Config) -> ModelText:
     if "max_position_embeddings" not in config.object("text_config"):
         values["max_position_embeddings"] = 16
     text, vision = config.part("text_config", values), config.part("vision_config")
-    seen = picture(vision, size=768, patch=32)
+    seen = picture(vision, size=768, patch=16 if family == "owlv2" else 32)
     text_lines, text_names = write_text_tower(text, size, True, False)
     # The queries of patches take the place of CLIP's embeddings of texts.
     text_lines = [line for line in text_lines if not line.startswith("text_embeds:")]
