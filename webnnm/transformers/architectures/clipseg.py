@@ -159,17 +159,17 @@ def _write_decoder(config: Config, names: ParameterNames, tower: Tower) -> list[
                 names, f"{layer}.self_attn", sizes._replace(prefix=prefix), (f"read{number}",) * 3
             ),
             f"residual(to=read{number})",
-            f"norm(weight=drawn_norm, bias=drawn_norm_b, name=attended{number})",
+            f"{tower.norm('drawn_')[:-1]}, name=attended{number})",
             f"dense(rows={rows}, size={inner})",
             "relu()",
             f"dense(rows={rows}, size={width})",
             f"residual(to=attended{number})",
-            f"norm(weight=drawn_norm, bias=drawn_norm_b, name=drawn{number + 1})",
+            f"{tower.norm('drawn_')[:-1]}, name=drawn{number + 1})",
         ]
-        names.weight("drawn_norm", f"{layer}.layer_norm1")
+        names.weight("image_drawn_norm", f"{layer}.layer_norm1")
         record_dense(names, f"{layer}.mlp.fc1")
         record_dense(names, f"{layer}.mlp.fc2")
-        names.weight("drawn_norm", f"{layer}.layer_norm2")
+        names.weight("image_drawn_norm", f"{layer}.layer_norm2")
     return body
 
 

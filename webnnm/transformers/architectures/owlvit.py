@@ -96,7 +96,7 @@ def _write_image(
         tokens=count + 1,
     )
     names.names |= image_names(tower, "pre_layernorm")
-    names.weight("merged_norm", "layer_norm")
+    names.weight("image_merged_norm", "layer_norm")
 
     def head(name: str, last: int) -> list[str]:
         calls: list[str] = []
@@ -112,7 +112,7 @@ def _write_image(
         tower.norm(""),
         f"split([1, {count}], axis=0, name=part)",
         "mul([part.1, part.0])",
-        "norm(weight=merged_norm, bias=merged_norm_b, name=merged)",
+        f"{tower.norm('merged_')[:-1]}, name=merged)",
         f"dense(rows={count}, size={size})",
         "near_unit()",
     ]
