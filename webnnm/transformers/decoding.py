@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import lower_network
@@ -371,7 +372,8 @@ def _select_rows(b: GraphBuilder, scores: Any, rows: Any) -> Any:
     node: Any = b.nodes[scores.number]
     if isinstance(node, OperatorNode) and node.operator.elementwise:
         large = [operand for operand in node.operands if operand and _has_tokens(operand)]
-        if len(large) == 1 and large[0].shape == scores.shape:
+        # Products of integers become floats before rows of them are selected, by a product too.
+        if len(large) == 1 and large[0].shape == scores.shape and is_float(large[0].dtype):
             operands = [
                 _select_rows(b, operand, rows) if operand is large[0] else operand
                 for operand in node.operands

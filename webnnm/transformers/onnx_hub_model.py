@@ -23,16 +23,16 @@ from webnnm.transformers.hearing import Features
 from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.inputs import check_inputs, read_inputs
 from webnnm.transformers.onnx_files import DECODER, FOLLOWER, OnnxFile, OnnxFiles
-from webnnm.transformers.onnx_language import (
+from webnnm.transformers.onnx_inputs import (
     HIDDEN,
     HIDDEN_MASK,
     SEQUENCE,
     TEXT_INPUTS,
-    OnnxLanguage,
     make_vertex,
     sound_sizes,
     source_vertices,
 )
+from webnnm.transformers.onnx_language import OnnxLanguage
 from webnnm.transformers.onnx_states import (
     BRANCH,
     LOGITS_KEPT,

@@ -9,26 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.dtypes import DataType
-from webnnm.core.errors import DataError, Span
+from webnnm.core.errors import DataError
 from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import Shape, count
 from webnnm.formats.fields import Fields
-from webnnm.formats.onnx.described import ValueInfo
 from webnnm.formats.onnx.importing.importer import Imported, import_model
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
-from webnnm.graph.elaboration.vertices import InputVertex
 from webnnm.graph.node import Graph, Operand
 from webnnm.graph.transforms.rewrite import copy_graph_into
-from webnnm.ops.declare.features import Changes, Features
 from webnnm.ops.declare.tensors import TensorType
 from webnnm.transformers.decoding import GraphSpec, Language, default_kind, source_type
 from webnnm.transformers.key_values import SOURCE, KeyValues
 from webnnm.transformers.onnx_files import DECODER, FOLLOWER, READER, OnnxFile, OnnxFiles
+from webnnm.transformers.onnx_inputs import (
+    HIDDEN,
+    HIDDEN_MASK,
+    SEQUENCE,
+    TEXT_INPUTS,
+    source_vertices,
+)
 from webnnm.transformers.onnx_past import PaddedPast, find_padded_past
 from webnnm.transformers.onnx_states import (
     OF_ENCODER,
@@ -39,11 +42,6 @@ from webnnm.transformers.onnx_states import (
     keep_outputs,
 )
 
-SEQUENCE, OF_SOURCE = "tokens", "source"
-"""The sequences of a text and of what an encoder reads."""
-HIDDEN, HIDDEN_MASK = "encoder_hidden_states", "encoder_attention_mask"
-SOUND = "input_features"
-TEXT_INPUTS = frozenset({"input_ids", "attention_mask", "position_ids", "token_type_ids"})
 MAX_IMPORTS, MAX_FOLLOWERS = 2, 2
 """How many graphs of a file are kept for further ones of the same sizes."""
 MIN_CACHE = 4
@@ -413,36 +411,6 @@ def _select(b: GraphBuilder, scores: Any, positions: Any) -> Any:
     places = b.constant([*range(scores.shape[1])], "int32", [1, scores.shape[1]])
     here = b.cast(b.equal(places, positions), type=scores.dtype)
     return b.matmul(b.reshape(here, new_shape=(batch, 1, scores.shape[1])), scores)
-
-
-def source_vertices(file: OnnxFile, config: Mapping[str, Any]) -> list[InputVertex]:
-    """Return the inputs of an encoder, as those of a network."""
-    vertices: list[InputVertex] = []
-    for name, info in file.inputs.items():
-        if name == SOUND:
-            info = replace(info, shape=(None, *sound_sizes(config)))
-        vertices.append(make_vertex(name, info, OF_SOURCE))
-    return vertices
-
-
-def sound_sizes(config: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the bands and frames of the features that a Whisper takes.
-
-    >>> sound_sizes({"num_mel_bins": 80, "max_source_positions": 1500})
-    (80, 3000)
-    """
-    fields = Fields(dict(config), "config.json")
-    return fields.integer("num_mel_bins"), 2 * fields.integer("max_source_positions")
-
-
-def make_vertex(name: str, info: ValueInfo, sequence: str) -> InputVertex:
-    """Return an input of a file as that of a network; dimensions of unknown size have none."""
-    _, *sizes = info.shape or (None,)
-    along = sequence if name.removeprefix("decoder_") in TEXT_INPUTS else None
-    dims = [size if isinstance(size, int) else None for size in (sizes[1:] if along else sizes)]
-    features = Features(Changes(), dims, sequence=along)
-    dtype = cast("DataType", info.dtype)
-    return InputVertex(span=Span(0, 0), features=[features], dtype=dtype, block=name)
 
 
 def _can_step(file: OnnxFile, states: Collection[State]) -> bool:

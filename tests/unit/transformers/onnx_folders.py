@@ -80,6 +80,8 @@ HELD = [
     weight("places", 64, SIZE),
     weight("angles", 1, SIZE),
     weight("biases", 6),
+    constant("step", 0.05, "float32"),
+    constant("middle", 128, "uint8"),
 ]
 
 
@@ -220,13 +222,27 @@ def decoder(
     merged: bool = False,
     masked: bool = True,
     biased: bool = False,
+    integers: bool = False,
 ) -> bytes:
     """Return a file that continues texts, with keys and values as inputs and outputs.
 
-    `positions` are those of `embed`; `merged` has a branch for texts without a past.
+    `positions` are those of `embed`; `merged` has a branch for texts without a past; `integers`,
+    scores that are products of integers.
     """
     own = grouped_attention() if grouped else attention(masked=masked, biased=biased)
-    nodes = [*embed(positions), *PROJECTIONS, *own, node("logits = MatMul(y, head)")]
+    scores = [
+        node("yq = QuantizeLinear(y, step, middle)"),
+        node("hq = QuantizeLinear(head, step, middle)"),
+        # So many products do not fit into one exact sum of floats.
+        node(f"yw = Concat({', '.join(['yq'] * 9)})", axis=-1),
+        node(f"hw = Concat({', '.join(['hq'] * 9)})", axis=0),
+        node("i = MatMulInteger(yw, hw, middle, middle)"),
+        node("f = Cast(i)", to=1),
+        node("logits = Mul(f, step)"),
+    ]
+    if not integers:
+        scores = [node("logits = MatMul(y, head)")]
+    nodes = [*embed(positions), *PROJECTIONS, *own, *scores]
     given = [info("input_ids", "batch", "tokens", code=INT64)]
     if masked:
         given.append(info("attention_mask", "batch", "all", code=INT64))

@@ -142,8 +142,9 @@ DECODERS: dict[str, dict[str, Any]] = {
     "sliced": {"positions": "sliced", "masked": False},
     "rotated": {"positions": "rotated"},
     "distances": {"positions": "none", "biased": True, "masked": False},
+    "integers": {"integers": True},
 }
-STEPPING = ("positions", "branches", "grouped")
+STEPPING = ("positions", "branches", "grouped", "integers")
 """Those that take a past of a fixed length as it is."""
 
 
