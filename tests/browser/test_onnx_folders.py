@@ -37,7 +37,7 @@ CASES: dict[str, tuple[dict[str, bytes], dict[str, Any] | None, list[dict[str, A
     },
     **{
         f"answers, {kind}": (
-            folders.answerer_files(kind),
+            folders.answerer_files(kind, max_position_embeddings=64),
             {"input_ids": IDS, "decoder_input_ids": [[2], [2]]},
             [
                 {"input_ids": [5, 8, 9], "max_new_tokens": 12},
