@@ -158,10 +158,11 @@ def save(results: dict[str, Any], *, merge: bool) -> None:
     m = results["machine"]
     slug = re.sub(r"[^a-z0-9]+", "-", f"{m['cores']} cores {m['cpu']}".lower()).strip("-")
     file = RESULTS / f"{slug}.json"
+    is_merged = merge and file.exists()
     is_enough = results["rounds"] >= ENOUGH_ROUNDS and not results["quick"]
-    if is_enough and merge and file.exists():
+    if is_merged:
         results = merge_parts(json.loads(file.read_text(encoding="utf-8")), results)
-    if not is_enough or not results["complete"]:
+    if not is_enough or not (is_merged or results["complete"]):
         say("docs/performance.md is unchanged: updating it needs all parts and five rounds")
         return
     RESULTS.mkdir(exist_ok=True)
