@@ -148,27 +148,28 @@ def make_report(results: dict[str, Any], before: dict[str, Any] | None) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-def save(results: dict[str, Any], *, merge: bool) -> None:
+def save(results: dict[str, Any], text_of_page: str, *, merge: bool) -> None:
     """Write the results to the cache; those of a complete contest also to the checkout.
 
-    With `merge`, some parts of this machine's results in the checkout are replaced.
+    With `merge`, some parts of this machine's results in the checkout are replaced, and their
+    sections in docs/performance.md.
     """
     write_results(FOLDER / "results.json", results)
     say(f"saved {FOLDER / 'results.json'}")
     m = results["machine"]
     slug = re.sub(r"[^a-z0-9]+", "-", f"{m['cores']} cores {m['cpu']}".lower()).strip("-")
     file = RESULTS / f"{slug}.json"
-    is_merged = merge and file.exists()
     is_enough = results["rounds"] >= ENOUGH_ROUNDS and not results["quick"]
-    if is_merged:
-        results = merge_parts(json.loads(file.read_text(encoding="utf-8")), results)
-    if not is_enough or not (is_merged or results["complete"]):
+    if is_enough and merge and file.exists():
+        write_results(file, merge_parts(json.loads(file.read_text(encoding="utf-8")), results))
+        write_page(merge_sections(read_page(), report.markdown(results)))
+    elif is_enough and results["complete"]:
+        RESULTS.mkdir(exist_ok=True)
+        write_results(file, results)
+        PICTURE.write_text(plot.svg(results["scale"]), encoding="utf-8")
+        write_page(text_of_page)
+    else:
         say("docs/performance.md is unchanged: updating it needs all parts and five rounds")
-        return
-    RESULTS.mkdir(exist_ok=True)
-    write_results(file, results)
-    PICTURE.write_text(plot.svg(results["scale"]), encoding="utf-8")
-    write_page(make_report(results, None))
 
 
 def merge_parts(before: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
@@ -179,6 +180,31 @@ def merge_parts(before: dict[str, Any], results: dict[str, Any]) -> dict[str, An
     """
     about = ("machine", "rounds", "quick", "programs", "complete")
     return before | {name: part for name, part in results.items() if name not in about}
+
+
+def merge_sections(before: str, measured: str) -> str:
+    """Return a report with the sections of another one, in place of those with the same title.
+
+    >>> print(merge_sections("about\\n\\n### A\\n\\n1\\n\\n### B\\n\\n2", "### A\\n\\n3"), end="")
+    about
+    <BLANKLINE>
+    ### A
+    <BLANKLINE>
+    3
+    <BLANKLINE>
+    ### B
+    <BLANKLINE>
+    2
+    """
+    first, *sections = before.split("\n### ")
+    _, *fresh = f"\n{measured}".split("\n### ")
+    by_title = {section.partition("\n")[0]: section.strip("\n") for section in [*sections, *fresh]}
+    return "\n\n### ".join([first.strip("\n"), *by_title.values()]) + "\n"
+
+
+def read_page() -> str:
+    """Return the tables between the markers in docs/performance.md."""
+    return PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
 
 
 def write_results(file: Path, results: dict[str, Any]) -> None:
@@ -227,4 +253,4 @@ async def measure(chosen: argparse.Namespace) -> None:
     measured = make_report(results, before)
     say("")
     say(measured)
-    save(results, merge=chosen.merge)
+    save(results, measured, merge=chosen.merge)
