@@ -61,13 +61,24 @@ def terms(glossary: str) -> Iterator[Term]:
     """Yield the terms of the glossary.
 
     >>> [*terms("### Batch\\n\\n*Also: mini-batch.* Some rows. [Lesson 2](2.md)\\n")][0].forms
-    ('batch', 'batchs', 'mini-batch', 'mini-batchs')
+    ('batch', 'batches', 'mini-batch', 'mini-batches')
     """
     for entry in ENTRY.finditer(glossary):
         names = [entry["name"], *(entry["also"] or "").split(", ")]
         singular = [name.lower() for name in names if name]
-        forms = dict.fromkeys(form for name in singular for form in (name, f"{name}s"))
+        forms = dict.fromkeys(form for name in singular for form in (name, plural(name)))
         yield Term(entry["name"], tuple(forms), entry["text"])
+
+
+def plural(name: str) -> str:
+    """Return the plural of a term.
+
+    >>> [plural(name) for name in ("loss", "category", "weight", "array")]
+    ['losses', 'categories', 'weights', 'arrays']
+    """
+    if re.search(r"(?:s|x|ch|sh)$", name):
+        return f"{name}es"
+    return re.sub(r"(?<=[^aeiou])y$", "ie", name) + "s"
 
 
 def link_terms(document: str, page: str, entries: Sequence[Term]) -> str:
