@@ -23,6 +23,8 @@ NAMES = (
     "modernbert-base",
     "vit-base",
     "clip-plain",
+    "smolvlm",
+    "blip",
     "sam-plain",
     "resnet-base",
     "swin-classes",

@@ -146,6 +146,7 @@ MODULES = {
     "relu": "unary",
     "remainder": "remainder",
     "repeat_sequence": "repeat_sequence",
+    "replace_tokens": "replace_tokens",
     "resample2_d": "resample2d",
     "resample2d": "resample2d",
     "reshape": "reshape",

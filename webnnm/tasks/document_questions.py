@@ -60,7 +60,7 @@ class DocumentQuestionAnswering(PictureTask):
         The answer is None if the model does not write one. Raises `DataError` NNM702 for inputs
         without a picture or a question.
         """
-        pairs, single = _read_pairs(image, question)
+        pairs, single = read_pairs(image, question)
         sampling = read_sampling(do_sample, settings)
         results: list[Any] = []
         for picture, query in pairs:
@@ -81,8 +81,14 @@ class DocumentQuestionAnswering(PictureTask):
         return None if answer is None else answer[1].strip()
 
 
-def _read_pairs(image: Any, question: str | None) -> tuple[list[tuple[Any, str]], bool]:
-    """Return pictures with their questions, and whether a single one was given."""
+def read_pairs(image: Any, question: str | None) -> tuple[list[tuple[Any, str]], bool]:
+    """Return pictures with their questions, and whether a single one was given.
+
+    >>> read_pairs("photo.jpg", "What?")
+    ([('photo.jpg', 'What?')], True)
+
+    Raises `DataError` NNM702 for inputs without a picture or a question.
+    """
     if question is not None:
         image = {"image": image, "question": question}
     single = not isinstance(image, (list, tuple))

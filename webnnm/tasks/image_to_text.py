@@ -20,10 +20,16 @@ class ImageToText(PictureTask):
     ...     return (await write("photo.jpg"))[0]["generated_text"]
     """
 
-    inputs = frozenset({"pixel_values", "decoder_input_ids"})
     outputs = frozenset({"logits"})
-    classes = "VisionEncoderDecoderModel"
+    classes = "VisionEncoderDecoderModel, BlipForConditionalGeneration"
     uses_tokenizer = True
+
+    def fits(self) -> bool:
+        """Return whether the model reads a picture, and nothing but the text that it writes."""
+        inputs = {*self.model.inputs()}
+        reads_own = len(inputs & {"input_ids", "decoder_input_ids"}) == 1
+        has_tokens = self.model.describe_output("logits").sequence is not None
+        return reads_own and has_tokens and not self.model.takes_pictures
 
     async def __call__(
         self,
@@ -45,11 +51,15 @@ class ImageToText(PictureTask):
         pictures, single = as_pictures(inputs)
         tokenizer = self.model.tokenizer
         start = tokenizer.encode_rendered(prompt) if prompt else None
+        own = next(
+            name for name in ("decoder_input_ids", "input_ids") if name in self.model.inputs()
+        )
+        begun: dict[str, Any] = {own: start}
         defaults = read_length(self.model.generation_config)
         settings = {**defaults, **read_sampling(do_sample, settings)}
         results: list[Any] = []
         async for processed, arrays in self.prepare_batches(pictures, batch_size):
-            rows = await self.model.generate_ids(decoder_input_ids=start, **arrays, **settings)
+            rows = await self.model.generate_ids(**begun, **arrays, **settings)
             returned = len(rows) // batch_size
             for k in range(len(processed)):
                 texts = [tokenizer.decode(row) for row in rows[k * returned : (k + 1) * returned]]

@@ -30,7 +30,8 @@ class TextToText(Pipeline):
 
     def fits(self) -> bool:
         """Return whether there are an encoder of tokens and a decoder."""
-        return {"input_ids", "decoder_input_ids"} <= {*self.model.inputs()}
+        inputs = {*self.model.inputs()}
+        return {"input_ids", "decoder_input_ids"} <= inputs and "pixel_values" not in inputs
 
     async def __call__(
         self, inputs: str | Sequence[str], *, do_sample: bool | None = None, **settings: Any

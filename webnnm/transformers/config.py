@@ -243,6 +243,26 @@ def is_donut(config: Mapping[str, Any]) -> bool:
     return isinstance(encoder, Mapping) and encoder.get("model_type") == "donut-swin"
 
 
+CAPTION_TOKENS = {
+    "decoder_start_token_id": ("bos_token_id", 30522),
+    "eos_token_id": ("sep_token_id", 102),
+    "pad_token_id": ("pad_token_id", 0),
+}
+"""Settings of texts of BLIP → the keys of its text's config that count, and their defaults."""
+
+
+def caption_tokens(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tokens with which texts of BLIP begin and end, nothing for other models.
+
+    >>> caption_tokens({"model_type": "blip", "text_config": {"bos_token_id": 5}})
+    {'decoder_start_token_id': 5, 'eos_token_id': 102, 'pad_token_id': 0}
+    """
+    if config.get("model_type") != "blip":
+        return {}
+    text = text_config(config)
+    return {name: text.get(key, default) for name, (key, default) in CAPTION_TOKENS.items()}
+
+
 def read_config(text: str, name: str = "config.json") -> dict[str, Any]:
     """Return the contents of a `config.json`.
 

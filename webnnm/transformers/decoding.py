@@ -34,6 +34,7 @@ from webnnm.transformers.choice import (
 )
 from webnnm.transformers.inputs import DEFAULTS
 from webnnm.transformers.key_values import SOURCE, KeyValues
+from webnnm.transformers.towers import towers
 
 TOKEN = "token"
 """The tokens that were chosen last, int32 `[batch]`."""
@@ -89,6 +90,8 @@ class Language:
     restarts = False
 
     def __init__(self, network: Network) -> None:
+        # Other towers are computed before, such as that of pictures.
+        network = next(one for one in towers(network) if network.outputs[0] in one.outputs)
         self.network = network
         self.sequence, self.vocabulary = _find_scores(network)
         text_inputs = [v for v in network.inputs if v.features[0].sequence == self.sequence]
@@ -119,6 +122,12 @@ class Language:
             self.max_length = min(rows, self.max_length or rows)
         elif sequence is not None:
             self.max_lengths[sequence] = min(rows, self.max_lengths.get(sequence, rows))
+
+    @property
+    def encodes(self) -> bool:
+        """Whether something is computed of the source once for all tokens."""
+        layers = [layer for layer in self.network.order if layer.operands]
+        return any(layer.operands[0].features.sequence != self.sequence for layer in layers)
 
     def _source_graph(self, spec: GraphSpec) -> tuple[Graph, dict[str, TensorType]]:
         """Return the graph of what all tokens attend to, and the types of its outputs."""

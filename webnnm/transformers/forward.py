@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,14 @@ from webnnm.runtime.state import ModelState
 from webnnm.transformers.architectures.model_text import InputRules
 from webnnm.transformers.choices import split_choices
 from webnnm.transformers.inputs import check_inputs, read_inputs
+from webnnm.transformers.picture_tokens import FEATURES as FEATURES_OF_PICTURES
+from webnnm.transformers.picture_tokens import (
+    STATES,
+    SeenPictures,
+    check_places,
+    split_pictures,
+    takes_pictures,
+)
 from webnnm.transformers.prompts import prompts, takes_prompts
 from webnnm.transformers.towers import FEATURES, Comparison, find_comparison, towers
 
@@ -66,6 +74,8 @@ class Forward:
         elif self._rules.has_choices:
             choices = split_choices({n: value for n, value in inputs.items() if value is not None})
             results = choices.results(await self._compute(choices.inputs))
+        elif takes_pictures([vertex.block for vertex in vertices]) and "input_ids" in inputs:
+            results = await self._compute(await self._place_pictures(inputs))
         else:
             results = await self._compute(inputs)
         if find_comparison(results.keys()) is not None:
@@ -73,6 +83,39 @@ class Forward:
                 results |= await self._comparison.of(results)
         public = results if len(self._towers) == 1 else results.keys() - FEATURES
         return {name: array.public() for name, array in results.items() if name in public}
+
+    @cached_property
+    def pictures(self) -> SeenPictures:
+        """What the model sees in the pictures of texts."""
+        vertex = next(
+            one for one in self._state.network.inputs if one.block == FEATURES_OF_PICTURES
+        )
+        return SeenPictures(self._see, *vertex.features[0].sizes())
+
+    async def _see(self, picture: HostArray) -> HostArray:
+        return (await self._compute({"pixel_values": picture}))[STATES]
+
+    async def _place_pictures(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs of texts with pictures: their features in place of their pixels."""
+        values = dict(inputs)
+        ids = HostArray.of(values["input_ids"], "int32")
+        pixels = values.pop("pixel_values", None)
+        rows = [[]] * len(ids) if pixels is None else split_pictures(pixels)
+        return values | {FEATURES_OF_PICTURES: await self.see(rows, ids.tolist())}
+
+    async def see(
+        self, pictures: Sequence[Sequence[HostArray]], rows: Sequence[Sequence[int]]
+    ) -> HostArray:
+        """Return the features of the pictures of each text, whose tokens are rows.
+
+        Raises `DataError` NNM702 if there are more or fewer places than pictures need.
+        """
+        if len(pictures) != len(rows):
+            raise DataError("NNM702", f"{len(rows)} texts, and pictures of {len(pictures)}")
+        states = next(one for one in self._state.network.outputs if one.name == STATES)
+        places = states.source.features.sizes()[0]
+        check_places(self._config, rows, [*map(len, pictures)], places)
+        return await self.pictures.features(pictures, self._state.parameters.version)
 
     async def output(self, name: str, inputs: Mapping[str, Any]) -> Any:
         """Return one output. Raises `DataError` NNM710 if no output has that name."""

@@ -18,6 +18,7 @@ from webnnm.transformers.config import is_donut
 from webnnm.transformers.generator import Choose, Generator, Speed
 from webnnm.transformers.hearing import Features, Stream
 from webnnm.transformers.inputs import read_inputs
+from webnnm.transformers.picture_tokens import STATES, split_pictures, takes_pictures
 from webnnm.transformers.speech_tokens import SpeechTokens
 from webnnm.transformers.texts import (
     Prompt,
@@ -25,6 +26,7 @@ from webnnm.transformers.texts import (
     align_rows,
     continue_rows,
     end_tokens,
+    is_single,
     read_ends,
     read_masked_rows,
     read_rows,
@@ -35,6 +37,7 @@ from webnnm.transformers.transcription import TEMPERATURES, Transcribing, Transc
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
     from webnnm.ops.declare.features import Features as Shape
+    from webnnm.transformers.picture_prompts import PicturePrompt
     from webnnm.transformers.structured.allowed_tokens import AllowedTokens
     from webnnm.transformers.structured.output import StructuredOutput
 
@@ -129,6 +132,7 @@ class HubModel(ABC):
         self,
         prompt: Prompt,
         *,
+        images: Sequence[Any] | None = None,
         max_new_tokens: int = 256,
         min_new_tokens: int | None = None,
         temperature: float | None = None,
@@ -167,8 +171,10 @@ class HubModel(ABC):
         A prompt is a text, the messages of a conversation, or several texts, whose pieces come as
         lists. If a prompt begins with the last prompt and its answer, such as the next turn of a
         conversation, only the new part is computed. Models with an encoder, such as T5 and BART,
-        encode the prompt and generate the answer.
+        encode the prompt and generate the answer. Models of pictures in texts, such as SmolVLM,
+        take messages whose content is a list with pictures, or a text.
 
+        - `images`: the pictures of a text, each where it has `<image>`.
         - `max_new_tokens`: the text ends there, or where the model ends it, but not before
           `min_new_tokens`.
         - `temperature`, `top_k`, `top_p`, `min_p`, `repetition_penalty`: how tokens are sampled,
@@ -221,6 +227,21 @@ class HubModel(ABC):
             suppress_tokens=suppress_tokens,
         )
         prepare = partial(self._prepare_rows, forced_bos_token_id)
+        chat = {
+            **(template_variables or {}),
+            "tools": tools,
+            "documents": documents,
+            "chat_template": chat_template,
+        }
+        if self.takes_pictures and is_single(prompt):
+            from webnnm.transformers.picture_prompts import read_prompt
+
+            pictured = read_prompt(prompt, images, self.tokenizer, chat)
+            prepare = partial(self._prepare_pictures, pictured)
+            prompt = pictured.text
+        elif images is not None:
+            message = "pictures are for a single text of a model that takes them"
+            raise DataError("NNM704", message, hint="leave images= out")
         return Writing(
             self._generator,
             self.tokenizer,
@@ -230,13 +251,32 @@ class HubModel(ABC):
             ends=self.tokenizer.ends | read_ends(eos_token_id),
             settings=settings,
             prepare=prepare,
-            chat={
-                **(template_variables or {}),
-                "tools": tools,
-                "documents": documents,
-                "chat_template": chat_template,
-            },
+            chat=chat,
         )
+
+    @property
+    def takes_pictures(self) -> bool:
+        """Whether the texts of the model can have pictures in them."""
+        return takes_pictures(self.inputs())
+
+    async def _see(
+        self, pictures: Sequence[Sequence[HostArray]], rows: Sequence[Sequence[int]]
+    ) -> dict[str, Any]:
+        """Return the source of texts: the features of the pictures `[3, height, width]` of each."""
+        raise NotImplementedError  # models of other backends have no pictures in texts
+
+    async def _prepare_pictures(
+        self, prompt: PicturePrompt, _tokens: list[list[int]], max_new_tokens: int
+    ) -> tuple[list[list[int]], int, dict[str, Any]]:
+        """Return the arguments of the generator that continues a text with pictures."""
+        from webnnm.transformers.picture_prompts import tokenize
+
+        size = self.picture_size()
+        assert size is not None
+        places = self.describe_output(STATES).sizes()[0]
+        tokenized = await tokenize(prompt, self.tokenizer, self.read_file, size, places)
+        source = await self._see([tokenized.pictures], [tokenized.tokens])
+        return [tokenized.tokens], max_new_tokens, {"source": source, "context": tokenized.tokens}
 
     @cached_property
     def _structured_output(self) -> StructuredOutput:
@@ -317,6 +357,7 @@ class HubModel(ABC):
         into one array.
         The other arguments are those of `generate`.
 
+        Models of pictures in texts take `pixel_values [texts, pictures, 3, height, width]`, too.
         Models with an encoder take `input_ids`, or other inputs by name. Their texts begin with
         `decoder_input_ids`, by default those of the config, and are returned without the input.
         """
@@ -325,6 +366,7 @@ class HubModel(ABC):
             raise DataError("NNM704", f"pad_token_id is {pad_token_id!r}", hint=hint)
         names = [vertex.block for vertex in self._generator.language.source]
         inputs = {name: more.pop(name) for name in names if name in more}
+        pixels = more.pop("pixel_values", None) if self.takes_pictures else None
         vocabulary = self._generator.language.vocabulary
         more_ends = read_ends(more.pop("eos_token_id", None))
         structured = [more.pop(name, None) for name in ("choices", "regex", "json_schema")]
@@ -335,7 +377,14 @@ class HubModel(ABC):
             more_ends=more_ends,
             **more,
         )
-        if names:
+        if self.takes_pictures:
+            rows, single = read_rows(input_ids, attention_mask)
+            pictures = [[]] * len(rows) if pixels is None else split_pictures(pixels)
+            settings |= {"source": await self._see(pictures, rows)}
+            limit = max_new_tokens
+        elif names:
+            if "decoder_input_ids" not in self.inputs():  # the text is the one that is written
+                decoder_input_ids, input_ids = input_ids, None
             source, single = self._source(input_ids, attention_mask, inputs)
             rows, limit, details = self._start(
                 source, max_new_tokens, forced_bos_token_id, decoder_input_ids
@@ -388,12 +437,14 @@ class HubModel(ABC):
         more = {"source": source, "last": last, "forced": start.forced}
         return start.rows, max_new_tokens - start.forced, more
 
-    def _prepare_rows(
+    async def _prepare_rows(
         self, forced: int | None, tokens: list[list[int]], max_new_tokens: int
     ) -> tuple[list[list[int]], int, dict[str, Any]]:
         """Return the arguments of the generator that continues prompts, or answers them."""
         if not self._generator.language.source:
             return tokens, max_new_tokens, {}
+        if self.takes_pictures:
+            return tokens, max_new_tokens, {"source": await self._see([[]] * len(tokens), tokens)}
         return self._start(self._source(tokens, None, {})[0], max_new_tokens, forced)
 
     def transcribe(

@@ -58,6 +58,10 @@ class KeyValues:
         layer = sum(name.endswith(KEYS) for name in self.following)
         return self._put(f"{layer}{KEYS}", keys), self._put(f"{layer}/values", values)
 
+    def keep_marks(self, marks: Any) -> Any:
+        """Return the marks of all positions, with the new ones at theirs."""
+        return self._put(f"{len(self.following)}/marks", marks)
+
     def prepend_earlier(
         self, x: Any, size: int, continue_: Callable[[Any], Any] | None = None
     ) -> Any:

@@ -113,6 +113,11 @@ class OnnxLanguage(Language):
                 hint="it must take tokens, and return scores of the vocabulary",
             )
 
+    @property
+    def encodes(self) -> bool:
+        """Whether there is an encoder."""
+        return bool(self.source)
+
     def _source_graph(self, spec: GraphSpec) -> tuple[Graph, dict[str, TensorType]]:
         """Return the graph of what the decoder attends to, and the types of its outputs.
 

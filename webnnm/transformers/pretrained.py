@@ -19,7 +19,7 @@ from webnnm.formats.fields import Fields
 from webnnm.snapshots.safetensors import File, StoredTensor, read
 from webnnm.transformers.architectures import CLASS
 from webnnm.transformers.chat_template import ChatTemplate
-from webnnm.transformers.config import read_config, read_object, text_config
+from webnnm.transformers.config import caption_tokens, read_config, read_object, text_config
 from webnnm.transformers.ctranslate2_model import config_of_ctranslate2
 from webnnm.transformers.texts import end_tokens
 from webnnm.transformers.tokenizer import Tokenizer
@@ -32,6 +32,8 @@ DATA_OF_TIMM = "pretrained_cfg"
 """The key of configs of timm that says, among others, how pictures are prepared."""
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 TEMPLATE, SPECIAL_TOKENS = "chat_template.jinja", "special_tokens_map.json"
+OLD_TEMPLATE = "chat_template.json"
+"""The file of models of pictures that were written before there was the other."""
 NO_LIMIT = 1e20
 """Limits from this on are none."""
 SPECIAL = tuple(f"{word}_token" for word in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
@@ -57,6 +59,11 @@ async def config_of(folder: Folder) -> dict[str, Any]:
 
 async def generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the generation settings of a folder: its own file, or the config if there is none."""
+    settings = await _generation_config_of(folder, config)
+    return {**settings, **caption_tokens(config)}
+
+
+async def _generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         text = await text_of_folder(folder, GENERATION)
     except DataError as error:
@@ -154,20 +161,24 @@ async def folder_of(
     return config_of_ctranslate2(file, config), file
 
 
-async def tokenizer_of(folder: Folder) -> tuple[str, ChatTemplate]:
+async def tokenizer_of(folder: Folder, *, takes_pictures: bool = False) -> tuple[str, ChatTemplate]:
     """Return the text of a folder's `tokenizer.json`, "" if missing, and its chat templates.
+
+    Models that take pictures in texts may have theirs in a file of its own.
 
     Raises `DataError` NNM818 for a damaged `tokenizer_config.json`.
     """
     texts: dict[str, str] = {}
-    for name in (TOKENIZER, TEMPLATE, TOKENIZER_CONFIG, SPECIAL_TOKENS):
+    for name in (TOKENIZER, TEMPLATE, OLD_TEMPLATE, TOKENIZER_CONFIG, SPECIAL_TOKENS):
+        if name == OLD_TEMPLATE and (not takes_pictures or TEMPLATE in texts):
+            continue
         try:
             texts[name] = await text_of_folder(folder, name)
         except DataError as error:
             if error.code != "NNM715":
                 raise
     named, special, limit = dict[str, str](), dict[str, str](), None
-    for name in (SPECIAL_TOKENS, TOKENIZER_CONFIG):
+    for name in (SPECIAL_TOKENS, TOKENIZER_CONFIG, OLD_TEMPLATE):
         if name in texts:
             fields = read_object(texts[name], name)
             named |= _templates(fields)

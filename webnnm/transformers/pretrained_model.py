@@ -26,6 +26,7 @@ from webnnm.transformers.hearing import Features
 from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.onnx_names import find_onnx_dtype
 from webnnm.transformers.picture_size import set_picture_size, with_picture_size
+from webnnm.transformers.picture_tokens import FEATURES
 from webnnm.transformers.piper_model import open_piper
 from webnnm.transformers.pretrained import (
     OF_DIFFUSERS,
@@ -43,6 +44,7 @@ from webnnm.transformers.tensor_names import publish_names, stack_experts
 
 if TYPE_CHECKING:
     from webnnm.backends.base import Backend
+    from webnnm.core.arrays import HostArray
     from webnnm.data.dataset import Dataset
     from webnnm.evaluation.history import History
     from webnnm.model.keywords import CreateSettings, Hyperparameters
@@ -167,7 +169,8 @@ async def from_pretrained(
     if file is not None:
         read_tokenizer = partial(tokenizer_of_gguf, file.metadata)
     else:
-        tokenizer, template = await tokenizer_of(source)
+        places = "image_token_id" in config
+        tokenizer, template = await tokenizer_of(source, takes_pictures=places)
         if binary is not None:
             config |= ends_of_ctranslate2(tokenizer)
         generation = await generation_config_of(source, config)
@@ -299,6 +302,14 @@ class PretrainedModel(NNModel, HubModel):
         """Whether the model continues the texts that it reads."""
         has_encoder = self.config.get("is_encoder_decoder")
         return "position_ids" in self.inputs() and not has_encoder
+
+    async def _see(
+        self, pictures: Sequence[Sequence[HostArray]], rows: Sequence[Sequence[int]]
+    ) -> dict[str, Any]:
+        from webnnm.transformers.forward import Forward
+
+        assert isinstance(self._forward, Forward), "models that read any size have no texts"
+        return {FEATURES: await self._forward.see(pictures, rows)}
 
     def _make_generator(self, max_length: int | None) -> Generator:
         return Generator(self, max_length=max_length)

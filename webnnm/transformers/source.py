@@ -47,7 +47,9 @@ class Source:
             encodes=True,
             beams=base.beams,
         )
-        executable, outputs = await self._graphs.compile_with_types(spec)
+        executable, outputs = None, dict[str, TensorType]()
+        if self._language.encodes:
+            executable, outputs = await self._graphs.compile_with_types(spec)
         types = {SOURCE + n: TensorType(array.dtype, array.shape) for n, array in arrays.items()}
         fresh = {name: type for name, type in (types | outputs).items() if name not in self.tensors}
         tensors = await self._backend.tensors(fresh)
@@ -55,9 +57,11 @@ class Source:
         self.tensors |= tensors
         for name, array in arrays.items():
             self._backend.write(self.tensors[SOURCE + name], array)
-        bound = {**self._graphs.parameters(), **{name: self.tensors[name] for name in types}}
-        inputs = {name: bound[name] for name in executable.inputs}
-        self._backend.dispatch(executable, inputs, {name: self.tensors[name] for name in outputs})
+        if executable is not None:
+            bound = {**self._graphs.parameters(), **{name: self.tensors[name] for name in types}}
+            inputs = {name: bound[name] for name in executable.inputs}
+            results = {name: self.tensors[name] for name in outputs}
+            self._backend.dispatch(executable, inputs, results)
         self._encoded = contents
         return True
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+    Sequence,
+)
 from collections.abc import Generator as Waiting
 from contextlib import aclosing
 from dataclasses import replace
@@ -23,7 +30,9 @@ if TYPE_CHECKING:
 
 Prompt = str | Sequence[Message] | Sequence[str]
 LISTS = (list, tuple, range)
-PrepareRows = Callable[[list[list[int]], int], tuple[list[list[int]], int, dict[str, Any]]]
+PrepareRows = Callable[
+    [list[list[int]], int], Awaitable[tuple[list[list[int]], int, dict[str, Any]]]
+]
 """Turns the tokens of prompts and `max_new_tokens` into the arguments of the generator."""
 
 
@@ -83,12 +92,13 @@ class Writing(Unfinished):
 
     async def _rows(self) -> AsyncGenerator[list[str], None]:
         tokens = self._rows_of_tokens
-        limit, settings = self._max_new_tokens, self._settings
+        limit, settings = self._max_new_tokens, {**self._settings}
         if self._prepare is not None:
-            tokens, limit, more = self._prepare(tokens, limit)
+            tokens, limit, more = await self._prepare(tokens, limit)
             settings = {**settings, **more}
         count = len(self._rows_of_tokens) * self._returned
-        streams = [TextStream(self._tokenizer, self._stops) for _ in range(count)]
+        context = settings.pop("context", ())
+        streams = [TextStream(self._tokenizer, self._stops, context) for _ in range(count)]
         ended = [False] * count
         async with aclosing(generate_tokens(self._generator, tokens, limit, **settings)) as rounds:
             async for new_tokens in rounds:
@@ -166,6 +176,15 @@ def prompt_tokens(
         return [tokenizer.encode(text) for text in cast("Sequence[str]", prompt)], False
     text = conversation(cast("Sequence[Message]", prompt), tokenizer.template, **chat)
     return [tokenizer.encode_rendered(text)], True
+
+
+def is_single(prompt: Prompt) -> bool:
+    """Return whether a prompt is a text, or the messages of a conversation.
+
+    >>> is_single("a text"), is_single(["a text"]), is_single([{"role": "user"}])
+    (True, False, True)
+    """
+    return isinstance(prompt, str) or any(isinstance(entry, Mapping) for entry in prompt)
 
 
 def cut_at_end(tokens: Sequence[int], ends: frozenset[int]) -> list[int]:

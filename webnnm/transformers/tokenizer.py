@@ -46,14 +46,17 @@ class TextStream:
     >>> [stream.push([byte]) for byte in "né".encode()], stream.end()
     (['n', '', 'é'], '')
 
-    `stops` are words at which the text ends, `stopped` is whether one of them ended it.
+    `stops` are words at which the text ends, `stopped` is whether one of them ended it. `context`
+    are the tokens before the first one: some tokenizers drop the space that a text begins with.
     """
 
-    def __init__(self, tokenizer: Tokenizer, stops: Sequence[str] = ()) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, stops: Sequence[str] = (), context: Sequence[int] = ()
+    ) -> None:
         self._tokenizer = tokenizer
         self._stops = [stop for stop in stops if stop]
-        self._tokens: list[int] = []
-        self._decoded = 0
+        self._tokens = [*context]
+        self._decoded = len(context)
         self._held: str = ""
         self.stopped = False
 

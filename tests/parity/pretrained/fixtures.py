@@ -98,7 +98,7 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         waves = (2 * random.random(size) - 1).astype(np.float32)
         found |= {"input_values": waves, "attention_mask": _mask(case, case.length)}
         return {name: found[name] for name in ("input_values", *case.inputs)}
-    config = config.get("text_config", config)
+    full_config, config = config, config.get("text_config", config)
     whole = config["vocab_size"]
     vocabularies = {"": whole, "decoder_": config.get("decoder_vocab_size") or whole}
     for stem, length in (("", case.length), ("decoder_", case.target)):
@@ -121,6 +121,8 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         sizes = case.batch, config["num_mel_bins"], 2 * config["max_source_positions"]
         found["input_features"] = (2 * random.random(sizes) - 1).astype(np.float32)
         return {name: found[name] for name in case.inputs}
+    if "image_token_id" in full_config:
+        _place_pictures(found, full_config)
     seen = tuple(name for name in PIXELS if seeing is not config and name in found)
     tokens = {name: found[name] for name in ("input_ids", *seen, *case.inputs)}
     if case.choices:
@@ -164,6 +166,22 @@ def _patches(case: Case, config: Mapping[str, Any], random: np.random.Generator)
 def _writes_about_pictures(config: Mapping[str, Any]) -> bool:
     """Return whether a config is that of an image encoder with a text decoder."""
     return config.get("model_type") == "vision-encoder-decoder"
+
+
+def _place_pictures(found: Arrays, config: Mapping[str, Any]) -> None:
+    """Give each text the places of its pictures: the first has two, the others one."""
+    vision = config["vision_config"]
+    side = vision["image_size"] // vision["patch_size"] // config["scale_factor"]
+    ids, places = found["input_ids"], side * side
+    batch = len(ids)
+    ids[ids == config["image_token_id"]] = 0
+    pixels = np.zeros((batch, 2, *found["pixel_values"].shape[1:]), np.float32)
+    for text in range(batch):
+        for picture in range(2 if text == 0 else 1):
+            start = 1 + picture * (places + 1)
+            ids[text, start : start + places] = config["image_token_id"]
+            pixels[text, picture] = found["pixel_values"][picture]
+    found["pixel_values"] = pixels
 
 
 def _repeat(array: Any, choices: int) -> Any:

@@ -35,6 +35,7 @@ TEXT_FILES = (
     "config.json",
     "generation_config.json",
     "preprocessor_config.json",
+    "processor_config.json",
     "tokenizer_config.json",
 )
 
@@ -75,18 +76,22 @@ def make_tokenizer(case: PictureCase) -> Any:
 
 def make_processor(case: PictureCase) -> Any:
     """Return the processor of a case, that which uses Pillow."""
-    return getattr(transformers, f"{case.processor}ImageProcessorPil")(**case.settings)
+    pictures = getattr(transformers, f"{case.processor}ImageProcessorPil")(**case.settings)
+    if case.processor != "Idefics3":
+        return pictures
+    return transformers.Idefics3Processor(pictures, make_tokenizer(case), image_seq_len=4)
 
 
 def open_pipeline(case: PictureCase, folder: str) -> Any:
     """Return the pipeline of transformers for a folder."""
     if case.model == "CLIPSegForImageSegmentation":  # has none
         return partial(draw_labels, case, getattr(transformers, case.model).from_pretrained(folder))
+    kind = "processor" if case.processor == "Idefics3" else "image_processor"
     more = {"tokenizer": make_tokenizer(case)} if reads_texts(case) else {}
     return transformers.pipeline(
         case.task,
         model=folder,
-        image_processor=make_processor(case),
+        **{kind: make_processor(case)},
         device=torch.device("cpu"),
         **more,
     )

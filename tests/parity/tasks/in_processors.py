@@ -24,13 +24,15 @@ from tests.parity.tasks.processors import (
 from webnnm.core.arrays import HostArray
 from webnnm.transformers.processors.picture_kinds import KINDS
 
+SIZE_KEYS = ("size", "crop_size", "pad_size", "max_image_size")
+
 
 def get_defaults() -> dict[str, dict[str, Any]]:
     """Return the default sizes of all classes."""
     defaults: dict[str, dict[str, Any]] = {}
     for name in sorted(KINDS.keys() - WITHOUT_PILLOW):
         kind = get_class(name)
-        sizes = {key: getattr(kind, key, None) for key in ("size", "crop_size", "pad_size")}
+        sizes = {key: getattr(kind, key, None) for key in SIZE_KEYS}
         defaults[name] = {key: size for key, size in sizes.items() if size}
     return defaults
 

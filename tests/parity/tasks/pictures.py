@@ -48,6 +48,13 @@ SIZES = ((41, 30), (32, 32), (60, 140), (90, 50))
 
 
 DONUT_TOKENS = ("<s_docvqa>", "<s_question>", "</s_question>", "<s_answer>", "</s_answer>")
+IDEFICS_TOKENS = (
+    "<fake_token_around_image>",
+    "<image>",
+    "<end_of_utterance>",
+    "<global-img>",
+    *(f"<row_{row + 1}_col_{column + 1}>" for row in range(3) for column in range(3)),
+)
 
 MOBILENET = {**vision.MOBILENET2, "num_channels": 3, "output_stride": 8}
 SHORT = {"size": {"shortest_edge": 32}}
@@ -113,6 +120,31 @@ def list_picture_cases() -> Iterator[PictureCase]:
         [*((size, question) for size in SIZES), (SIZES[0], {"question": "a day."})],
         tokens=DONUT_TOKENS,
         generation={**ends, "decoder_start_token_id": 2, "eos_token_id": 3, "pad_token_id": 0},
+    )
+    task = "image-text-to-text"
+    config = {
+        "text_config": {**joint.SMOLVLM["text_config"], **TOKENS},
+        "vision_config": joint.SMOLVLM["vision_config"],
+        "image_token_id": len(WORDS) + IDEFICS_TOKENS.index("<image>"),
+        "scale_factor": 2,
+    }
+    config["text_config"]["vocab_size"] += len(IDEFICS_TOKENS)
+    about = {"text": "<image> what good day?", "max_new_tokens": 40, "do_sample": False}
+    both = {**about, "text": "so <image> bad <image>"}
+    yield PictureCase(
+        task,
+        "SmolVLMForConditionalGeneration",
+        config,
+        "Idefics3",
+        {"size": {"longest_edge": 24}, "max_image_size": {"longest_edge": 8}},
+        [*((size, about) for size in SIZES), (SIZES[:2], both)],
+        tokens=IDEFICS_TOKENS,
+        generation={
+            "bos_token_id": 2,
+            "eos_token_id": 3,
+            "pad_token_id": 0,
+            "suppress_tokens": [3],
+        },
     )
     task = "object-detection"
     detect: list[Call] = [((48, 32), {"threshold": threshold}) for threshold in (0.0, 0.3)]

@@ -16,6 +16,7 @@ from webnnm import backend
 from webnnm.core.arrays import HostArray
 from webnnm.transformers.processors.picture_settings import read_picture_settings
 from webnnm.transformers.processors.pictures import join_pictures, process_picture
+from webnnm.transformers.processors.tiles import process_tiles
 
 FILE = Path(__file__).with_name("processors.json")
 LIMIT = 1e-5
@@ -45,6 +46,13 @@ OWN: Mapping[str, tuple[Mapping[str, Any], ...]] = {
         {"size": {"height": 31, "width": 64}, "do_align_long_axis": True},
     ),
     "EfficientNet": ({"include_top": False}, {"rescale_offset": True}, {"do_center_crop": True}),
+    "Idefics3": (
+        {"size": {"longest_edge": 100}, "max_image_size": {"longest_edge": 30}},
+        {"size": {"longest_edge": 97}, "max_image_size": {"longest_edge": 16}},
+        {"size": {"longest_edge": 50}, "max_image_size": {"longest_edge": 64}},
+        {"do_image_splitting": False, "max_image_size": {"longest_edge": 20}},
+        {"do_resize": False, "max_image_size": {"longest_edge": 32}},
+    ),
     "Owlv2": ({"do_pad": False}, {"size": {"height": 200, "width": 90}}),
     "PoolFormer": ({"size": {"height": 30, "width": 40}}, {"size": {"height": 30, "width": 30}}),
     "RTDetr": ({"do_pad": True, "pad_size": {"height": 90, "width": 100}},),
@@ -68,8 +76,8 @@ class Case(NamedTuple):
     is_recorded: bool
 
 
-WITHOUT_PILLOW = {"DINOv3ViT", "TimmWrapper"}
-"""Classes that `transformers` has for torchvision alone."""
+WITHOUT_PILLOW = {"DINOv3ViT", "Image", "TimmWrapper"}
+"""Classes that `transformers` has for torchvision alone, or not at all."""
 
 
 def list_cases(defaults: Mapping[str, Mapping[str, Any]]) -> Iterator[Case]:
@@ -100,6 +108,10 @@ def draw_pixels(width: int, height: int) -> HostArray:
 async def prepare(file: Mapping[str, Any], size: tuple[int, int]) -> Mapping[str, HostArray]:
     """Return the inputs for a picture of a size."""
     settings = read_picture_settings(file)
+    if settings.tile:
+        tiles = (await process_tiles(draw_pixels(*size), "the picture", settings)).tiles
+        data = b"".join(bytes(tile.data) for tile in tiles)
+        return {"pixel_values": HostArray("float32", (1, len(tiles), *tiles[0].shape), data)}
     device = await backend("numpy")
     picture = await process_picture(draw_pixels(*size), "the picture", settings, backend=device)
     return join_pictures([picture], settings)

@@ -39,6 +39,10 @@ class TokenCache(Protocol):
         """
         ...
 
+    def keep_marks(self, marks: Any) -> Any:
+        """Return the marks of all tokens, float32 `[batch, 1, length, 1]`; new ones like them."""
+        ...
+
     def mask_scores(self, scores: Any, window: int | None = None) -> Any:
         """Hide from each token later ones, and those before a window that ends with it.
 

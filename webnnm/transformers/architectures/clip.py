@@ -44,7 +44,7 @@ class Tower(NamedTuple):
     Attributes: `prefix`, that of its blocks and parameters; `file_prefix`, that of names in the
     file; `projection_size`, the size of the shared space, 0 without projection; `with_other`,
     whether the other tower is loaded too; `tokens`, the number of tokens if they are not a
-    sequence.
+    sequence; `norm_block`, the name of the block of norms.
     """
 
     prefix: str
@@ -58,12 +58,13 @@ class Tower(NamedTuple):
     projection_size: int
     with_other: bool
     tokens: int = 0
+    norm_block: str = "norm"
 
     def norm(self, of: str) -> str:
         """Return a layer normalisation."""
         weight = f"{self.prefix}_{of}norm"
         option = "" if self.epsilon == 1e-5 else f", epsilon={self.epsilon}"
-        return f"norm(weight={weight}, bias={weight}_b{option})"
+        return f"{self.norm_block}(weight={weight}, bias={weight}_b{option})"
 
     def outputs(self, states: list[str], pooling: list[str]) -> list[str]:
         """Return the outputs: of all tokens, and of the token that represents all of them."""

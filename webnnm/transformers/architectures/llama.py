@@ -9,7 +9,7 @@ arXiv:2501.00656; Stable LM 2, arXiv:2402.17834; Command R (Cohere, 2024); SmolL
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -213,8 +213,13 @@ class Sizes(NamedTuple):
     head_size: int
 
 
-def write_model(config: Config) -> ModelText:
-    """Return the text of a model of the family and its name map."""
+def write_model(
+    config: Config, *, inputs: Sequence[str] = (), embedded: Sequence[str] = ()
+) -> ModelText:
+    """Return the text of a model of the family and its name map.
+
+    `inputs` are the statements of further inputs, `embedded` layers after the embedding.
+    """
     name = config.get("model_type")
     variant = VARIANTS[name]
     kind = class_suffix(config, "ForCausalLM", "Model", default="LlamaForCausalLM")
@@ -238,6 +243,7 @@ def write_model(config: Config) -> ModelText:
     logit_layers = _limit_logits(config, variant)
     body = (
         "embedding(embed_tokens, node=input_ids)",
+        *embedded,
         _scale_embeddings(config, variant, sizes.width),
         *call_layers(kinds),
         call_norm("final", bias=variant.centred == "bias"),
@@ -263,6 +269,7 @@ def write_model(config: Config) -> ModelText:
             "input_ids:input int32 shape=[] sequence=tokens",
             "attention_mask:input int32 shape=[] sequence=tokens",
             "position_ids:input int32 shape=[] sequence=tokens",
+            *inputs,
             f"{output_name}:param embed_tokens shape=[{sizes.vocabulary}, {sizes.width}]",
             *output(output_name, size, *body),
             f"layer:layers\n{_layer(config, variant)}",

@@ -11,7 +11,15 @@ from webnnm.data.pictures.decoded_picture import Filter
 
 Colour = tuple[float, float, float]
 Sizing = Literal[
-    "plain", "convnext", "levit", "poolformer", "multiple", "multiple_of_16", "divisible", "page"
+    "plain",
+    "convnext",
+    "levit",
+    "poolformer",
+    "multiple",
+    "multiple_of_16",
+    "divisible",
+    "page",
+    "tiles",
 ]
 """How the size of a picture follows from that of the file: `picture_sizes.find_size`."""
 
@@ -75,6 +83,7 @@ _DETR = PictureKind(
     masked=True,
 )
 _MOBILENET = PictureKind(size=_short(256), square=False, filter=Filter.BILINEAR, crop=224)
+_TILES = PictureKind(size={"longest_edge": 4 * 364}, filter=Filter.LANCZOS, sizing="tiles")
 _LEVIT = PictureKind(size=_short(224), square=False, colours=IMAGENET, crop=224, sizing="levit")
 
 KINDS: Mapping[str, PictureKind] = {
@@ -99,6 +108,7 @@ KINDS: Mapping[str, PictureKind] = {
     "Image": PictureKind(
         size=_short(224), square=False, filter=Filter.BILINEAR, sizing="divisible"
     ),
+    "Idefics3": _TILES,
     "Levit": _LEVIT,
     "MobileNetV1": _MOBILENET,
     "MobileNetV2": _MOBILENET,
@@ -127,6 +137,7 @@ KINDS: Mapping[str, PictureKind] = {
     "Segformer": PictureKind(size=_square(512), filter=Filter.BILINEAR, colours=IMAGENET),
     "Siglip": PictureKind(square=False),
     "Siglip2": PictureKind(filter=Filter.BILINEAR, patch=16),
+    "SmolVLM": _TILES,
     "TimmWrapper": PictureKind(colours=IMAGENET, rounds_crop=True),
     "ViT": PictureKind(filter=Filter.BILINEAR),
     "Yolos": replace(_DETR, sizing="multiple_of_16"),

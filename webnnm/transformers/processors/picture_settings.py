@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -36,13 +36,21 @@ SIZES = (
     {"max_height", "max_width"},
 )
 """The keys that sizes have together."""
+FORMS: Mapping[Sizing, Sequence[set[str]]] = {
+    "convnext": ({"shortest_edge"},),
+    "page": ({"height", "width"},),
+    "tiles": ({"longest_edge"}, {"height", "width"}),
+}
+"""Kinds of sizes that have only some of these."""
+TILE = 364
+"""The side of tiles where files have none."""
 LONGER = 1333
 """The longer side of pictures where old files have only the shorter one, for detection."""
 HARMLESS = re.compile(
     r"""_.* | .*processor_class | auto_map | .*reduce_labels | do_convert_(rgb|annotations) | format
     | return_.* | default_to_square | (input_)?data_format | device | disable_grouping
     | pad_and_return_pixel_mask | mask_(pad_)?size | ignore_index | num_labels | class_info_file
-    | transformers_version | image_seq(uence)?_len(gth)? | repo_path | model_input_names
+    | transformers_version | video_.* | image_seq(uence)?_len(gth)? | repo_path | model_input_names
     """,
     re.VERBOSE,
 )
@@ -65,6 +73,8 @@ class PictureSettings:
     is filled up to a square and blurred before it is resized. `rounds_crop` says how the middle is
     found (`PictureKind`). With `patch`, it is resized to the largest size with at most
     `max_patches` squares of this side, into which it is cut.
+
+    Pictures are cut into squares of `tile` pixels if there is one, unless `split` is false.
     """
 
     kind: str
@@ -91,6 +101,8 @@ class PictureSettings:
     rounds_crop: bool = False
     patch: int = 0
     max_patches: int = 0
+    tile: int = 0
+    split: bool = False
 
     @property
     def squared(self) -> bool:
@@ -134,7 +146,7 @@ def read_picture_settings(
     size = fields.size(kind)
     pads = (kind.pad_side, kind.pad_side) if kind.pad_side else None
     pad = fields.flag("do_pad", kind.pad)
-    is_page = kind.sizing == "page"
+    is_page, cuts = kind.sizing == "page", kind.sizing == "tiles"
     if is_page:  # black comes around pages before bytes become numbers, as where a crop is larger
         crop, do_crop, pad = (size["height"], size["width"]), pad, False
     else:
@@ -171,6 +183,8 @@ def read_picture_settings(
         rounds_crop=kind.rounds_crop,
         patch=patch,
         max_patches=max_patches,
+        tile=fields.tile() if cuts else 0,
+        split=cuts and fields.flag("do_image_splitting", True),
     )
     fields.finish(pad)
     return settings
@@ -220,10 +234,20 @@ class _PictureFields(Fields):
         if isinstance(value, dict):
             named = cast("dict[str, Any]", value)
             sides = {name: side for name, side in named.items() if side is not None}
-            forms = {"convnext": ({"shortest_edge"},), "page": SIZES[:1]}.get(kind.sizing, SIZES)
+            forms = FORMS.get(kind.sizing, SIZES)
             if {*sides} in forms and all(map(_is_side, sides.values())):
                 return sides
         raise self.wrong("size", f"the sides of pictures, from 1 to {MAX_SIDE}")
+
+    def tile(self) -> int:
+        """Return the side of the squares that pictures are cut into."""
+        value: Any = self.get("max_image_size", {"longest_edge": TILE})
+        side = (
+            cast("dict[str, Any]", value).get("longest_edge") if isinstance(value, dict) else None
+        )
+        if not _is_side(side):
+            raise self.wrong("max_image_size", f'"longest_edge", from 1 to {MAX_SIDE}')
+        return cast("int", side)
 
     def side_pair(self, key: str, default: Any) -> Any:
         """Return a height and a width, of a single number both."""

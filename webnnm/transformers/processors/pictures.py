@@ -71,8 +71,9 @@ async def process_picture(
         pixels = await decoded.resize(*resized, settings.filter)
     finally:
         decoded.close()
-    if fitted is not None:
-        resized, pixels = fitted, await resize_again(pixels, fitted, settings.filter)
+    if fitted is not None:  # as in transformers, which takes the filter 0 for none
+        filter = settings.filter or Filter.BICUBIC
+        resized, pixels = fitted, await resize_again(pixels, fitted, filter)
     if settings.sizing == "page" and (resized[0] > cropped[0] or resized[1] > cropped[1]):
         message = f"{name} has {show_size(resized)} pixels once it is resized"
         hint = f"the model is for {show_size(cropped)}: its processor needs do_thumbnail"
@@ -146,13 +147,23 @@ def crop(
 
     A middle between two pixels begins at the first, or if it `rounds` at the even one.
     """
-    height, width, depth = pixels.shape
+    height, width, _ = pixels.shape
     if (height, width) == size:
         return pixels
     starts = (_start(side, kept, rounds) for side, kept in zip((height, width), size, strict=True))
     top, left = starts
     if odd_behind:
         top, left = -_start(size[0], height, False), -_start(size[1], width, False)
+    return crop_window(pixels, size, top, left)
+
+
+def crop_window(pixels: HostArray, size: Size, top: int, left: int) -> HostArray:
+    """Return a window of pixels `[height, width, 3]`, black where it lies outside.
+
+    >>> crop_window(HostArray("uint8", (1, 3, 3), bytes(range(9))), (1, 1), 0, 2).tolist()
+    [[[6, 7, 8]]]
+    """
+    height, width, depth = pixels.shape
     rows, columns = min(height, size[0]), min(width, size[1])
     line = bytearray(size[1] * depth)
     result = bytearray()

@@ -48,6 +48,48 @@ GPT2 = {
     "bos_token_id": 0,
     "eos_token_id": 2,
 }
+SMOLVLM = {
+    "text_config": {
+        "model_type": "llama",
+        "vocab_size": 31,
+        "hidden_size": 12,
+        "intermediate_size": 10,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 4,
+    },
+    "vision_config": {
+        "hidden_size": 8,
+        "intermediate_size": 9,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "image_size": 8,
+        "patch_size": 2,
+    },
+    "image_token_id": 30,
+    "scale_factor": 2,
+}
+BLIP = {
+    "text_config": {
+        "vocab_size": 31,
+        "hidden_size": 12,
+        "intermediate_size": 10,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 3,
+        "max_position_embeddings": 60,
+        "bos_token_id": 30,
+        "sep_token_id": 3,
+    },
+    "vision_config": {
+        "hidden_size": 12,
+        "intermediate_size": 9,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "image_size": 8,
+        "patch_size": 4,
+    },
+}
 MODEL, INPUTS = "VisionEncoderDecoderModel", ("decoder_input_ids", "decoder_attention_mask")
 
 CASES = [
@@ -91,5 +133,28 @@ CASES = [
         inputs=INPUTS,
         batch=2,
         target=5,
+    ),
+    Case(
+        "blip",
+        "BlipForConditionalGeneration",
+        BLIP,
+        batch=2,
+        length=6,
+        outputs=("logits",),
+    ),
+    Case(
+        "smolvlm",
+        "SmolVLMForConditionalGeneration",
+        SMOLVLM,
+        batch=2,
+        length=11,
+    ),
+    Case(
+        "idefics3-tied",
+        "Idefics3ForConditionalGeneration",
+        {**SMOLVLM, "scale_factor": 4, "tie_word_embeddings": True},
+        batch=2,
+        length=6,
+        rows="left",
     ),
 ]
