@@ -38,6 +38,31 @@ LINKS = {
     "notation.html": "Notation",
 }
 """Page → the text of its link, in the order of the links."""
+GUIDES = {
+    "index.html": "index",
+    "hello.html": "own-page",
+    "playground.html": "notation",
+    "iris.html": "training",
+    "digits.html": "pictures",
+    "table.html": "tables",
+    "forecast.html": "series",
+    "sentences.html": "texts",
+    "worker.html": "own-page",
+    "examples.html": "transfer-learning",
+    "sounds.html": "sounds",
+    "camera.html": "predictions",
+    "speech.html": "onnx",
+    "transcribe.html": "speech",
+    "ocr.html": "onnx",
+    "search.html": "pipelines",
+    "chat.html": "generation",
+    "gpt.html": "generation",
+    "teach.html": "fine-tuning",
+    "hub.html": "transformers",
+    "arrays.html": "arrays",
+    "notation.html": "notation",
+}
+"""Page → the document that explains what it does; the documentation site links back."""
 PLACE = re.compile(r"^( *)<!-- ([a-z]+) -->\n", re.MULTILINE)
 """The place of a part, by its name: a file of site/parts, or the links between the pages."""
 EVERYWHERE = ("head", "header", "footer")
@@ -145,4 +170,6 @@ def links(current: str) -> str:
     for name, label in LINKS.items():
         here = "page" if name == current else None
         rows += [tag("li", tag("a", label, href=f"./{name}", aria_current=here)), "\n"]
+    guide = tag("a", "Guide to this page", href=f"./docs/{GUIDES[current]}.html")
+    rows += [tag("li", guide), "\n"]
     return f"{tag('nav', tag('ul', chr(10), *rows), aria_label='Pages')}\n"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from tools.docs.markup import FROM_ROOT
+from tools.page_parts import GUIDES, LINKS
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = re.compile(r"^<!-- Written by", re.MULTILINE)
@@ -26,6 +27,16 @@ def repository() -> str:
     """Return the address of the repository."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         return tomllib.load(file)["project"]["urls"]["Source"]
+
+
+def pages_of(document: str) -> dict[str, str]:
+    """Return the pages of the site that a document explains: file name → title.
+
+    >>> pages_of("tables.md")
+    {'table.html': 'Table'}
+    """
+    name = document.removesuffix(".md")
+    return {page: LINKS[page] for page, guide in GUIDES.items() if guide == name}
 
 
 def version() -> str:

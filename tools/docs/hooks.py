@@ -88,6 +88,7 @@ def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
     text = page.file.content_string
     context["example_files"] = sorted(markup.files(text))
     context["examples_alone"] = page.file.src_uri in markup.GENERATED
+    context["pages_of_guide"] = feedback.pages_of(page.file.src_uri)
     context["feedback"] = feedback.feedback_on(page.file.src_uri, text)
     return context
 
