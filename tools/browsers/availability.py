@@ -73,6 +73,7 @@ Which device WebNN uses depends on the system ([Chromium's backends]({BACKENDS})
 
 """
 MEASURED = """
+GPUs and NPUs need current drivers ([list](https://webnn.io/en/learn/get-started/installation)).
 A request for a device that is not there falls back to the CPU without an error:
 [Choose a device](backends.md#choose-a-device-cpu-gpu-or-npu).
 
