@@ -110,4 +110,4 @@ async def test_micropip_installs_the_wheel(page: Any, wheel_url: str, project: A
     name = wheel_url.rpartition("/")[2]
     assert f'micropip.install("./{name}")' in document
     await page.goto(wheel_url.removesuffix(name))
-    assert await page.evaluate(MICROPIP, wheel_url) == "[[2.0, 4.0]]"
+    assert await page.evaluate(MICROPIP, f"./{name}") == "[[2.0, 4.0]]"
