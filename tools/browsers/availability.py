@@ -60,7 +60,7 @@ and Edge, behind a flag. Without it, models run on ONNX Runtime or NumPy, with t
 
 ## Which browsers have WebNN
 
-As published on {READ}:
+What the sources said on {READ} (WebNN's documentation in its version of July 2026):
 
 """
 FALLBACK = f"""
