@@ -121,7 +121,8 @@ def write_record(folder: Path, version: str, **pages: dict[str, bool | str]) -> 
 def cells(folder: Path) -> dict[str, str]:
     """Return what the document says of each page in the browser that was recorded last."""
     text = document.write(json.loads((folder / "browsers.json").read_text()))
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    tried = text[text.index("## What was tried") :]
+    rows = [line.strip("| ").split(" | ") for line in tried.splitlines() if line.startswith("| ")]
     return {row[0]: row[-1] for row in rows if len(row) == 3}
 
 
