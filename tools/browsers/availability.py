@@ -55,8 +55,9 @@ ANSWER = f"""\
 <!-- Written by `make browsers` from docs/browsers.json, which it records, and from
 tools/browsers/availability.py: change not this file. -->
 
-**Pages work in Chrome, Edge, Firefox and Safari's engine.** WebNN, the fastest way, is in Chrome
-and Edge, behind a flag. Without it, models run on ONNX Runtime or NumPy, with the same results.
+**Pages work in Chrome, Edge, Firefox and Safari's engine.** WebNN, the fastest way to train
+and to run larger models, is in Chrome and Edge, behind a flag. Without it, models run on ONNX
+Runtime or NumPy, with the same results up to rounding.
 
 ## Which browsers have WebNN
 
