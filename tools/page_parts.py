@@ -53,6 +53,7 @@ GUIDES = {
     "camera.html": "predictions",
     "speech.html": "onnx",
     "transcribe.html": "speech",
+    "aloud.html": "pipelines",
     "ocr.html": "onnx",
     "search.html": "pipelines",
     "chat.html": "generation",
