@@ -8,7 +8,7 @@ from fetched import load
 from page import clear_error, element, make, show_error, show_shares
 from pretrained import model_of, offer_model
 from pyscript import when, window
-from pyscript.js_modules import layers, pictures
+from pyscript.js_modules import layers, pictures, player
 
 EXAMPLE = "all-MiniLM-L6-v2"
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
@@ -36,6 +36,7 @@ FIELDS = {
     "summarization": {"text": ""},
     "text-classification": {"text": "What a lovely day!"},
     "text-generation": {"text": "Once upon a time"},
+    "text-to-speech": {"text": "Good morning, everybody."},
     "text-ranking": {
         "text": "How do plants make their food?",
         "lines": "Leaves turn light and water into sugar.\nThe bank opens at nine.",
@@ -138,7 +139,7 @@ class Hub:
         result = await self.pipeline(*arguments, **settings)
         seconds = time.perf_counter() - started
         element("result").hidden = False
-        show(task, result)
+        await show(task, result)
         element("rate").textContent = f"{seconds:.2f} s, on {self.model.backend.description}"
         element("rate").dataset.task = task
         element("program").textContent = program(task, settings)
@@ -175,14 +176,15 @@ async def read_file(name):
     return (await file.arrayBuffer()).to_bytes()
 
 
-def show(task, result):
+async def show(task, result):
     """Show a result: as bars, marked words, boxes or colours where it has these."""
     for name in ("shares", "boxes", "legend", "marked"):
         element(name).replaceChildren()
     element("answer").textContent = ""
     element("view").hidden = "picture" not in FIELDS[task]
     element("returned").textContent = json.dumps(shorten(result), indent=1, ensure_ascii=False)
-    viewers.get(task, show_text)(result)
+    if shown := viewers.get(task, show_text)(result):
+        await shown
 
 
 def show_text(result):
@@ -276,6 +278,15 @@ def show_depth(result):
     element("answer").textContent = "Light is near, dark is far, or the other way round for meters."
 
 
+async def show_speech(result):
+    """Play what was spoken."""
+    from pyodide.ffi import to_js
+
+    audio, rate = result["audio"], result["sampling_rate"]
+    element("answer").textContent = f"{len(audio) / rate:.1f} s of speech"
+    await player.play(to_js(memoryview(audio)), rate)
+
+
 def as_bytes(values):
     """Return an array of bytes for JavaScript."""
     from pyodide.ffi import to_js
@@ -320,6 +331,7 @@ viewers = {
     "sentence-similarity": show_similarity,
     "text-classification": show_scores,
     "text-ranking": show_similarity,
+    "text-to-speech": show_speech,
     "token-classification": show_words,
     "zero-shot-classification": show_scores,
     "zero-shot-image-classification": show_scores,

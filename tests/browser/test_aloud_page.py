@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.site_pages import check_usable, open_site_page
-from tests.browser.test_hub_page import as_files
+from tests.browser.test_hub_page import as_files, open_model, run
 from tests.browser.test_model_pages import in_one_browser
 from tests.parity.pretrained import fixtures
 from tests.parity.pretrained.outcome import files
@@ -85,3 +85,13 @@ async def test_files_that_are_no_voice_are_named(page: Any, site_url: str, proje
     await page.locator("#alert pre").wait_for()
     assert "NNM718" in await page.locator("#alert").text_content()
     assert await page.locator("#work:disabled").count() == 1
+
+
+@in_one_browser
+async def test_the_page_of_any_model_speaks(page: Any, site_url: str, project: Any) -> None:
+    await open_site_page(page, site_url, "hub.html")
+    await open_model(page, letters_voice(), "text-to-speech")
+    await page.locator("#text").fill("a bad cab")
+    sound = await run(page, "text-to-speech")
+    assert sound["sampling_rate"] == 16_000 and len(sound["audio"]) > 5
+    assert "s of speech" in await page.locator("#answer").text_content()

@@ -30,7 +30,10 @@ class SpeechRecognition(SoundTask):
 
     inputs = frozenset()
     outputs = frozenset({"logits"})
-    classes = "WhisperForConditionalGeneration, MoonshineForConditionalGeneration, …ForCTC"
+    classes = (
+        "WhisperForConditionalGeneration, MoonshineForConditionalGeneration, "
+        "SpeechT5ForSpeechToText, …ForCTC"
+    )
     letters: Letters | None = None
 
     def fits(self) -> bool:
@@ -87,7 +90,7 @@ class SpeechRecognition(SoundTask):
             return results[0] if single else results
         if self.processor is not None:
             refused |= {"return_timestamps": True} if return_timestamps else {}
-            _refuse(refused, "Moonshine", "those of generate_ids")
+            _refuse(refused, self.class_name, "those of generate_ids")
             sounds, single = as_sounds(inputs)
             results = [{"text": await self._write_text(sound, settings)} for sound in sounds]
             return results[0] if single else results
@@ -105,7 +108,7 @@ class SpeechRecognition(SoundTask):
         return result
 
     async def _write_text(self, sound: Any, settings: Mapping[str, Any]) -> str:
-        """Return the text that a Moonshine writes about a sound."""
+        """Return the text that a model with a decoder writes about a sound."""
         (tokens,) = await self.model.generate_ids(
             input_values=await self.process(sound), **{**self._generation_defaults(), **settings}
         )

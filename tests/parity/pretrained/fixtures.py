@@ -97,6 +97,11 @@ def draw_inputs(case: Case, config: Mapping[str, Any], seed: int) -> Arrays:
         size = case.batch, case.length
         waves = (2 * random.random(size) - 1).astype(np.float32)
         found |= {"input_values": waves, "attention_mask": _mask(case, case.length)}
+        if "decoder_input_ids" in case.inputs:
+            found["decoder_input_ids"] = random.integers(
+                0, config["vocab_size"], (case.batch, case.target)
+            )
+            found["decoder_attention_mask"] = _mask(case, case.target)
         return {name: found[name] for name in ("input_values", *case.inputs)}
     full_config, config = config, config.get("text_config", config)
     whole = config["vocab_size"]

@@ -30,6 +30,13 @@ def test_what_is_not_known_is_refused(values: Any, message: str) -> None:
         read_sound_settings(values)
 
 
+def test_speecht5_hears_samples_and_says_what_it_learns_to_speak() -> None:
+    values = {"feature_extractor_type": "SpeechT5FeatureExtractor", "num_mel_bins": 80, "fmin": 80}
+    settings = read_sound_settings(values)
+    assert (settings.normalize, settings.bands) == (False, 0)
+    assert read_sound_settings({**values, "do_normalize": True}).normalize
+
+
 async def test_sounds_are_resampled() -> None:
     settings = read_sound_settings({**SAMPLES, "do_normalize": False})
     processor = SoundProcessor(await backend("numpy"), settings)

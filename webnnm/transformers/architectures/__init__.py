@@ -106,6 +106,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "smollm2": "llama",
     "smollm3": "llama",
     "smolvlm": "idefics3",
+    "speecht5": "speecht5",
     "stablelm": "llama",
     "starcoder2": "phi",
     "swin": "swin",

@@ -122,7 +122,7 @@ def write_model(config: Config) -> ModelText:
     config.require("output_hidden_size", None, sizes.width)
     activation = config.activation("hidden_act", "gelu")
     frame_activation = config.activation("feat_extract_activation", "gelu")
-    body = (*_read_wave(sizes), *_encode(sizes, frame_activation))
+    body = (*read_wave(sizes), *_encode(sizes, frame_activation))
     outputs, block, names = _write_outputs(config, kind, sizes.width, body)
     if kind == MODEL and not is_hubert:
         outputs += [
@@ -135,11 +135,11 @@ def write_model(config: Config) -> ModelText:
             f"model:name {name}",
             *INPUTS,
             f"{block}:param position_scale shape=[1, 1, {sizes.kernel}]",
-            f"{block}:param position_filter shape={_filter_shape(sizes)}",
+            f"{block}:param position_filter shape={filter_shape(sizes)}",
             *(declare_tables(block, sizes.distances, sizes.heads) if sizes.distances else ()),
             *outputs,
-            *_convolution_blocks(sizes, frame_activation),
-            f"count_frames:layers\n{_count_frames(sizes)}",
+            *convolution_blocks(sizes, frame_activation),
+            f"count_frames:layers\n{count_frames(sizes)}",
             f"layer:layers\n{_write_layer(sizes, activation)}",
             f"gate_distances:layers\n{write_gates(sizes.width, sizes.heads)}"
             if sizes.distances
@@ -150,7 +150,8 @@ def write_model(config: Config) -> ModelText:
     return ModelText(source, _names(config, sizes) | names, f"{name}.")
 
 
-def _read_sizes(config: Config) -> Sizes:
+def read_convolutions(config: Config) -> list[Convolution]:
+    """Return the convolutions from samples to frames."""
     numbers = [
         _integers(config, key, default)
         for key, default in (
@@ -163,10 +164,14 @@ def _read_sizes(config: Config) -> Sizes:
         lengths = [len(values) for values in numbers]
         hint = "conv_dim, conv_kernel and conv_stride have one number for each convolution"
         raise config.not_supported("conv_dim", lengths, hint)
+    return [Convolution(*row) for row in zip(*numbers, strict=True)]
+
+
+def _read_sizes(config: Config) -> Sizes:
     config.require("feat_extract_norm", "group", "layer")
     is_wavlm = config.text("model_type") == "wavlm"
     return Sizes(
-        convolutions=[Convolution(*row) for row in zip(*numbers, strict=True)],
+        convolutions=read_convolutions(config),
         bias=config.flag("conv_bias"),
         all_normed=config.text("feat_extract_norm", "group") == "layer",
         projects_normed=is_wavlm or config.flag("feat_proj_layer_norm", True),
@@ -190,11 +195,12 @@ def _integers(config: Config, key: str, default: list[int]) -> list[int]:
     return numbers
 
 
-def _filter_shape(sizes: Sizes) -> list[int]:
+def filter_shape(sizes: Sizes) -> list[int]:
+    """Return the shape of the filter of the convolution for positions."""
     return [sizes.width, sizes.width // sizes.groups, sizes.kernel]
 
 
-def _read_wave(sizes: Sizes) -> tuple[str, ...]:
+def read_wave(sizes: Sizes) -> tuple[str, ...]:
     """Return the layers from a wave to its frames."""
     first, *others = sizes.convolutions
     block = "convolution" if sizes.all_normed else "plain_convolution"
@@ -217,7 +223,7 @@ def _options(convolution: Convolution) -> str:
     )
 
 
-def _convolution_blocks(sizes: Sizes, activation: str) -> list[str]:
+def convolution_blocks(sizes: Sizes, activation: str) -> list[str]:
     """Return the statements of convolutions with and without a norm."""
     bias = ", bias=conv_b" if sizes.bias else ""
     convolution = f"conv1d(conv, filters=filters, kernel=kernel, strides=strides{bias})"
@@ -233,7 +239,7 @@ def _convolution_blocks(sizes: Sizes, activation: str) -> list[str]:
     ]
 
 
-def _count_frames(sizes: Sizes) -> str:
+def count_frames(sizes: Sizes) -> str:
     """Return the layers of which frames count: those of samples that are not padding."""
     shorter = [
         row
@@ -257,24 +263,31 @@ def _count_frames(sizes: Sizes) -> str:
 
 def _encode(sizes: Sizes, activation: str) -> tuple[str, ...]:
     """Return the layers of the encoder of frames."""
-    padding = sizes.kernel // 2
-    ends = f"[{padding}, {padding - (sizes.kernel % 2 == 0)}]"
     norm = "norm(weight=encoder_norm, bias=encoder_norm_b)"
     return (
         "count_frames(name=frames)",
         "cast(float32)",
         "reshape([1])",
         "mul(projected, name=counted_frames)",
-        "reduceL2(node=position_filter, axes=[0, 1], keepDimensions=true, name=lengths)",
-        "div([position_filter, lengths])",
-        "mul(position_scale, name=position_kernel)",
-        f"conv1d(position_kernel, node=counted_frames, padding={ends}, groups={sizes.groups}, "
-        "bias=position_b)",
-        activation,
-        "add(counted_frames)",
+        *convolve_positions(sizes, activation, "counted_frames"),
         "" if sizes.norm_first else norm,
         f"layer(repeat={sizes.depth})",
         norm if sizes.norm_first else "",
+    )
+
+
+def convolve_positions(sizes: Sizes, activation: str, node: str) -> tuple[str, ...]:
+    """Return the layers that add to frames what a convolution tells of their positions."""
+    padding = sizes.kernel // 2
+    ends = f"[{padding}, {padding - (sizes.kernel % 2 == 0)}]"
+    return (
+        "reduceL2(node=position_filter, axes=[0, 1], keepDimensions=true, name=lengths)",
+        "div([position_filter, lengths])",
+        "mul(position_scale, name=position_kernel)",
+        f"conv1d(position_kernel, node={node}, padding={ends}, groups={sizes.groups}, "
+        "bias=position_b)",
+        activation,
+        f"add({node})",
     )
 
 
@@ -330,27 +343,37 @@ def _write_outputs(
 
 
 def _names(config: Config, sizes: Sizes) -> Names:
-    conv = "encoder.pos_conv_embed.conv"
-    is_older = f"{conv}.weight_g" in (config.tensors or ())
+    names: Names = {
+        **name_wave(config, sizes, "encoder", "feature_extractor"),
+        **norm_names("encoder_norm1", "encoder.layer_norm"),
+        **MODULES.names(),
+    }
+    if sizes.distances is not None:
+        names |= name_gates(sizes.heads, sizes.depth)
+    return names
+
+
+def name_wave(config: Config, sizes: Sizes, module: str, extractor: str) -> Names:
+    """Return the names of what makes frames of a wave: a part `extractor` with convolutions, the
+    projection beside it, and the convolution for positions, in `module`."""
+    conv = f"{module}.pos_conv_embed.conv"
+    is_older = any(name.endswith(f"{conv}.weight_g") for name in config.tensors or ())
     scale, filters = (
         ("weight_g", "weight_v")
         if is_older
         else (f"parametrizations.weight.original{index}" for index in range(2))
     )
+    beside = f"{extractor.rpartition('.')[0]}.".removeprefix(".")
     names: Names = {
         "position_scale": f"{conv}.{scale}",
         "position_filter": f"{conv}.{filters}",
         "position_b1": f"{conv}.bias",
-        **norm_names("encoder_norm1", "encoder.layer_norm"),
-        **linear_names("project1", "feature_projection.projection"),
-        **MODULES.names(),
+        **linear_names("project1", f"{beside}feature_projection.projection"),
     }
-    if sizes.distances is not None:
-        names |= name_gates(sizes.heads, sizes.depth)
     if sizes.projects_normed:
-        names |= norm_names("frame_norm1", "feature_projection.layer_norm")
+        names |= norm_names("frame_norm1", f"{beside}feature_projection.layer_norm")
     for index in range(len(sizes.convolutions)):
-        layer = f"feature_extractor.conv_layers.{index}"
+        layer = f"{extractor}.conv_layers.{index}"
         names[f"conv{index + 1}"] = f"{layer}.conv.weight"
         if sizes.bias:
             names[f"conv_b{index + 1}"] = f"{layer}.conv.bias"

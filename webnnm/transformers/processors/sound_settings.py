@@ -15,9 +15,15 @@ FILE = "preprocessor_config.json"
 CLASS = "feature_extractor_type"
 KINDS: Mapping[str, Literal["samples", "bands"]] = {
     "ASTFeatureExtractor": "bands",
+    "SpeechT5FeatureExtractor": "samples",
     "Wav2Vec2FeatureExtractor": "samples",
 }
 """The class of a feature extractor → what the model takes: samples, or powers in mel bands."""
+UNNORMALIZED = frozenset({"SpeechT5FeatureExtractor"})
+"""Classes that leave samples as they are unless told otherwise."""
+OF_TARGETS = ("num_mel_bins", "hop_length", "win_length", "win_function", "fmin", "fmax")
+OF_TARGETS += ("mel_floor", "frame_signal_scale", "reduction_factor")
+"""Keys of the spectrograms that SpeechT5 learns to speak: what it hears are samples."""
 MEAN, DEVIATION = -4.2677393, 4.5689974
 """The statistics of the bands of AudioSet."""
 MAX_BANDS, MAX_FRAMES, MAX_RATE = 1 << 10, 1 << 16, 1 << 20
@@ -65,12 +71,15 @@ def read_sound_settings(
     has_bands = kind == "bands"
     settings = SoundSettings(
         rate=fields.integer("sampling_rate", RATE, 1, MAX_RATE),
-        normalize=fields.flag("do_normalize", True),
+        normalize=fields.flag("do_normalize", fields.text(CLASS) not in UNNORMALIZED),
         bands=fields.integer("num_mel_bins", 128, 1, MAX_BANDS) if has_bands else 0,
         frames=fields.integer("max_length", 1024, 1, MAX_FRAMES) if has_bands else 0,
         mean=fields.number("mean", MEAN) if has_bands else 0.0,
         deviation=fields.number("std", DEVIATION, above=0) if has_bands else 1.0,
     )
+    if fields.text(CLASS) == "SpeechT5FeatureExtractor":
+        for key in OF_TARGETS:
+            fields.get(key)
     fields.finish()
     return settings
 

@@ -29,6 +29,25 @@ VITS = {
     "noise_scale_duration": 0.0,
 }
 
+SPEECHT5 = {
+    "vocab_size": 31,
+    "hidden_size": 12,
+    "encoder_layers": 1,
+    "encoder_attention_heads": 3,
+    "encoder_ffn_dim": 11,
+    "decoder_layers": 2,
+    "decoder_ffn_dim": 10,
+    "decoder_attention_heads": 2,
+    "conv_dim": [6, 8],
+    "conv_stride": [3, 2],
+    "conv_kernel": [5, 3],
+    "num_conv_pos_embeddings": 4,
+    "num_conv_pos_embedding_groups": 2,
+    "encoder_max_relative_position": 4,
+    "max_speech_positions": 30,
+    "max_text_positions": 20,
+}
+
 CASES = [
     Case("vits-plain", "VitsModel", VITS, batch=2),
     Case(
@@ -48,5 +67,13 @@ CASES = [
             "leaky_relu_slope": 0.2,
         },
         batch=2,
+    ),
+    Case(
+        "speecht5-text",
+        "SpeechT5ForSpeechToText",
+        SPEECHT5,
+        inputs=("attention_mask", "decoder_input_ids", "decoder_attention_mask"),
+        batch=2,
+        length=73,
     ),
 ]
