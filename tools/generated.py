@@ -7,6 +7,7 @@ from pathlib import Path
 from tools import (
     api,
     architecture,
+    architectures_document,
     choices,
     chromium_document,
     errors,
@@ -33,6 +34,7 @@ def files() -> dict[Path, str]:
         operator_index.PAGE: operator_index.page(),  # the first: others read it
         api.PAGE: api.page(),
         architecture.PAGE: architecture.page(),
+        architectures_document.PAGE: architectures_document.page(),
         browsers.PAGE: browsers.page(),
         chromium_document.PAGE: chromium_document.page(),
         errors.PAGE: errors.page(),

@@ -1,6 +1,8 @@
 """The audio spectrogram transformer: overlapping patches of a spectrogram as tokens.
 
 Source: Y. Gong et al., "AST: Audio spectrogram transformer", arXiv:2104.01778 (2021).
+
+Not supported: spectrograms of other lengths than `max_length`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,11 @@ arXiv:1804.00344 (2018); A. Fan et al., "Beyond English-centric multilingual mac
 machine translation" (mBART), arXiv:2001.08210 (2020); J. Zhang et al., "PEGASUS", arXiv:1912.08777
 (2019); S. Roller et al., "Recipes for building an open-domain chatbot" (Blenderbot),
 arXiv:2004.13637 (2020); for LED, `global_attention`.
+
+Not supported by `led`: question answering; scores are computed for all pairs of tokens, also those
+that a window hides.
+Not supported by `marian`: words of several tokens in `bad_words_ids`.
+Not supported by `m2m_100`: texts longer than `max_position_embeddings`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """BEiT: a vision transformer whose attention depends on how far patches are apart.
 
 Source: H. Bao et al., "BEiT: BERT pre-training of image transformers", arXiv:2106.08254 (2021).
+
+Not supported: images of other sizes, masked images.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ arXiv:1910.01108 (2019); Y. Liu et al., "RoBERTa", arXiv:1907.11692 (2019); A. C
 "Unsupervised cross-lingual representation learning at scale" (XLM-RoBERTa), arXiv:1911.02116
 (2019); L. Martin et al., "CamemBERT", arXiv:1911.03894 (2019); K. Clark et al., "ELECTRA",
 arXiv:2003.10555 (2020); K. Song et al., "MPNet", arXiv:2004.09297 (2020).
+
+Not supported by `bert`, `roberta`, `xlm-roberta`, `camembert`, `electra`, `mpnet`: `is_decoder`,
+relative positions of `bert`.
 """
 
 from __future__ import annotations

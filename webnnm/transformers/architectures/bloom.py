@@ -3,6 +3,9 @@
 Sources: BigScience Workshop, "BLOOM: A 176B-parameter open-access multilingual language model",
 arXiv:2211.05100 (2022); E. Almazrouei et al., "The Falcon series of open language models",
 arXiv:2311.16867 (2023); MosaicML NLP Team, "Introducing MPT-7B" (2023).
+
+Not supported: `apply_residual_connection_post_layernorm` of `bloom`; `prefix_lm`, `qk_ln` and
+multi-query attention of `mpt`.
 """
 
 from __future__ import annotations

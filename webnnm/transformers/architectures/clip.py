@@ -2,6 +2,8 @@
 
 Source: A. Radford et al., "Learning transferable visual models from natural language supervision",
 arXiv:2103.00020 (2021).
+
+Not supported: images of sizes other than `image_size`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Source: T. Lüddecke, A. S. Ecker, "Image segmentation using text and image prompts",
 arXiv:2112.10003 (2021).
+
+Not supported: pictures that are not squares, queries that are images.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Sources: DeepSeek-AI, "DeepSeek-V2", arXiv:2405.04434 (2024), and "DeepSeek-V3 technical report",
 arXiv:2412.19437 (2024).
+
+Not supported: files in float8; `mlp_bias`, `norm_topk_prob` of `deepseek_v2`; caches hold keys and
+values of all heads.
 """
 
 from __future__ import annotations

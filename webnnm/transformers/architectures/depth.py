@@ -2,6 +2,9 @@
 
 Sources: R. Ranftl et al., "Vision transformers for dense prediction", arXiv:2103.13413 (2021);
 L. Yang et al., "Depth Anything", arXiv:2401.10891 (2024).
+
+Not supported: images of other sizes, hybrid networks, `backbone_config` (`dpt`); other backbones
+than DINOv2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """DETR: features of a residual network, and a transformer whose decoder has a query per object.
 
 Source: N. Carion et al., "End-to-end object detection with transformers", arXiv:2005.12872 (2020).
+
+Not supported: `pixel_mask`, other backbones than ResNet, `dilation`, learned positions.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Source: M. Oquab et al., "DINOv2: learning robust visual features without supervision",
 arXiv:2304.07193 (2023); T. Darcet et al., "Vision transformers need registers", arXiv:2309.16588
 (2023).
+
+Not supported: images of other sizes, with registers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """GPT-2: learned positions, norms before attention and MLP, fused query, key and value projections.
 
 Source: A. Radford et al., "Language models are unsupervised multitask learners" (2019).
+
+Not supported: `scale_attn_by_inverse_layer_idx`, `add_cross_attention`.
 """
 
 from __future__ import annotations

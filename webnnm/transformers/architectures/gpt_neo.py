@@ -3,6 +3,8 @@
 Sources: S. Black et al., "GPT-Neo: Large scale autoregressive language modeling with
 Mesh-Tensorflow" (2021); L. Ben Allal et al., "SantaCoder: don't reach for the stars!",
 arXiv:2301.03988 (2023).
+
+Not supported: `qk_layernorm`; `tie_word_embeddings` where the last product has a bias.
 """
 
 from __future__ import annotations

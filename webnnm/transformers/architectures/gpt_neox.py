@@ -2,6 +2,8 @@
 
 Source: S. Black et al., "GPT-NeoX-20B: An open-source autoregressive language model",
 arXiv:2204.06745 (2022).
+
+Not supported: `qk_layernorm`; `tie_word_embeddings` where the last product has a bias.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Sources: B. Wang, A. Komatsuzaki, "GPT-J-6B" (2021); E. Nijkamp et al., "CodeGen: An open large
 language model for code with multi-turn program synthesis", arXiv:2203.13474 (2022).
+
+Not supported: `qk_layernorm`; `tie_word_embeddings` where the last product has a bias.
 """
 
 from __future__ import annotations

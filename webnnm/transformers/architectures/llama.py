@@ -5,6 +5,15 @@ arXiv:2310.06825; Qwen2, arXiv:2407.10671; Qwen3, arXiv:2505.09388; Gemma, arXiv
 (arXiv:2408.00118) and 3 (arXiv:2503.19786); Phi-3, arXiv:2404.14219; Granite 3 (IBM, 2024); OLMo 2,
 arXiv:2501.00656; Stable LM 2, arXiv:2402.17834; Command R (Cohere, 2024); SmolLM3 (Hugging Face,
 2025); gpt-oss, arXiv:2508.10925.
+
+Not supported by `llama`, `smollm2`, `mistral`, `qwen2`, `qwen3`, `gemma`: texts longer than in
+training if `rope_type` is dynamic or longrope.
+Not supported by `smollm3`, `phi3`, `gemma2`, `gemma3_text`, `granite`, `olmo2`, `stablelm`,
+`cohere`: texts longer than in training if `rope_type` is dynamic or longrope; `qk_layernorm`,
+`use_qk_norm`, `use_bidirectional_attention`.
+Not supported by `mixtral`, `qwen2_moe`, `qwen3_moe`, `olmoe`, `granitemoe`: models with other
+layers than mixtures; every expert is computed for each token.
+Not supported by `gpt_oss`: files whose experts are stored in MXFP4: load a version in bfloat16.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Source: B. Warner et al., "Smarter, better, faster, longer: a modern bidirectional encoder"
 (ModernBERT), arXiv:2412.13663 (2024).
+
+Not supported: scaled angles.
 """
 
 from __future__ import annotations

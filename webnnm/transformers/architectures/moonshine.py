@@ -2,6 +2,8 @@
 
 Source: N. Jeffries et al., "Moonshine: speech recognition for live transcription and voice
 commands", arXiv:2410.15608 (2024).
+
+Not supported: `attention_mask`: give sounds of different lengths one by one.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Source: Z. Nussbaum et al., "Nomic Embed: training a reproducible long context text embedder",
 arXiv:2402.01613 (2024).
+
+Not supported: `rotary_scaling_factor`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """OPT: learned positions, an MLP with relu, norms before or after attention and MLP.
 
 Source: S. Zhang et al., "OPT: Open pre-trained transformer language models", arXiv:2205.01068.
+
+Not supported: `layer_norm_elementwise_affine` of false.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Sources: M. Minderer et al., "Simple open-vocabulary object detection with vision transformers",
 arXiv:2205.06230 (2022); "Scaling open-vocabulary object detection", arXiv:2306.09683 (2023).
+
+Not supported: images of sizes other than `image_size`, queries that are images.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Sources: Y. Li et al., "Textbooks are all you need II", arXiv:2309.05463 (2023); A. Lozhkov et al.,
 "StarCoder 2 and The Stack v2", arXiv:2402.19173 (2024).
+
+Not supported: `qk_layernorm`; `tie_word_embeddings` where the last product has a bias.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Source: W. Wang et al., "Pyramid vision transformer: a versatile backbone for dense prediction
 without convolutions", arXiv:2102.12122 (2021).
+
+Not supported: images of other sizes.
 """
 
 from __future__ import annotations

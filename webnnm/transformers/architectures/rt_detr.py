@@ -2,6 +2,9 @@
 
 Sources: Y. Zhao et al., "DETRs beat YOLOs on real-time object detection", arXiv:2304.08069 (2023);
 W. Lv et al., "RT-DETRv2: Improved baseline with bag-of-freebies", arXiv:2407.17140 (2024).
+
+Not supported: other backbones than `rt_detr_resnet`, `normalize_before`, `eval_size`,
+`learn_initial_query`, pictures whose sides are not multiples of 32.
 """
 
 from __future__ import annotations

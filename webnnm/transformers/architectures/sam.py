@@ -1,6 +1,8 @@
 """Segment Anything: an image encoder, and a mask decoder for points and boxes.
 
 Source: A. Kirillov et al., "Segment anything", arXiv:2304.02643 (2023).
+
+Not supported: images of sizes other than `image_size`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Sources: X. Zhai et al., "Sigmoid loss for language image pre-training", arXiv:2303.15343 (2023);
 M. Tschannen et al., "SigLIP 2", arXiv:2502.14786 (2025).
+
+Not supported by `siglip2`: `vision_use_head` of false.
+Not supported by `siglip`: images of sizes other than `image_size`, `vision_use_head` of false.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Source: Z. Liu et al., "Swin transformer: hierarchical vision transformer using shifted windows",
 arXiv:2103.14030 (2021).
+
+Not supported: images of other sizes, stages smaller than a window.
 """
 
 from __future__ import annotations

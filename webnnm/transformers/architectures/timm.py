@@ -2,6 +2,9 @@
 
 Sources: A. Howard et al., "Searching for MobileNetV3", arXiv:1905.02244 (2019); D. Qin et al.,
 "MobileNetV4: universal models for the mobile ecosystem", arXiv:2404.10518 (2024).
+
+Not supported: `model_args` that change a network; labels that only timm itself has; the crop mode
+`border`.
 """
 
 from __future__ import annotations

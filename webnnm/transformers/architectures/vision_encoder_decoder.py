@@ -3,6 +3,8 @@
 Sources: M. Li et al., "TrOCR: transformer-based optical character recognition with pre-trained
 models", arXiv:2109.10282 (2021); G. Kim et al., "OCR-free document understanding transformer"
 (Donut), arXiv:2111.15664 (2021).
+
+Not supported: images of sizes other than `image_size`.
 """
 
 from __future__ import annotations

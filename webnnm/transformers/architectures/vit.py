@@ -3,6 +3,8 @@
 Source: A. Dosovitskiy et al., "An image is worth 16x16 words", arXiv:2010.11929 (2020); with a
 token for distillation: H. Touvron et al., "Training data-efficient image transformers &
 distillation through attention", arXiv:2012.12877 (2020).
+
+Not supported: images of sizes other than `image_size`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Source: Y. Xu et al., "ViTPose: simple vision transformer baselines for human pose estimation",
 arXiv:2204.12484 (2022).
+
+Not supported: images of other sizes, `num_experts` other than 1, states of other layers than the
+last.
 """
 
 from __future__ import annotations

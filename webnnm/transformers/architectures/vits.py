@@ -3,6 +3,9 @@
 Source: J. Kim et al., "Conditional variational autoencoder with adversarial learning for
 end-to-end text-to-speech", arXiv:2106.06103 (2021). The text has two parts that share no input:
 between them, the durations say for how many frames each token stands.
+
+Not supported: other `depth_separable_channels` than 2, even kernels of WaveNets and durations,
+`upsample_kernel_sizes` that differ from their rate by an odd number.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Sources: A. Baevski et al., "wav2vec 2.0", arXiv:2006.11477 (2020); W.-N. Hsu et al., "HuBERT",
 arXiv:2106.07447 (2021).
+
+Not supported: adapters, `use_weighted_layer_sum`, `conv_pos_batch_norm`.
 """
 
 from __future__ import annotations

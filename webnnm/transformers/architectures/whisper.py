@@ -2,6 +2,8 @@
 
 Source: A. Radford et al., "Robust speech recognition via large-scale weak supervision",
 arXiv:2212.04356 (2022).
+
+Not supported: `scale_embedding`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Source: Y. Fang et al., "You only look at one sequence: rethinking transformer in vision through
 object detection", arXiv:2106.00666 (2021).
+
+Not supported: `pixel_mask`.
 """
 
 from __future__ import annotations
