@@ -116,7 +116,7 @@ class Packer:
         packing = place_packing(packing, self._backend, name in self._halves)
         # Whole blocks, and whole bytes of 4-bit numbers.
         step = 2 * packing.block if packing.axis == 0 else 2
-        rows = max(step, PIECE // value.shape[1] // step * step)
+        rows = max(step, PIECE // count(value.shape[1:]) // step * step)
         pieces: list[dict[str, HostArray]] = []
         for start in range(0, len(value), rows):
             piece = value.part(start, min(start + rows, len(value)))

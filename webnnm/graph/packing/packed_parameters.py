@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from webnnm.graph.builder import GraphBuilder
     from webnnm.graph.node import Operand
 
+EXPERTS = "expertMatmul"
+"""The operator whose parameter has a matrix for each expert."""
 MIN_ELEMENTS = 1024
 """Matrices with fewer elements are left alone."""
 
@@ -20,7 +22,8 @@ MIN_ELEMENTS = 1024
 def packings(network: Network, kind: str, block: int = BLOCK) -> dict[str, Packing]:
     """Return, by name, how the matrices of a network are stored as a kind; others are left alone.
 
-    Matrices multiply in `matmul` and `attend` layers, or are tables of `embedding` layers. Blocks
+    Matrices multiply in `matmul` and `attend` layers, in those of experts, which have several in
+    one parameter, or are tables of `embedding` layers. Blocks
     are along the axis that is summed over; if they do not divide it, they have the next size that
     does. Tables are int8 if the others are int4: all scores depend on each of their rows.
 
@@ -31,7 +34,7 @@ def packings(network: Network, kind: str, block: int = BLOCK) -> dict[str, Packi
         raise DataError("NNM704", f"weights are {kind!r}", hint=hint)
     if isinstance(block, bool) or not isinstance(block, int) or block < 1:
         raise DataError("NNM704", f"block is {block!r}", hint="an integer from 1, such as 32")
-    tables: set[str] = set()
+    tables, experts = set[str](), set[str]()
     axes: dict[str, int | None] = {}
     for layer in network.layers:
         axes_of_layer = _axes(layer)
@@ -40,12 +43,13 @@ def packings(network: Network, kind: str, block: int = BLOCK) -> dict[str, Packi
             if isinstance(vertex, ParameterVertex):
                 axis = axes_of_layer.get(id(vertex))
                 tables |= {vertex.name} if layer.operator.name == "embedding" else set()
+                experts |= {vertex.name} if layer.operator.name == EXPERTS else set()
                 axes[vertex.name] = axis if axes.get(vertex.name, axis) == axis else None
     result: dict[str, Packing] = {}
     for vertex in network.parameters:
         shape, axis = vertex.features[0].sizes(), axes.get(vertex.name)
-        large = len(shape) == 2 and count(shape) >= MIN_ELEMENTS and vertex.dtype == "float32"
-        if large and axis is not None:
+        large = len(shape) > 1 and count(shape) >= MIN_ELEMENTS and vertex.dtype == "float32"
+        if large and axis is not None and len(shape) == (3 if vertex.name in experts else 2):
             dtype = KINDS["int8" if kind == "int4" and vertex.name in tables else kind]
             result[vertex.name] = Packing(dtype, axis, _dividing(shape[axis], block))
     return result
@@ -60,6 +64,8 @@ def _axes(layer: LayerVertex) -> dict[int, int]:
         case "attend":
             own = [*layer.operands[1:], *(s for n, s in layer.tensors.items() if n == "o")]
             return {id(source.vertex): 0 for source in own}
+        case operator if operator == EXPERTS:
+            return {id(source.vertex): 1 for source in layer.operands[1:]}
         case "embedding":
             return {id(source.vertex): 1 for source in layer.operands[1:]}
         case _:
