@@ -34,7 +34,7 @@ def find_cut(picture: Size, settings: PictureSettings) -> Cut:
     >>> from webnnm.transformers.processors.picture_settings import read_picture_settings
     >>> file = {"image_processor_type": "CLIPImageProcessor"}
     >>> find_cut((100, 200), read_picture_settings(file))
-    Cut(resized=(224, 448), cropped=(224, 224))
+    Cut(resized=(224, 448), cropped=(224, 224), turned=False, fitted=None)
     """
     size, share = settings.size, settings.crop_share
     if settings.sizing == "page":
