@@ -2,6 +2,8 @@
 
 Source: J. Li et al., "BLIP: bootstrapping language-image pre-training for unified vision-language
 understanding and generation", arXiv:2201.12086 (2022).
+
+Not supported: images of sizes other than `image_size`.
 """
 
 from __future__ import annotations

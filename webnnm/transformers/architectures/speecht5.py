@@ -2,6 +2,9 @@
 
 Source: J. Ao et al., "SpeechT5: unified-modal encoder-decoder pre-training for spoken language
 processing", arXiv:2110.07205 (2021).
+
+Not supported: classes that speak; sounds of more frames than the position table has, 2²¹ numbers at
+most.
 """
 
 from __future__ import annotations
