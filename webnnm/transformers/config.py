@@ -193,6 +193,10 @@ class Config(Fields):
         """Mark all keys as read: nothing of this part is computed."""
         self._read |= {*self.given}
 
+    def skip(self, *keys: str) -> None:
+        """Mark keys as read whose values may be anything: results do not depend on them."""
+        self._read |= {*keys}
+
     def activation(self, key: str, default: str | None = None) -> str:
         """Return the layer of an activation."""
         name = self.get(key, default)

@@ -69,6 +69,8 @@ SMALL: dict[str, Mapping[str, Any]] = {
         "backbone_config": {"model_type": "dinov2", "image_size": 28, "out_indices": [3, 6, 9, 12]}
     },
     "detr": {"d_model": 8, "image_size": 64},
+    "rt_detr": {"d_model": 8, "encoder_hidden_dim": 8, "image_size": 32},
+    "rt_detr_v2": {"d_model": 8, "encoder_hidden_dim": 8, "image_size": 32},
     "swin": {"image_size": 32, "depths": [2, 1], "num_heads": [1, 2], "window_size": 3},
     "timm_wrapper": {"architecture": "mobilenetv3_small_050", "pretrained_cfg": {}},
     "sam": {"vision_config": {}, "prompt_encoder_config": {}, "mask_decoder_config": {}},

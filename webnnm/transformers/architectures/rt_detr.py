@@ -59,6 +59,8 @@ MARGIN = 1e-2
 """Anchors nearer to the border, or larger or smaller by this, propose nothing."""
 LARGEST = 3.4028234663852886e38
 """The logit of their boxes: the largest number of float32."""
+MAX_NUMBERS = 1 << 22
+"""The most numbers of a table of positions."""
 SMALL = 1e-5
 """The least share of which a logit is taken."""
 
@@ -75,8 +77,7 @@ def write_model(config: Config) -> ModelText:
     """Return the text of an RT-DETR and its name map."""
     family = config.text("model_type", "rt_detr")
     class_suffix(config, "ForObjectDetection", default="RTDetrForObjectDetection")
-    for key in UNUSED:
-        config.get(key)
+    config.skip(*UNUSED)
     config.require("normalize_before", False)
     config.require("batch_norm_eps", 1e-5)
     config.require("eval_size", None)
@@ -157,10 +158,10 @@ def _write_encoder(
 
     Return the fused maps, the blocks, and the positions of the cells of maps with attention.
     """
-    width, depth = config.size("encoder_hidden_dim", 256), config.integer("encoder_layers", 1, 0)
+    width, depth = config.size("encoder_hidden_dim", 256), _count_layers(config)
     attending = config.integers("encode_proj_layers", [2], 0)
-    for key in ("encoder_activation_function", "encoder_ffn_dim", "encoder_attention_heads"):
-        config.get(key)  # without layers, they say nothing
+    if not depth:
+        config.skip("encoder_activation_function", "encoder_ffn_dim", "encoder_attention_heads")
     inner = int(width * config.positive("hidden_expansion", 1.0))
     projected: list[Map] = []
     positions: list[HostArray] = []
@@ -223,6 +224,11 @@ def _write_encoder(
     return up, blocks, positions
 
 
+def _count_layers(config: Config) -> int:
+    """Return the number of layers of attention within a map, of which there may be none."""
+    return config.count("encoder_layers", 1) if config.get("encoder_layers", 1) != 0 else 0
+
+
 def _fusion_blocks(width: int, inner: int) -> list[str]:
     """Return the blocks of a fusion: some of its convolutions are summed before the activation."""
     fuse = layers(
@@ -247,7 +253,7 @@ def _write_layer(config: Config, names: ConvNet, of: tuple[str, str, str], cells
     width, inner = config.size("encoder_hidden_dim", 256), config.size("encoder_ffn_dim", 1024)
     sizes = Attention(cells, cells, width, config.size("encoder_attention_heads", 8))
     rows: list[str] = []
-    for number in range(config.integer("encoder_layers", 1, 0)):
+    for number in range(_count_layers(config)):
         layer = f"{file}.layers.{number}"
         rows = [
             f"add([input, {table}], name=placed)",
@@ -413,6 +419,9 @@ def _wave(config: Config, height: int, across: int, width: int) -> HostArray:
     """Return the positions of the cells of a map: sines and cosines of rows, then of columns."""
     if width % 4:
         raise config.wrong("encoder_hidden_dim", "a multiple of 4")
+    if height * across * width > MAX_NUMBERS:
+        hint = "smaller maps, or fewer features"
+        raise config.not_supported("encoder_hidden_dim", width, hint)
     base = config.positive("positional_encoding_temperature", 10000)
     rates = [base ** (-4 * k / width) for k in range(width // 4)]
 
