@@ -6,38 +6,48 @@ import json
 import posixpath
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
 
 from webnnm.core.markup import tag
 
-LINKS = {
-    "index.html": "Gallery",
-    "hello.html": "Hello",
-    "playground.html": "Playground",
-    "iris.html": "Iris",
-    "digits.html": "Digits",
-    "table.html": "Table",
-    "forecast.html": "Forecast",
-    "sentences.html": "Sentences",
-    "worker.html": "Worker",
-    "examples.html": "Examples",
-    "sounds.html": "Sounds",
-    "camera.html": "Camera",
-    "speech.html": "Speech",
-    "transcribe.html": "Transcribe",
-    "aloud.html": "Aloud",
-    "ocr.html": "Text",
-    "search.html": "Search",
-    "chat.html": "Chat",
-    "gpt.html": "GPT",
-    "teach.html": "Style",
-    "hub.html": "Any model",
-    "arrays.html": "Arrays",
-    "notation.html": "Notation",
+HOME = "index.html"
+DOCUMENTS = "docs/index.html"
+GROUPS = {
+    "Learn": {
+        "hello.html": "First graph",
+        "playground.html": "Playground",
+        "iris.html": "Iris flowers",
+        "digits.html": "Digits",
+        "gpt.html": "Tiny GPT",
+    },
+    "Teach your own": {
+        "table.html": "Tables",
+        "forecast.html": "Forecasts",
+        "sentences.html": "Texts",
+        "examples.html": "Pictures",
+        "sounds.html": "Sounds",
+        "teach.html": "Writing style",
+    },
+    "Trained models": {
+        "camera.html": "Painted camera",
+        "transcribe.html": "Transcription",
+        "aloud.html": "Read aloud",
+        "speech.html": "Speech detector",
+        "ocr.html": "Text in pictures",
+        "search.html": "Search by meaning",
+        "chat.html": "Chat",
+        "hub.html": "Any model",
+    },
+    "Code": {
+        "notation.html": "The notation",
+        "arrays.html": "Arrays",
+        "worker.html": "Training in a worker",
+    },
 }
-"""Page → the text of its link, in the order of the links."""
+"""The groups of the pages: page → the text of its link, in the order of the links."""
+LINKS = {HOME: "Start"} | {page: text for group in GROUPS.values() for page, text in group.items()}
 GUIDES = {
     "index.html": "index",
     "hello.html": "own-page",
@@ -162,15 +172,41 @@ def _find_imports(site: Path, script: str) -> list[str]:
 
 
 def links(current: str) -> str:
-    """Return the list of links of a page.
+    """Return the navigation of a page: a menu of all pages in groups, and those of its own group.
 
-    >>> links("hello.html").splitlines()[2]
-    '<li><a href="./hello.html" aria-current="page">Hello</a></li>'
+    >>> links("hello.html").splitlines()[-8]
+    '<li><a href="./hello.html" aria-current="page">First graph</a></li>'
     """
-    rows: list[object] = []
-    for name, label in LINKS.items():
-        here = "page" if name == current else None
-        rows += [tag("li", tag("a", label, href=f"./{name}", aria_current=here)), "\n"]
+    groups = [_link_group(title, pages, current) for title, pages in GROUPS.items()]
+    own = next((pages for pages in GROUPS.values() if current in pages), {})
+    home = tag(
+        "a", "webnnm", class_="brand", href=f"./{HOME}", aria_current=_is_here(HOME, current)
+    )
+    button = tag("button", "Pages", type="button", popovertarget="menu")
+    documents = tag("a", "Documentation", href=f"./{DOCUMENTS}")
+    menu = tag("div", "\n", *groups, documents, "\n", id="menu", popover="")
+    near = tag("ul", "\n", *_link_items(own, current), class_="near") if own else ""
     guide = tag("a", "Guide to this page", href=f"./docs/{GUIDES[current]}.html")
-    rows += [tag("li", guide), "\n"]
-    return f"{tag('nav', tag('ul', chr(10), *rows), aria_label='Pages')}\n"
+    last = tag("p", documents if current == HOME else guide)
+    rows = [row for part in (home, button, menu, near, last) if part for row in (part, "\n")]
+    return f"{tag('nav', chr(10), *rows, aria_label='Pages')}\n"
+
+
+def _link_group(title: str, pages: Mapping[str, str], current: str) -> object:
+    """Return a titled list of links."""
+    name = f"menu-{title.partition(' ')[0].lower()}"
+    items = _link_items(pages, current)
+    heading = tag("p", title, id=name)
+    return tag("div", "\n", heading, "\n", tag("ul", "\n", *items, aria_labelledby=name), "\n")
+
+
+def _link_items(pages: Mapping[str, str], current: str) -> list[object]:
+    rows: list[object] = []
+    for page, text in pages.items():
+        link = tag("a", text, href=f"./{page}", aria_current=_is_here(page, current))
+        rows += [tag("li", link), "\n"]
+    return rows
+
+
+def _is_here(page: str, current: str) -> str | None:
+    return "page" if page == current else None

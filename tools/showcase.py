@@ -1,0 +1,122 @@
+"""Takes the pictures of the first page: a training that is recorded, and what pages look like.
+
+    python -m tools.showcase
+
+It opens the built site in Chromium with WebNN, and writes site/shown/. The pictures change with the
+pages they show; nobody else writes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from tools.common import ROOT, SITE, playwright_config, say
+from webnnm.cli.serve import SiteServer
+
+FOLDER = ROOT / "site" / "shown"
+WIDE, TALL = 1280, 800
+"""Pixels of a window; a picture to share has its width, and about half of it as its height."""
+SHARED = {"x": 0, "y": 0, "width": 1280, "height": 640}
+PART, SCALE = (430, 269), 1.5
+"""Pixels of what the picture of a card shows, and how many pixels each of them has there."""
+QUALITY = 72
+ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"
+SHOWN = "import('./plane.js').then(({ shown }) => shown())"
+TRAINED = "document.querySelector('#result[data-done]') !== null"
+RECORDED_TEXT = "What a network of 354 numbers makes of two spirals, after 400 epochs"
+STROKE = ((0.28, 0.22), (0.72, 0.22), (0.45, 0.82))
+"""A seven on the pad, in shares of its size."""
+
+
+async def main() -> None:
+    """Write the record of the training, then the pictures."""
+    from playwright.async_api import async_playwright
+
+    FOLDER.mkdir(exist_ok=True)
+    with SiteServer(SITE) as server:
+        async with async_playwright() as playwright:
+            options = playwright_config().launch_options("webnn")
+            browser = await playwright.chromium.launch(**options)
+            for scheme in ("light", "dark"):
+                context = await browser.new_context(
+                    viewport={"width": WIDE, "height": TALL},
+                    device_scale_factor=SCALE,
+                    service_workers="block",
+                    color_scheme=scheme,
+                )
+                page = await context.new_page()
+                if scheme == "light":
+                    await record(page, server.url)
+                for show in (show_playground, show_digits, show_table):
+                    await show(page, server.url, scheme)
+                await context.close()
+            await browser.close()
+
+
+async def record(page: Any, url: str) -> None:
+    """Write what the network of the first page decided in the end, and the picture to share."""
+    await page.goto(f"{url}/index.html")
+    await page.wait_for_function(ENDED, timeout=120_000)
+    shown = await page.evaluate(SHOWN)
+    marks = [[round(x, 3), round(y, 3), number] for x, y, number in shown["marks"]]
+    record = {"text": RECORDED_TEXT, "marks": marks, "cells": shown["cells"]}
+    (FOLDER / "spirals.json").write_text(json.dumps(record, separators=(",", ":")) + "\n")
+    await write(page, "share", SHARED)
+
+
+async def show_playground(page: Any, url: str, scheme: str) -> None:
+    """Take a picture of a trained playground."""
+    await page.goto(f"{url}/playground.html#data=spirals&epochs=400")
+    await page.locator("#train:enabled").click()
+    await page.wait_for_function(TRAINED, timeout=120_000)
+    await take(page, f"playground-{scheme}", "#plane")
+
+
+async def show_digits(page: Any, url: str, scheme: str) -> None:
+    """Take a picture of a digit that is drawn and read."""
+    await page.goto(f"{url}/digits.html")
+    await page.locator("#epochs").fill("20")
+    await page.locator("#train:enabled").click()
+    await page.wait_for_function(TRAINED, timeout=120_000)
+    await page.locator("#pad").scroll_into_view_if_needed()
+    box = await page.locator("#pad").bounding_box()
+    points = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in STROKE]
+    await page.mouse.move(*points[0])
+    await page.mouse.down()
+    for point in points[1:]:
+        await page.mouse.move(*point, steps=20)
+    await page.mouse.up()
+    await page.locator("#answer", has_text="7 (").wait_for()
+    await take(page, f"digits-{scheme}", "#pad")
+
+
+async def show_table(page: Any, url: str, scheme: str) -> None:
+    """Take a picture of what a model of a table says of a row."""
+    await page.goto(f"{url}/table.html")
+    await page.locator("#example:enabled").click()
+    await page.locator("#train:enabled").click()
+    await page.locator("#result:not([hidden])").wait_for(timeout=120_000)
+    await take(page, f"table-{scheme}", "#result-title")
+
+
+async def take(page: Any, name: str, first: str) -> None:
+    """Take the picture of a card: a part of a page, from an element to the right and down."""
+    await page.locator(first).first.evaluate("(element) => element.scrollIntoView()")
+    await asyncio.sleep(0.5)
+    box = await page.locator(first).first.bounding_box()
+    width, height = PART
+    clip = {"x": max(0, box["x"] - 16), "y": max(0, box["y"] - 12), "width": width}
+    await write(page, name, {**clip, "height": height})
+
+
+async def write(page: Any, name: str, clip: dict[str, float]) -> None:
+    """Write a part of what a window shows as a picture."""
+    path = FOLDER / f"{name}.jpg"
+    await page.screenshot(path=path, type="jpeg", quality=QUALITY, clip=clip)
+    say(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
