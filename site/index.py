@@ -7,6 +7,8 @@ from page import element, ready, show_what_runs
 from pyscript import when, window
 from pyscript.js_modules import plane
 
+from webnnm.page_modules import load_rest
+
 SOURCE = """
 spirals:input shape=[2]; spirals:output shape=[2];
 spirals:layers dense(shape=[16], activation=tanh), dense(shape=[16], activation=tanh),
@@ -29,11 +31,10 @@ async def copy(event):
 
 async def learn():
     """Train a network on two spirals, and show what it decides meanwhile."""
+    await load_rest()
     from webnnm import Dataset, NNModel, make_spirals
     from webnnm.core.arrays import HostArray
-    from webnnm.page_modules import load_rest
 
-    await load_rest()
     points, classes = make_spirals(160)
     marks = json.dumps([(*point, number) for point, number in zip(points, classes, strict=True)])
     wide = 2 * EXTENT / GRID

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site_pages import open_site_page
+from tests.browser.site_pages import hold_back, open_site_page
 from tools.page_parts import GROUPS, LINKS
 
 LEARNT = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"
@@ -37,13 +37,13 @@ async def test_a_recorded_training_is_shown_where_none_runs(
     """Where motion is unwanted, where there is no WebNN, and until Python has started."""
     if project.webnn:
         await page.emulate_media(reduced_motion="reduce")
-    await page.route("**/*.whl", lambda route: route.abort())
+    come = await hold_back(page, "**/webnnm-*.whl")
     await page.goto(f"{site_url}/index.html")
     caption = page.locator("#live-caption", has_text="after 400 epochs")
     await caption.wait_for()
     assert await page.evaluate(COLOURS) > 100
-    await page.unroute("**/*.whl")
-    await open_site_page(page, site_url, "index.html")
+    come.set()
+    await page.locator("html[data-ready]").wait_for(state="attached")
     await caption.wait_for()
 
 
