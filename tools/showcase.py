@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tools.common import ROOT, SITE, playwright_config, say
@@ -111,7 +112,7 @@ async def take(page: Any, name: str, first: str) -> None:
     await write(page, name, {**clip, "height": height})
 
 
-async def write(page: Any, name: str, clip: dict[str, float]) -> None:
+async def write(page: Any, name: str, clip: Mapping[str, float]) -> None:
     """Write a part of what a window shows as a picture."""
     path = FOLDER / f"{name}.jpg"
     await page.screenshot(path=path, type="jpeg", quality=QUALITY, clip=clip)
