@@ -33,7 +33,7 @@ def pages_of(document: str) -> dict[str, str]:
     """Return the pages of the site that a document explains: file name → title.
 
     >>> pages_of("tables.md")
-    {'table.html': 'Table'}
+    {'table.html': 'Tables'}
     """
     name = document.removesuffix(".md")
     return {page: LINKS[page] for page, guide in GUIDES.items() if guide == name}
