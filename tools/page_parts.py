@@ -14,6 +14,7 @@ from webnnm.core.markup import tag
 
 HOME = "index.html"
 DOCUMENTS = "docs/index.html"
+COURSE = "docs/course/index.html"
 GROUPS = {
     "Learn": {
         "hello.html": "First graph",
@@ -184,7 +185,8 @@ def links(current: str) -> str:
     )
     button = tag("button", "Pages", type="button", popovertarget="menu")
     documents = tag("a", "Documentation", href=f"./{DOCUMENTS}")
-    menu = tag("div", "\n", *groups, documents, "\n", id="menu", popover="")
+    course = tag("a", "Course in eight lessons", href=f"./{COURSE}")
+    menu = tag("div", "\n", *groups, course, documents, "\n", id="menu", popover="")
     near = tag("ul", "\n", *_link_items(own, current), class_="near") if own else ""
     guide = tag("a", "Guide to this page", href=f"./docs/{GUIDES[current]}.html")
     last = tag("p", documents if current == HOME else guide)
