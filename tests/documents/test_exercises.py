@@ -85,6 +85,12 @@ def test_checks_say_what_programs_lack() -> None:
     assert "ZeroDivisionError" in printed.getvalue()
 
 
+def test_a_name_that_only_the_answer_uses_is_not_sought_by_the_check() -> None:
+    answer = "def draw():\n    return random.random()"
+    verdict = asyncio.run(session.check(answer, "assert draw() < 1", "check"))
+    assert verdict == "The program uses `random`, which it neither defines nor imports."
+
+
 def test_exercises_leave_the_session_alone() -> None:
     async def use() -> list[str]:
         await session.run("x, rows = 1, [[1]]\ndef double(): return 2 * x", "alone")

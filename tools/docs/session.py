@@ -79,6 +79,9 @@ async def _judge(test, names):
     except AssertionError as error:
         return str(error)
     except NameError as error:
+        sought = {node.id for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Name)}
+        if error.name not in sought:
+            return f"The program uses `{error.name}`, which it neither defines nor imports."
         return f"The check looks for `{error.name}`, which the program does not define any more."
     except Exception as error:
         return f"The check cannot use the result: {describe_error(error)}"
