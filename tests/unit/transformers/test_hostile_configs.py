@@ -58,7 +58,6 @@ SMALL: dict[str, Mapping[str, Any]] = {
         key: {"d_model": 16, "max_position_embeddings": 8}
         for key in ("m2m_100", "marian", "pegasus")
     },
-    **{key: {"image_size": 64} for key in ("rt_detr", "rt_detr_v2")},
     "bloom": {"hidden_size": 8, "n_head": 2},
     "vision-encoder-decoder": {
         "encoder": {"model_type": "vit", "image_size": 32},
@@ -69,8 +68,17 @@ SMALL: dict[str, Mapping[str, Any]] = {
         "backbone_config": {"model_type": "dinov2", "image_size": 28, "out_indices": [3, 6, 9, 12]}
     },
     "detr": {"d_model": 8, "image_size": 64},
-    "rt_detr": {"d_model": 8, "encoder_hidden_dim": 8, "image_size": 32},
-    "rt_detr_v2": {"d_model": 8, "encoder_hidden_dim": 8, "image_size": 32},
+    **{
+        key: {"d_model": 8, "encoder_hidden_dim": 8, "image_size": 32}
+        for key in ("rt_detr", "rt_detr_v2")
+    },
+    **{
+        key: {
+            "text_config": CONFIG,
+            "vision_config": {"hidden_size": 8, "num_attention_heads": 2, "image_size": 64},
+        }
+        for key in ("idefics3", "smolvlm")
+    },
     "swin": {"image_size": 32, "depths": [2, 1], "num_heads": [1, 2], "window_size": 3},
     "timm_wrapper": {"architecture": "mobilenetv3_small_050", "pretrained_cfg": {}},
     "sam": {"vision_config": {}, "prompt_encoder_config": {}, "mask_decoder_config": {}},

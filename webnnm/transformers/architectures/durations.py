@@ -17,6 +17,8 @@ from webnnm.transformers.config import Config
 MODULE = "duration_predictor"
 NOISE = "duration_noise"
 """The input of the noise, two numbers for each token."""
+MAX_DEPTH = 12
+"""Dilations are powers of the kernel, so that a dozen convolutions reach over any text."""
 
 
 class Durations(NamedTuple):
@@ -46,12 +48,15 @@ def read_durations(config: Config, width: int, epsilon: float, speaker: int) -> 
     if kernel % 2 == 0:
         raise config.wrong("duration_predictor_kernel_size", "an odd number")
     config.require("depth_separable_channels", 2)
+    flows = config.count("duration_predictor_num_flows", 4)
+    if flows < 2:
+        raise config.wrong("duration_predictor_num_flows", "an integer from 2")
     return Durations(
         width=width,
         is_stochastic=config.flag("use_stochastic_duration_prediction", True),
         kernel=kernel,
-        flows=config.integer("duration_predictor_num_flows", 4, 2),
-        depth=config.integer("depth_separable_num_layers", 3, 1),
+        flows=flows,
+        depth=config.integer("depth_separable_num_layers", 3, 1, MAX_DEPTH),
         bins=config.integer("duration_predictor_flow_bins", 10, 2),
         bound=config.positive("duration_predictor_tail_bound", 5.0),
         filters=config.size("duration_predictor_filter_channels", 256),
