@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 from webnnm.core.arrays import has_numpy
@@ -195,10 +197,12 @@ class Part(Form):
 
 @dataclass(frozen=True, slots=True)
 class Reshaped(Form):
-    """The same numbers in the same order, in another shape.
+    """The same numbers in the same order, with axes that are joined or split, or have size 1.
 
     >>> Reshaped("lstm.weight_ih_l0", (1, 512, 128)).shape((512, 128))
     (1, 512, 128)
+
+    Other shapes with as many numbers are refused: a matrix is not to be mistaken for its transpose.
     """
 
     sizes: Sequence[int]
@@ -216,10 +220,32 @@ class Reshaped(Form):
             raise ValueError(
                 f"{show(shape)} has a different number of elements than {show(self.sizes)}"
             )
+        if not _are_axes_kept(shape, self.sizes):
+            raise ValueError(f"{show(shape)} is not {show(self.sizes)} with axes joined or split")
         return tuple(self.sizes)
 
     def _data(self, shape: Shape, data: memoryview[int], size: int) -> memoryview[int]:
         return data
+
+
+def _are_axes_kept(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Return whether each axis of one shape is some axes of the other one, or the reverse.
+
+    >>> _are_axes_kept((2, 3, 4), (6, 2, 2)), _are_axes_kept((3, 4), (4, 3))
+    (True, False)
+    """
+    if 0 in one:
+        return True
+    ends, other_ends = (
+        [*accumulate((size for size in shape if size > 1), mul)] for shape in (one, other)
+    )
+    index = other_index = 0
+    for end in sorted({*ends} & {*other_ends}):
+        last, other_last = ends.index(end) + 1, other_ends.index(end) + 1
+        if last - index > 1 and other_last - other_index > 1:
+            return False
+        index, other_index = last, other_last
+    return True
 
 
 def permute(

@@ -6,9 +6,11 @@ X. Zhu et al., "Deformable DETR", arXiv:2010.04159 (2020).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from webnnm.core.errors import DataError
 from webnnm.tasks.picture_task import PictureTask, as_pictures
 from webnnm.tasks.scores import rank, read_labels, sigmoid, softmax
 from webnnm.transformers.processors.picture_settings import Size
@@ -108,7 +110,12 @@ def in_pixels(box: Sequence[float], size: Size) -> dict[str, int]:
 
     >>> in_pixels([0.5, 0.5, 1.0, 0.5], (100, 200))
     {'xmin': 0, 'ymin': 25, 'xmax': 200, 'ymax': 75}
+
+    Raises `DataError` NNM707 for a box of numbers that are not finite.
     """
+    if not all(map(math.isfinite, box)):
+        hint = 'its weights are damaged, or too large for the data type: try dtype="float32"'
+        raise DataError("NNM707", "the network gives a box whose numbers are not finite", hint=hint)
     x, y, across, down = box
     height, width = size
     return {

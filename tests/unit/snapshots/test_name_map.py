@@ -72,7 +72,8 @@ def test_every_order_of_axes(
 
 def test_transposed_and_reshaped() -> None:
     assert form(Transposed("w"), number_rows(2, 3)) == [[0, 3], [1, 4], [2, 5]]
-    assert form(Reshaped("w", [1, 3, 2]), number_rows(2, 3)) == [[[0, 1], [2, 3], [4, 5]]]
+    assert form(Reshaped("w", [1, 2, 3]), number_rows(2, 3)) == [[[0, 1, 2], [3, 4, 5]]]
+    assert form(Reshaped("w", [2, 2, 1, 3]), number_rows(4, 3))[1] == [[[6, 7, 8]], [[9, 10, 11]]]
     filters = number_rows(2, 3, 1, 2)
     back = form(Permuted(Permuted("w", "oihw -> hwio"), "hwio -> oihw"), filters)
     assert back == filters.tolist()
@@ -205,6 +206,7 @@ def test_names_that_lack_a_counterpart_are_told_on_both_sides() -> None:
         ({"w1": Part("fc", 0, 3)}, 'Part("fc", 0, 3) of it is [1, 4]', 0),
         ({"w1": Permuted("fc", "abc -> cab")}, '"abc -> cab" has 3 axes, [3, 4] does not', 0),
         ({"w1": Reshaped("fc", [5, 5])}, "has a different number of elements than [5, 5]", 0),
+        ({"w1": Reshaped("fc", [4, 3])}, "[3, 4] is not [4, 3] with axes joined or split", 0),
         ({"w1": Part("fc", 0, 2, axis=2)}, "there is no axis 2 in [3, 4]", 0),
     ],
 )

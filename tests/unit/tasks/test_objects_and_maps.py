@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import backend
+from webnnm import DataError, backend
 from webnnm.core.arrays import HostArray
 from webnnm.tasks.depth_estimation import to_grey
 from webnnm.tasks.image_segmentation import split_masks
@@ -30,6 +30,12 @@ def test_a_box_can_have_several_classes() -> None:
 def test_boxes_are_rounded_towards_zero() -> None:
     corners = in_pixels([0.0, 0.5, 0.5, 0.999], (10, 10))
     assert corners == {"xmin": -2, "ymin": 0, "xmax": 2, "ymax": 9}
+
+
+def test_boxes_of_damaged_networks_are_named() -> None:
+    with pytest.raises(DataError, match="not finite") as caught:
+        in_pixels([float("nan"), 0.5, 0.5, 0.5], (10, 10))
+    assert caught.value.code == "NNM707"
 
 
 @pytest.mark.parametrize("method", ["linear", "cubic"])

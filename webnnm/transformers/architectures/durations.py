@@ -48,18 +48,22 @@ def read_durations(config: Config, width: int, epsilon: float, speaker: int) -> 
     if kernel % 2 == 0:
         raise config.wrong("duration_predictor_kernel_size", "an odd number")
     config.require("depth_separable_channels", 2)
+    is_stochastic = config.flag("use_stochastic_duration_prediction", True)
+    # Only convolutions have filters.
+    read_filters = config.integer if is_stochastic else config.size
+    filters = read_filters("duration_predictor_filter_channels", 256)
     flows = config.count("duration_predictor_num_flows", 4)
     if flows < 2:
         raise config.wrong("duration_predictor_num_flows", "an integer from 2")
     return Durations(
         width=width,
-        is_stochastic=config.flag("use_stochastic_duration_prediction", True),
+        is_stochastic=is_stochastic,
         kernel=kernel,
         flows=flows,
         depth=config.integer("depth_separable_num_layers", 3, 1, MAX_DEPTH),
         bins=config.integer("duration_predictor_flow_bins", 10, 2),
         bound=config.positive("duration_predictor_tail_bound", 5.0),
-        filters=config.size("duration_predictor_filter_channels", 256),
+        filters=filters,
         epsilon=epsilon,
         speaker=speaker,
     )
