@@ -8,8 +8,6 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from operator import mul
 from typing import Any
 
 from webnnm.core.arrays import has_numpy
@@ -236,9 +234,7 @@ def _are_axes_kept(one: Sequence[int], other: Sequence[int]) -> bool:
     """
     if 0 in one:
         return True
-    ends, other_ends = (
-        [*accumulate((size for size in shape if size > 1), mul)] for shape in (one, other)
-    )
+    ends, other_ends = _find_ends(one), _find_ends(other)
     index = other_index = 0
     for end in sorted({*ends} & {*other_ends}):
         last, other_last = ends.index(end) + 1, other_ends.index(end) + 1
@@ -246,6 +242,17 @@ def _are_axes_kept(one: Sequence[int], other: Sequence[int]) -> bool:
             return False
         index, other_index = last, other_last
     return True
+
+
+def _find_ends(shape: Sequence[int]) -> list[int]:
+    """Return how many elements the leading axes have, for each axis longer than 1."""
+    ends: list[int] = []
+    total = 1
+    for size in shape:
+        if size > 1:
+            total *= size
+            ends.append(total)
+    return ends
 
 
 def permute(
