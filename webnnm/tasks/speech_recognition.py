@@ -11,6 +11,7 @@ from webnnm.core.errors import DataError
 from webnnm.data.sounds.resampling import resample
 from webnnm.data.sounds.sound import Sound
 from webnnm.formats.fields import Fields
+from webnnm.ops.declare.mel import RATE
 from webnnm.tasks.letters import Letters, cut_windows, read_letters
 from webnnm.tasks.sound_task import SoundTask, as_sounds, read_sound
 
@@ -63,9 +64,9 @@ class SpeechRecognition(SoundTask):
     ) -> Any:
         """Return a dict with the `text`, and with timestamps the `chunks`.
 
-        - `inputs`: a path, URL, bytes of a file, `Sound` or samples, see
-          `PretrainedModel.transcribe`, which also lists the `settings` of Whisper: `rate`,
-          `language`, `task`. Other models take what `AudioClassification` takes, also lists;
+        - `inputs`: a path, URL, bytes of a file, `Sound`, samples, or a dict with `raw` or `array`
+          and `sampling_rate`; see `PretrainedModel.transcribe`, which also lists the `settings` of
+          Whisper: `rate`, `language`, `task`. Other models take what `AudioClassification` takes, also lists;
           Moonshine has the `settings` of `PretrainedModel.generate_ids`, and by default
           `num_beams=5` and `max_new_tokens=256`, or what its generation config says.
         - `return_timestamps`: whether to return chunks: dicts with `timestamp`, a pair of seconds,
@@ -98,6 +99,8 @@ class SpeechRecognition(SoundTask):
         if not isinstance(return_timestamps, bool):
             message = f"return_timestamps is {return_timestamps!r}"
             raise DataError("NNM704", message, hint="True gives those of segments of Whisper")
+        if isinstance(inputs, Mapping):
+            inputs = await read_sound(inputs, RATE)
         transcript = await self.model.transcribe(inputs, **settings)
         result: dict[str, Any] = {"text": transcript.text}
         if return_timestamps:

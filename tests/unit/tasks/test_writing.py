@@ -87,6 +87,7 @@ async def test_speech_is_written_down() -> None:
     async with await webnnm.pipeline("automatic-speech-recognition", files, **settings) as listen:
         expected = await listen.model.transcribe(samples, rate=16000)
         assert await listen(samples, rate=16000) == {"text": expected.text}
+        assert await listen({"raw": samples, "sampling_rate": 16000}) == {"text": expected.text}
         found = await listen(samples, rate=16000, return_timestamps=True)
         assert found["chunks"] == [
             {"timestamp": (one.start, one.end), "text": one.text} for one in expected.segments
