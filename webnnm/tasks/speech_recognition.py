@@ -66,8 +66,8 @@ class SpeechRecognition(SoundTask):
 
         - `inputs`: a path, URL, bytes of a file, `Sound`, samples, or a dict with `raw` or `array`
           and `sampling_rate`; see `PretrainedModel.transcribe`, which also lists the `settings` of
-          Whisper: `rate`, `language`, `task`. Other models take what `AudioClassification` takes, also lists;
-          Moonshine has the `settings` of `PretrainedModel.generate_ids`, and by default
+          Whisper: `rate`, `language`, `task`. Other models take what `AudioClassification` takes,
+          also lists; Moonshine has the `settings` of `PretrainedModel.generate_ids`, and by default
           `num_beams=5` and `max_new_tokens=256`, or what its generation config says.
         - `return_timestamps`: whether to return chunks: dicts with `timestamp`, a pair of seconds,
           and `text`. True for the segments of Whisper, "char" or "word" for …ForCTC.
