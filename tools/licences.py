@@ -36,8 +36,9 @@ Web (MIT) with `--with onnxruntime`.
 ## Bundled into pages of the site
 
 The editor, the charts, and the reader of Parquet files of the site are made of these npm packages,
-and of what these depend on. `webnnm new` copies none of them. Their texts are in `components/licences.txt` of the site. The Python package contains one of
-them, dagre, which places the boxes of diagrams.
+and of what these depend on; the site has the texts of their licences in `components/licences.txt`.
+`webnnm new` copies none of them. The Python package contains one of them, dagre, which places the
+boxes of diagrams.
 
 """
 MODELS = """
