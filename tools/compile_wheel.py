@@ -65,7 +65,7 @@ PRETRAINED = (
             *("architectures/model_text", "architectures/rotary_rates", "beams", "beginning"),
             *("chat_template", "choice", "config", "ctranslate2_model", "decoding", "float16"),
             *("forward", "generator", "gguf_model", "gguf_tokenizer", "graphs", "hearing"),
-            *("hub_model", "onnx_names", "picture_size"),
+            *("hub_model", "onnx_names", "picture_size", "picture_tokens", "piper_model"),
             *("inputs", "json_tokenizer", "key_values", "log_mel", "offsets", "pretrained"),
             *("pretrained_model", "prompts", "source", "speech_tokens", "tensor_names", "texts"),
             *("timestamps", "tokenizer", "tokenizer_growth", "towers", "transcription", "voice"),

@@ -34,7 +34,7 @@ async def test_a_reload_keeps_settings_and_another_visit_begins_with_the_default
     assert "Epoch 7 of 7" in await page.locator("#progress-text").text_content()
     assert await page.locator("#progress").evaluate("bar => bar.max") == 7
 
-    await page.get_by_role("link", name="Iris", exact=True).click()
+    await page.get_by_role("link", name="Iris flowers", exact=True).click()
     await page.locator("html[data-ready]").wait_for(state="attached")
     assert await page.locator("#epochs").input_value() == "200"
     assert await page.locator("#standardize").is_checked()

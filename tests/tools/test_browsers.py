@@ -132,8 +132,8 @@ def test_a_page_of_an_earlier_version_says_so(tmp_path: Path) -> None:
     write_record(tmp_path, "153.8.0", iris=went_well)
     assert cells(tmp_path) == {
         "Page": "Firefox 153.8",
-        "Iris": "✓",
-        "Hello": "✓; seen in 152.0",
+        "Iris flowers": "✓",
+        "First graph": "✓; seen in 152.0",
     }
 
 
@@ -146,8 +146,8 @@ def test_what_failed_and_what_cannot_be_tried_are_named(tmp_path: Path) -> None:
     )
     assert cells(tmp_path) == {
         "Page": "Firefox 153.8",
-        "Iris": f"✓ but for: trains (1), {QUIET}",
-        "Hello": "✗",
+        "Iris flowers": f"✓ but for: trains (1), {QUIET}",
+        "First graph": "✗",
     }
 
 
@@ -156,5 +156,5 @@ def test_a_page_that_no_journey_went_through_is_no_failure(tmp_path: Path) -> No
     recorded = json.loads((tmp_path / "browsers.json").read_text())
     recorded["webkit"] = {**recorded["firefox"], "title": "WebKit", "pages": {}}
     text = document.write(recorded)
-    assert "| Iris | opens | ✓ | – (1) |" in text
+    assert "| Iris flowers | opens | ✓ | – (1) |" in text
     assert f"1. {document.UNTRIED}" in text

@@ -22,6 +22,7 @@ LENGTHS = (9000, 3001, 17_000)
 CASES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("Wav2Vec2", {}),
     ("Wav2Vec2", {"do_normalize": False}),
+    ("SpeechT5", {}),
     ("AST", {"max_length": 40}),
     ("AST", {"max_length": 60, "num_mel_bins": 24, "mean": -5.5, "std": 3.5}),
     ("AST", {"max_length": 30, "do_normalize": False}),

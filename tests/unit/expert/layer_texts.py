@@ -90,11 +90,23 @@ MORE: Mapping[str, Sequence[str]] = {
         "expertSum(shares)",
     ),
     "linearRecurrence": ("linearRecurrence(r)",),
+    "rationalSpline": ("rationalSpline(bins, bins, slopes)",),
+    "deformableAttend": (
+        "deformableAttend(offsets, scores, boxes, heads=2, levels=[2, 2])",
+        "deformableAttend(offsets, scores, boxes, heads=2, levels=[2, 2], nearest=true)",
+    ),
+    "replaceTokens": (
+        "embedding(t, size=9, shape=[5, 3], name=texts), relu(name=vectors), "
+        "replaceTokens(vectors, node=texts, ids=input, token=2)",
+    ),
     "attend": ("attend(t, u, v, o=o)", "attend(t, u, v, o=o, heads=2, causal=true)"),
 }
 """Further calls of layers whose operands depend on one another."""
 
-CONSTANTS = "s float32 [] 0.5; z int8 [] 1; ones [1, 1] 0.5; "
+CONSTANTS = (
+    "s float32 [] 0.5; z int8 [] 1; ones [1, 1] 0.5; bins [8, 4] 0.5; slopes [8, 3] 0.5; "
+    "offsets [2, 4] 0.5; scores [2, 2] 0.5; boxes [2, 4] 0.5; "
+)
 
 CONTEXTS: Mapping[str, str] = {
     "row": "m:input shape=[6]; m:output shape=[2]; "
@@ -155,6 +167,7 @@ def calls(word: str, rules: LayerRules) -> Iterator[str]:
 NEEDED: Mapping[str, Sequence[str]] = {
     "conv1d": ("filters", "kernel"),
     "conv2d": ("filters", "kernel"),
+    "convTranspose1d": ("filters", "kernel"),
     "convTranspose2d": ("filters", "kernel"),
     "slice": ("starts", "sizes"),
     "pad": ("beginningPadding", "endingPadding"),
