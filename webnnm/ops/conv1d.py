@@ -7,10 +7,11 @@ from typing import Any
 
 from webnnm.core.dtypes import FLOAT
 from webnnm.core.shapes import Shape, count, show
-from webnnm.notation.syntax import Items, Value
+from webnnm.notation.syntax import Value
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.along import slice_axis
 from webnnm.ops.declare.conv_layer import SLOTS, infer_bias, infer_channels, infer_kernel
+from webnnm.ops.declare.conv_row import Ends, apply_to_row, find_roles, read_ends
 from webnnm.ops.declare.convolution import slide
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
@@ -21,8 +22,6 @@ from webnnm.ops.declare.padding import fill_padding
 from webnnm.ops.declare.spatial import numbers
 from webnnm.ops.declare.tensors import Builder, Tensor
 from webnnm.ops.declare.windows import reach, same_padding
-
-Ends = tuple[int, int]
 
 
 def _decompose(
@@ -38,21 +37,8 @@ def _decompose(
     input_layout: str,
 ) -> Tensor:
     """Return the convolution as that of an image with one row."""
-    row = input_layout.index("l")
-    image = b.reshape(x, new_shape=(*x.shape[:row], 1, *x.shape[row:]))
-    image_result = b.conv2d(
-        image,
-        b.reshape(kernel, new_shape=(*kernel.shape[:2], 1, kernel.shape[2])),
-        bias=bias,
-        padding=(0, 0, *padding),
-        strides=(1, strides),
-        dilations=(1, dilations),
-        groups=groups,
-        input_layout=input_layout.replace("l", "hw"),
-    )
-    return b.reshape(
-        image_result, new_shape=(*image_result.shape[:row], *image_result.shape[row + 1 :])
-    )
+    sizes = {"padding": padding, "strides": strides, "dilations": dilations}
+    return apply_to_row(b.conv2d, b, x, kernel, bias, input_layout, groups=groups, **sizes)
 
 
 PADDINGS = ("same", "valid")
@@ -63,13 +49,10 @@ def _padding(value: Value) -> Ends | str:
     try:
         mode = values.choice(*PADDINGS)(value)
     except ValueError:
-        ends = values.integers(value)
+        pass
     else:
         return (0, 0) if mode == "valid" else mode
-    ends = ends * 2 if not isinstance(value, Items) else ends
-    if len(ends) != 2 or min(ends) < 0:
-        raise ValueError("expected non-negative numbers: [beginning, ending]") from None
-    return ends[0], ends[1]
+    return read_ends(value)
 
 
 def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
@@ -78,20 +61,6 @@ def _ends(options: Mapping[str, Any], size: int, length: int) -> Ends:
     if isinstance(padding, str):
         return same_padding(size, reach(length, options["dilations"]), options["strides"])
     return padding
-
-
-def find_roles(layer: ShapeView | BuildView, names: tuple[str | None, ...]) -> tuple[Role, int]:
-    """Return which dimensions are the length and the channels. Raises NNM405, NNM411."""
-    if len(names) == 2:
-        transposed = names[0] == "channels" or names[1] == "length"
-        return (1, 0) if transposed else (0, 1)
-    if len(names) != 1:
-        layer.fail(
-            "NNM405",
-            f"{len(names)} feature dimensions, but two are needed here",
-            hint="length and channels, or the channels of a sequence",
-        )
-    return "sequence", 0
 
 
 def _shape(layer: ShapeView) -> None:

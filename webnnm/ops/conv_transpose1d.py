@@ -7,10 +7,9 @@ from typing import Any
 
 from webnnm.core.dtypes import FLOAT
 from webnnm.core.shapes import Shape, count, show
-from webnnm.notation.syntax import Items, Value
-from webnnm.ops.conv1d import Ends, find_roles
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.conv_layer import SLOTS, infer_bias, infer_channels, infer_kernel
+from webnnm.ops.declare.conv_row import Ends, apply_to_row, find_roles, read_ends
 from webnnm.ops.declare.features import Conflict
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor, Role
@@ -35,30 +34,9 @@ def _decompose(
     input_layout: str,
 ) -> Tensor:
     """Return the transposed convolution as that of an image with one row."""
-    row = input_layout.index("l")
-    image = b.reshape(x, new_shape=(*x.shape[:row], 1, *x.shape[row:]))
-    image_result = b.conv_transpose2d(
-        image,
-        b.reshape(kernel, new_shape=(*kernel.shape[:2], 1, kernel.shape[2])),
-        bias=bias,
-        padding=(0, 0, *padding),
-        strides=(1, strides),
-        dilations=(1, dilations),
-        groups=groups,
-        input_layout=input_layout.replace("l", "hw"),
-    )
-    return b.reshape(
-        image_result, new_shape=(*image_result.shape[:row], *image_result.shape[row + 1 :])
-    )
-
-
-def _read_padding(value: Value) -> Ends:
-    """Read a number for both ends, or `[beginning, ending]`."""
-    ends = values.integers(value)
-    ends = ends * 2 if not isinstance(value, Items) else ends
-    if len(ends) != 2 or min(ends) < 0:
-        raise ValueError("expected non-negative numbers: [beginning, ending]")
-    return ends[0], ends[1]
+    sizes = {"padding": padding, "strides": strides, "dilations": dilations}
+    convolve = b.conv_transpose2d
+    return apply_to_row(convolve, b, x, kernel, bias, input_layout, groups=groups, **sizes)
 
 
 def _count(options: Mapping[str, Any], size: int, length: int) -> int:
@@ -166,7 +144,7 @@ conv_transpose1d = Composite(
         options={
             "filters": ValueOption(read=values.integer(1)),
             "kernel": ValueOption(read=values.integer(1)),
-            "padding": ValueOption(read=_read_padding, default=(0, 0)),
+            "padding": ValueOption(read=read_ends, default=(0, 0)),
             "strides": ValueOption(read=values.integer(1), default=1),
             "dilations": ValueOption(read=values.integer(1), default=1),
             "groups": ValueOption(read=values.integer(1), default=1),

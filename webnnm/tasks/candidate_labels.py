@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.tasks.text_rows import encode_text, get_padding, pad
+from webnnm.tasks.text_rows import encode_text, pad_rows
 from webnnm.transformers.hub_model import HubModel
 
 
@@ -44,8 +44,4 @@ def fill_template(labels: str | Sequence[str], template: str) -> tuple[list[str]
 def encode_labels(model: HubModel, labels: Sequence[str]) -> Mapping[str, Any]:
     """Return the inputs of a model for labels, padded to the longest."""
     rows = [encode_text(model, label, truncation=None).ids for label in labels]
-    longest, padding = max(map(len, rows)), get_padding(model)
-    return {
-        "input_ids": [pad(row, longest, padding) for row in rows],
-        "attention_mask": [pad([1] * len(row), longest, 0) for row in rows],
-    }
+    return pad_rows(model, rows, max(map(len, rows)))

@@ -168,6 +168,15 @@ def select_row(values: HostArray, number: int) -> HostArray:
     return HostArray(values.dtype, values.shape[1:], values.part(number, number + 1).data)
 
 
+def pad_rows(model: HubModel, rows: Sequence[Sequence[int]], length: int) -> dict[str, Any]:
+    """Return rows of tokens, filled up to a length, and the mask of those that are of the texts."""
+    padding = get_padding(model)
+    return {
+        "input_ids": [pad(row, length, padding) for row in rows],
+        "attention_mask": [pad([1] * len(row), length, 0) for row in rows],
+    }
+
+
 def pad(values: Sequence[int], length: int, value: int) -> list[int]:
     """Return values, filled up to a length.
 

@@ -12,7 +12,7 @@ from typing import Any
 from webnnm.tasks.candidate_labels import fill_template
 from webnnm.tasks.picture_task import PictureTask, as_pictures
 from webnnm.tasks.scores import rank, sigmoid, softmax
-from webnnm.tasks.text_rows import encode_text, get_padding, pad
+from webnnm.tasks.text_rows import encode_text, pad_rows
 
 TEMPLATE = "This is a photo of {}."
 SIGMOID = "siglip"
@@ -68,9 +68,5 @@ class ZeroShotImageClassification(PictureTask):
         if self._sigmoid:
             longest = SIGMOID_LENGTH
             rows = [row if len(row) <= longest else [*row[: longest - 1], row[-1]] for row in rows]
-        padding = get_padding(self.model)
-        inputs = {
-            "input_ids": [pad(row, longest, padding) for row in rows],
-            "attention_mask": [pad([1] * len(row), longest, 0) for row in rows],
-        }
+        inputs = pad_rows(self.model, rows, longest)
         return {name: values for name, values in inputs.items() if name in self.model.inputs()}

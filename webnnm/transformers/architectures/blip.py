@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from webnnm.snapshots.foreign import Part, Reshaped, Transposed
+from webnnm.transformers.architectures.bert import BERT
 from webnnm.transformers.architectures.clip import (
     Names,
     read_tower,
     tower_names,
     write_layer,
 )
-from webnnm.transformers.architectures.encoder import INPUTS, Modules
+from webnnm.transformers.architectures.encoder import INPUTS
 from webnnm.transformers.architectures.encoder_decoder import INPUTS as BOTH_INPUTS
 from webnnm.transformers.architectures.model_text import (
     ModelText,
@@ -38,17 +39,6 @@ CAPTIONS, ANSWERS = "ForConditionalGeneration", "ForQuestionAnswering"
 IMAGE_STATES, QUESTION_STATES = "image_states", "question_states"
 QUESTION = "question_"
 """What precedes the names of the parameters and blocks that read questions."""
-MODULES = Modules(
-    "encoder.layer.{n-1}",
-    q="attention.self.query",
-    k="attention.self.key",
-    v="attention.self.value",
-    o="attention.output.dense",
-    attention_norm="attention.output.LayerNorm",
-    up="intermediate.dense",
-    down="output.dense",
-    mlp_norm="output.LayerNorm",
-)
 
 
 class _Text(NamedTuple):
@@ -186,7 +176,7 @@ def _layer(config: Config, text: _Text) -> list[str]:
 
 def _names(text: _Text) -> Names:
     """Return the names of the parameters of a stack."""
-    own = MODULES.names()
+    own = BERT.names()
     kinds = ("wq", "wk", "wv", "wo", "attention_norm")
     names: Names = {
         "words": "embeddings.word_embeddings.weight",

@@ -10,6 +10,7 @@ Not supported by `siglip`: images of sizes other than `image_size`, `vision_use_
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from webnnm.snapshots.foreign import Part, Reshaped, Transposed
 from webnnm.transformers.architectures.any_patches import (
@@ -120,21 +121,27 @@ def _outputs(
     ]
 
 
-def _write_text(
-    _config: Config, config: Config, kind: str, single: bool
-) -> tuple[list[str], Names]:
-    """Return the statements and the names of the text tower."""
-    file_prefix = "" if single else "text_model."
-    tower = read_tower(
+def _read_tower(config: Config, prefix: str, file_prefix: str, kind: str, **fields: Any) -> Tower:
+    """Return the sizes of a tower, with the defaults of SigLIP."""
+    return read_tower(
         config,
-        "text",
+        prefix,
         DEFAULTS,
         activation="gelu_pytorch_tanh",
         epsilon=1e-6,
         file_prefix=file_prefix,
         projection_size=0,
         with_other=kind == BOTH,
+        **fields,
     )
+
+
+def _write_text(
+    _config: Config, config: Config, kind: str, single: bool
+) -> tuple[list[str], Names]:
+    """Return the statements and the names of the text tower."""
+    file_prefix = "" if single else "text_model."
+    tower = _read_tower(config, "text", file_prefix, kind)
     size = config.size("projection_size", tower.width)
     states = [
         "embedding(words, node=input_ids)",
@@ -173,17 +180,7 @@ def _write_image(
     """Return the statements and the names of the image tower."""
     file_prefix = "" if single else "vision_model."
     seen = picture(config)
-    tower = read_tower(
-        config,
-        "image",
-        DEFAULTS,
-        activation="gelu_pytorch_tanh",
-        epsilon=1e-6,
-        file_prefix=file_prefix,
-        projection_size=0,
-        with_other=kind == BOTH,
-        tokens=seen.patches,
-    )
+    tower = _read_tower(config, "image", file_prefix, kind, tokens=seen.patches)
     config.require("vision_use_head", True)
     states = [
         *seen.tokens(tower.width, before=()),
@@ -218,16 +215,7 @@ def _write_any_image(
 ) -> tuple[list[str], Names]:
     """Return the statements and the names of an image tower for pictures of any shape."""
     file_prefix = "" if single else "vision_model."
-    tower = read_tower(
-        config,
-        "image",
-        DEFAULTS,
-        activation="gelu_pytorch_tanh",
-        epsilon=1e-6,
-        file_prefix=file_prefix,
-        projection_size=0,
-        with_other=kind == BOTH,
-    )
+    tower = _read_tower(config, "image", file_prefix, kind)
     config.require("vision_use_head", True)
     side = math.isqrt(config.size("num_patches", 256))
     config.require("num_patches", side**2)
