@@ -188,7 +188,7 @@ def links(current: str) -> str:
     course = tag("a", "Course in eight lessons", href=f"./{COURSE}")
     menu = tag("div", "\n", *groups, course, documents, "\n", id="menu", popover="")
     near = tag("ul", "\n", *_link_items(own, current), class_="near") if own else ""
-    guide = tag("a", "Guide to this page", href=f"./docs/{GUIDES[current]}.html")
+    guide = tag("a", "Guide", href=f"./docs/{GUIDES[current]}.html", title="Guide to this page")
     last = tag("p", documents if current == HOME else guide)
     rows = [row for part in (home, button, menu, near, last) if part for row in (part, "\n")]
     return f"{tag('nav', chr(10), *rows, aria_label='Pages')}\n"

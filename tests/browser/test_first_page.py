@@ -78,5 +78,8 @@ async def test_the_main_action_is_in_the_first_screen(page: Any, site_url: str, 
     await page.goto(f"{site_url}/index.html")
     box = await page.locator(".button.primary").bounding_box()
     assert box["y"] + box["height"] < height
-    header = await page.locator("header").bounding_box()
-    assert header["height"] < 70, "the navigation is one row"
+    # Wide screens have room for the neighbours of a page, which may take a second row.
+    for name in ("index.html", "iris.html", *(("hub.html",) if width < 800 else ())):
+        await page.goto(f"{site_url}/{name}")
+        header = await page.locator("header").bounding_box()
+        assert header["height"] < 70, f"the navigation of {name} is one row"
