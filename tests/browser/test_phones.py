@@ -46,11 +46,15 @@ PROBLEMS = """
   return problems;
 }
 """
-# Where the page is in each frame that the browser draws.
+# Where the page is in each frame that the browser draws, and since how many it rests.
 FOLLOW = """
 globalThis.positions = new Set();
+globalThis.still = 0;
+let last = scrollY;
 (function follow() {
   positions.add(Math.round(scrollY));
+  still = scrollY === last ? still + 1 : 0;
+  last = scrollY;
   requestAnimationFrame(follow);
 })();
 """
@@ -141,5 +145,8 @@ async def test_a_training_on_a_slow_processor_does_not_freeze_scrolling(
     await swipe(session, (8, 700), (8, 100), (8, 700))
     # Had the page stood still meanwhile, it would have been in two or three places.
     assert await page.evaluate("positions.size") > 10
+    # While the page still moves from the swipe, a touch halts it and is no tap.
+    await page.wait_for_function("still > 10")
     await page.locator("#stop").tap()
     await page.locator("#train:not(:disabled)").wait_for()
+    assert any("ended by stop" in line for line in page_log.console)
