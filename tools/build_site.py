@@ -28,6 +28,7 @@ ONNXRUNTIME = (
     "ort-wasm-simd-threaded.asyncify.wasm",
 )
 """Files of the npm package onnxruntime-web; js_bridge/onnxruntime says what they are for."""
+TYPEFACE = "atkinson-hyperlegible-next"
 DIGITS = ROOT / "tests" / "data" / "digits.csv.gz"
 
 
@@ -48,6 +49,16 @@ def vendor_onnxruntime() -> None:
     target.mkdir(parents=True)
     for name in ONNXRUNTIME:
         shutil.copy2(NODE_MODULES / "onnxruntime-web" / "dist" / name, target / name)
+
+
+def vendor_fonts() -> None:
+    """Copy the typeface of the pages, the Latin letters of all weights, and its licence."""
+    target, source = VENDOR / "fonts", NODE_MODULES / "@fontsource-variable" / TYPEFACE
+    target.mkdir(parents=True)
+    for subset in ("latin", "latin-ext"):
+        name = f"{TYPEFACE}-{subset}-wght-normal.woff2"
+        shutil.copy2(source / "files" / name, target / name)
+    shutil.copy2(source / "LICENSE", target / "LICENSE")
 
 
 def vendor_tokenizers() -> None:
@@ -131,6 +142,7 @@ def build() -> None:
             shutil.copy2(DIGITS, SITE / DIGITS.name)
             vendor_pyscript()
             vendor_onnxruntime()
+            vendor_fonts()
             vendor_tokenizers()
             vendor_bridge()
             vendor_models()

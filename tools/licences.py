@@ -54,7 +54,10 @@ REST = """
 - The Iris flowers (Fisher 1936, [doi.org/10.24432/C56C76](https://doi.org/10.24432/C56C76)) and the
   handwritten digits ([doi.org/10.24432/C50P49](https://doi.org/10.24432/C50P49)) come from the UCI
   Machine Learning Repository, under [CC BY 4.0](https://creativecommons.org/licenses/by/4.0/).
-- No fonts are shipped: pages use those of the system.
+- The pages and documents of the site are set in Atkinson Hyperlegible Next of the Braille
+  Institute, under the [SIL Open Font License 1.1](https://openfontlicense.org); its licence is in
+  `vendor/fonts` of the site. Pages that `webnnm new` or `webnnm export` write use the fonts of the
+  system.
 - The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), whose
   scripts and icons it contains.
 - On desktops, pip installs NumPy and the extras that you ask for under their own licences.

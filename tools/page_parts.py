@@ -19,6 +19,8 @@ GROUPS = {
     "Learn": {
         "hello.html": "First graph",
         "playground.html": "Playground",
+        "step.html": "One training step",
+        "inside.html": "What the device sees",
         "iris.html": "Iris flowers",
         "digits.html": "Digits",
         "gpt.html": "Tiny GPT",
@@ -53,6 +55,8 @@ GUIDES = {
     "index.html": "index",
     "hello.html": "own-page",
     "playground.html": "notation",
+    "step.html": "course/2-descent",
+    "inside.html": "architecture",
     "iris.html": "training",
     "digits.html": "pictures",
     "table.html": "tables",

@@ -56,6 +56,28 @@ async def test_hello(journey: Journey) -> None:
 
 
 @pytest.mark.usual()
+async def test_one_training_step(journey: Journey) -> None:
+    await journey.open("step.html")
+    await journey.wait_for_text("#at-y", "0.28")
+    for phase in ("Loss", "Backward", "Update"):
+        await journey.tab.click("#next")
+        await journey.wait_for_text("#phase", phase)
+    journey.record_success("goes through a step")
+    for _ in range(3):
+        await journey.tab.click("#many")
+    await journey.wait_for_text("#learnt", "it has learnt all four")
+    journey.record_success("trains")
+
+
+@pytest.mark.usual()
+async def test_inside(journey: Journey) -> None:
+    await journey.open("inside.html")
+    await journey.wait_for("#figures[data-done]")
+    assert "builder.conv2d" in await journey.text("#calls")
+    journey.record_success("follows a model to the device")
+
+
+@pytest.mark.usual()
 async def test_arrays(journey: Journey) -> None:
     await journey.open("arrays.html")
     for program in ("descent", "life"):

@@ -1,13 +1,11 @@
-"""The command `show`: a model as a table of layers, as a graph, as a plan."""
+"""The command `show`: a model as a table of layers, as a graph, as a plan, as calls of WebNN."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from webnnm import ops
 from webnnm.cli.common import (
     OK,
     Parsers,
@@ -22,8 +20,9 @@ from webnnm.cli.common import (
     problem,
     read_bytes,
 )
-from webnnm.compiler.pipeline import PASSES, Target, run_passes
+from webnnm.compiler.calls import javascript
 from webnnm.compiler.plan import lower
+from webnnm.compiler.stages import STAGES, graph_after
 from webnnm.core.errors import DataError
 from webnnm.core.json_text import parse_json
 from webnnm.diagram.diagram import Diagram
@@ -34,13 +33,10 @@ from webnnm.formats.onnx.reader import read_model
 from webnnm.graph.elaboration.elaborate import elaborate
 from webnnm.graph.elaboration.lowering import lower_network
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.graph.node import Graph, OperatorNode
 from webnnm.model.graph_text import graph_text
 from webnnm.model.report import summary
 
 ONNX = ".onnx"
-STAGES = ("lowering", *(each.name for each in PASSES))
-"""The passes from a graph to a plan, in order."""
 
 
 def add(commands: Parsers) -> None:
@@ -56,6 +52,9 @@ def add(commands: Parsers) -> None:
     what = one.add_mutually_exclusive_group()
     what.add_argument("--graph", action="store_true", help="the tensor graph, one line per node")
     what.add_argument("--plan", action="store_true", help="the plan that the browser runs, as JSON")
+    what.add_argument(
+        "--calls", action="store_true", help="the plan as calls of WebNN, in JavaScript"
+    )
     what.add_argument(
         "--svg", action="store_true", help="a diagram as SVG, which needs webnnm[diagram]"
     )
@@ -88,7 +87,7 @@ def _show(arguments: argparse.Namespace) -> int:
         diagram = Diagram(network_drawing(network, depth=arguments.depth))
         print(diagram.svg() if arguments.svg else diagram.mermaid(), end="")
         return OK
-    shows_graph = arguments.graph or arguments.plan
+    shows_graph = arguments.graph or arguments.plan or arguments.calls
     if not shows_graph and (arguments.after != STAGES[0] or arguments.limits):
         shows_graph = arguments.graph = True
     if not shows_graph:
@@ -98,10 +97,12 @@ def _show(arguments: argparse.Namespace) -> int:
             print(summary(network, "no backend"))
         return OK
     lowered = lower_network(network, batch=arguments.batch, sequence=lengths(arguments.sequence))
-    graph, rewrites = _after(lowered.graph(), arguments.after, _limits(arguments.limits))
+    graph, rewrites = graph_after(lowered.graph(), arguments.after, _limits(arguments.limits))
     plan = lower(graph)
     if arguments.plan:
         print(json.dumps(plan.content, indent=2 if arguments.json else None, allow_nan=False))
+    elif arguments.calls:
+        print(javascript(plan))
     elif arguments.json:
         print_json({"model": arguments.model, "graph": plan.content, "rewrites": rewrites})
     else:
@@ -113,8 +114,8 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _show_onnx(arguments: argparse.Namespace) -> int:
     """Show inputs, outputs, weights and operators of an ONNX model."""
-    others = arguments.graph, arguments.plan, arguments.svg, arguments.mermaid, arguments.limits
-    if any(others) or arguments.after != STAGES[0]:
+    kinds = arguments.graph, arguments.plan, arguments.calls, arguments.svg, arguments.mermaid
+    if any((*kinds, arguments.limits)) or arguments.after != STAGES[0]:
         raise DataError(
             "NNM704",
             "an ONNX model can only be shown as a whole",
@@ -143,19 +144,6 @@ def _show_onnx(arguments: argparse.Namespace) -> int:
     else:
         print(description(model))
     return OK
-
-
-def _after(graph: Graph, stage: str, limits: Mapping[str, Any] | None) -> tuple[Graph, list[str]]:
-    """Return the graph after a pass, and what was rewritten to fit."""
-    target = Target(_all_limits(graph) if limits is None else limits)
-    return run_passes(graph, target, PASSES[: STAGES.index(stage)])
-
-
-def _all_limits(graph: Graph) -> dict[str, Any]:
-    """Return the limits of a browser that supports all of WebNN."""
-    used = {node.operator for node in graph.nodes() if isinstance(node, OperatorNode)}
-    native = {operator.native for operator in (*ops.registry().values(), *used)}
-    return {name: {} for name in native if name}
 
 
 def _limits(path: str | None) -> dict[str, Any] | None:

@@ -52,11 +52,11 @@ async def export_model(
     written = graph_format(path, format)
     if constants is None:
         constants = written.embeds_parameters and graph != "train"
-    exported = _export_graph(state, graph, batch, sequence, constants, hyperparameters)
+    exported = model_graph(state, graph, batch, sequence, constants, hyperparameters)
     return await write_graph(exported, path, written, options)
 
 
-def _export_graph(
+def model_graph(
     state: ModelState,
     graph: str,
     batch: int | None,
@@ -64,7 +64,10 @@ def _export_graph(
     constants: bool,
     hyperparameters: Mapping[str, Any],
 ) -> ExportedGraph:
-    """Return the graph of a kind, with the parameters as constants if requested."""
+    """Return a graph of a model: "inference", "loss" or "train".
+
+    With `constants`, the parameters are constants of the graph.
+    """
     _check(graph, batch, constants, hyperparameters)
     network = state.network
     lengths = _lengths(network, sequence)

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
-from webnnm.data.series.sequences import resolve_length
 from webnnm.tasks.batching import fill_batch, split_batches
 from webnnm.transformers.hub_model import HubModel
 from webnnm.transformers.json_tokenizer import JsonTokenizer
 
 T = TypeVar("T")
-SHORTEST = 16
-"""Rows are padded to the next power of two from this on: each length has a graph of its own."""
+SHORTEST = 8
+"""Tokens of the shortest rows that there is a graph for."""
 
 
 class Row(NamedTuple):
@@ -142,10 +141,23 @@ async def run_rows(model: HubModel, rows: Iterable[Row], batch_size: int) -> Asy
             yield result
 
 
+def round_length(longest: int) -> int:
+    """Return the length to which rows are padded: each length has a graph of its own.
+
+    >>> [round_length(tokens) for tokens in (1, 9, 13, 16, 17, 25)]
+    [8, 12, 16, 16, 24, 32]
+
+    There are two between one power of two and the next, so that at most a third is padding.
+    """
+    power = 1 << max(0, longest - 1).bit_length()
+    middle = 3 * power // 4
+    return max(SHORTEST, middle if longest <= middle else power)
+
+
 async def _run(model: HubModel, rows: list[Row], batch_size: int) -> list[Result]:
     """Return the results of at most `batch_size` rows."""
     longest = max(len(row.ids) for row in rows)
-    length = max(SHORTEST, resolve_length("texts", "bucket", [longest]))
+    length = round_length(longest)
     length = max(longest, min(length, model.max_length or length))
     padding = model.config.get("pad_token_id") or 0
     filled = fill_batch(rows, batch_size)
