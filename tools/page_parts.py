@@ -19,11 +19,13 @@ GROUPS = {
     "Learn": {
         "hello.html": "First graph",
         "playground.html": "Playground",
-        "step.html": "One training step",
-        "inside.html": "What the device sees",
         "iris.html": "Iris flowers",
         "digits.html": "Digits",
         "gpt.html": "Tiny GPT",
+    },
+    "Look inside": {
+        "step.html": "One training step",
+        "inside.html": "What the device sees",
     },
     "Teach your own": {
         "table.html": "Tables",

@@ -81,8 +81,8 @@ LATE = (
     *(
         f"{PACKAGE}compiler/{name}.py"
         for name in (
-            *("embedding", "four_bits", "images", "infinite", "ranks", "rematerialisation"),
-            *("refusals", "scales"),
+            *("calls", "embedding", "four_bits", "images", "infinite", "ranks"),
+            *("rematerialisation", "refusals", "scales", "stages"),
         )
     ),
     *(f"{PACKAGE}compiler/passes/{name}.py" for name in ("bias", "pool_sizes")),

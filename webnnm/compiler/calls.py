@@ -117,12 +117,13 @@ def _number(value: float) -> str:
 
 def _arguments(operator: Mapping[str, Any], names: _Names) -> str:
     """Return the arguments of a call: operands, plain values, and an object of options."""
-    arguments = [
-        f"[{', '.join(names[id] for id in operand)}]"
-        if isinstance(operand, list)
-        else names[operand]
-        for operand in operator["operands"]
-    ]
+
+    def name(operand: int | list[int]) -> str:
+        if isinstance(operand, list):
+            return f"[{', '.join(names[id] for id in operand)}]"
+        return names[operand]
+
+    arguments = [name(operand) for operand in operator["operands"]]
     arguments += [json.dumps(value) for value in operator["arguments"]]
     options = {key: json.dumps(value) for key, value in operator["options"].items()}
     options |= {key: names[id] for key, id in operator["references"].items()}
