@@ -81,7 +81,7 @@ class Author:
     async def train(self, epochs):
         """Train the model, and return its history."""
         self.began, self.epochs = time.perf_counter(), epochs
-        settings = {"lr": 2e-3, "weight_decay": 0.01, "regularization": "off", "progress": "off"}
+        settings = {"lr": 2e-3, "weight_decay": 0.01, "regularization": "off", "progress": None}
         self.training = self.model.train(epochs=epochs, on_epoch=self.on_epoch, **settings)
         try:
             return await self.training

@@ -56,7 +56,7 @@ async def learn():
             plane.show(json.dumps(shares), marks, text)
 
         settings = {"epochs": EPOCHS, "weight_decay": 0, "restore_best": False}
-        await model.train(settings, on_epoch=paint, review=False, progress="off")
+        await model.train(settings, on_epoch=paint, review=False, progress=None)
 
 
 report = await show_what_runs()

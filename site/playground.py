@@ -292,7 +292,7 @@ class Playground:
             hyperparameters["lr"] = float(element("lr").value)
         element("progress").max = hyperparameters["epochs"]
         element("progress-text").textContent = "Reviewing the model …"
-        return model.train(hyperparameters, on_epoch=self.epoch, progress="off")
+        return model.train(hyperparameters, on_epoch=self.epoch, progress=None)
 
     def dataset(self):
         """Return the points as the model is told them; 3 in 10 are kept apart for validation."""

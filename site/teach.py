@@ -52,7 +52,7 @@ class Teacher:
         self.tokens = size * len(texts) * (1 - HELD_BACK)
         self.epochs, self.began = epochs, time.perf_counter()
         return await self.model.train_on(
-            texts, held_back=HELD_BACK, epochs=epochs, on_epoch=self.on_epoch, progress="off"
+            texts, held_back=HELD_BACK, epochs=epochs, on_epoch=self.on_epoch, progress=None
         )
 
     def on_epoch(self, record):

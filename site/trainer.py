@@ -181,7 +181,7 @@ async def rehearse():
     text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), relu(), softmax();"
     quiet = {"backend": "onnxruntime", "log": lambda line: None}
     async with await NNModel.create(source=text, dataset=data, **quiet) as small:
-        await small.train(epochs=30, batch_size=4, progress="off")
+        await small.train(epochs=30, batch_size=4, progress=None)
 
 
 async def where(request):

@@ -103,8 +103,7 @@ async def run_training(
             model, history = await _train_ensemble(model, arguments.members, settings)
             await opened.enter_async_context(model)
         else:
-            progress = "off" if screen is None else screen
-            training = model.train(settings, resume=arguments.resume, progress=progress)
+            training = model.train(settings, resume=arguments.resume, progress=screen)
             history = await _until_interrupted(training)
         saved, error = await save_somewhere(model.save, arguments.out)
         outcome = TrainingOutcome(saved, history, None, [] if error is None else [error])

@@ -28,6 +28,8 @@ _INTEGER_FORMATS = "hilqn"
 _BLOCK = 1 << 11
 _NUMBERS = (int, float)
 _PYTHON = {bool, int, float, list, tuple}
+SHOWN = 6
+"""The numbers of a row, and the rows, that are printed."""
 
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class HostArray:
     >>> x = HostArray.of([[1, 2, 3], [4, 5, 6]], "float32")
     >>> x.shape, x.dtype, x.values()[4]
     ((2, 3), 'float32', 5.0)
+    >>> x, x[1, 2]
+    (HostArray(float32[2, 3], [[1, 2, 3], [4, 5, 6]]), 6.0)
 
     Attributes: `dtype`, `shape`, `data` (a memoryview of the raw bytes, little-endian).
     """
@@ -188,7 +192,27 @@ class HostArray:
         raise TypeError("an array is neither true nor false: compare it with None")
 
     def __repr__(self) -> str:
-        return f"HostArray({self.dtype}{show(self.shape)})"
+        return f"HostArray({self.dtype}{show(self.shape)}, {_show_numbers(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a number, a row, or a range of rows: `x[0, 2]`, `x[-1]`, `x[:2]`."""
+        first, *others = index if isinstance(index, tuple) else (index,)
+        if isinstance(first, slice):
+            if others:
+                raise TypeError("a range of rows is the only index: take its rows one by one")
+            return self.rows(range(len(self))[first])
+        row = range(self.shape[0] if self.shape else 0)[first]
+        values = HostArray(self.dtype, self.shape[1:], self.part(row, row + 1).data)
+        if others:
+            return values[(*others,)]
+        return values if values.shape else values.tolist()
+
+    def __buffer__(self, flags: int) -> memoryview[Any]:
+        # From Python 3.12 on, `memoryview(x)` has the numbers in their shape.
+        if self.dtype not in FORMATS:
+            raise BufferError(f"two numbers of {self.dtype} share a byte")
+        # A memoryview cannot have a size of 0 in its shape.
+        return self.data.cast(FORMATS[self.dtype], *([self.shape] if self.data.nbytes else []))  # pyrefly: ignore[bad-argument-type]
 
     def values(self) -> memoryview[Any] | tuple[Any, ...]:
         """Return the elements as a flat sequence of Python numbers, without a copy if possible."""
@@ -208,15 +232,13 @@ class HostArray:
         return flat if self.shape else flat[0]
 
     def public(self) -> Any:
-        """Return what users get: a NumPy array if NumPy is loaded, else a shaped memoryview."""
+        """Return what users get: a NumPy array if NumPy is loaded, else a `HostArray`."""
         if "numpy" in sys.modules and self.dtype in FORMATS:
             return sys.modules["numpy"].frombuffer(self.data, self.dtype).reshape(self.shape)
         if self.dtype == "float16" or self.dtype not in FORMATS:
             wide: DataType = "float32" if self.dtype == "float16" else "int8"
             return HostArray.of(self, wide).public()
-        data: Any = self.data
-        # A memoryview cannot have a size of 0 in its shape.
-        return data.cast(FORMATS[self.dtype], *([self.shape] if data.nbytes else []))
+        return self
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return a NumPy array for NumPy: `np.asarray(x)` has the type and the shape of x."""
@@ -255,9 +277,8 @@ class HostArray:
         target = memoryview(buffer)
         if target.readonly or target.nbytes != self.data.nbytes:
             actual = "read-only" if target.readonly else f"{target.nbytes} bytes"
-            raise DataError(
-                "NNM702", f"writing {self} takes {self.data.nbytes} bytes, the buffer is {actual}"
-            )
+            what = f"writing {self.dtype}{show(self.shape)} takes {self.data.nbytes} bytes"
+            raise DataError("NNM702", f"{what}, the buffer is {actual}")
         target.cast("B")[:] = self.data
 
     def part(self, start: int, stop: int) -> HostArray:
@@ -300,6 +321,15 @@ class HostArray:
         return HostArray(
             self.dtype, shape, b"".join([self.data[i * width : (i + 1) * width] for i in indices])
         )
+
+
+def _show_numbers(values: Any) -> str:
+    """Return the first numbers of an array as text."""
+    if isinstance(values, HostArray) and values.shape:
+        rows = [_show_numbers(values[row]) for row in range(min(len(values), SHOWN))]
+        return f"[{', '.join([*rows, *['…'] * (len(values) > SHOWN)])}]"
+    number = values.tolist() if isinstance(values, HostArray) else values
+    return f"{number:.6g}" if isinstance(number, float) else str(number)
 
 
 def _floats(value: list[Any], code: str) -> tuple[tuple[int, ...], array[float]] | None:

@@ -56,12 +56,6 @@ class PageArray(HostArray):
         """Return a NumPy array."""
         return self.on_host().__array__(dtype, copy)
 
-    def __buffer__(self, flags: int) -> memoryview[Any]:
-        return memoryview(self.on_host().public())
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.on_host().public()[index]
-
 
 def find_class(value: Any) -> str:
     """Return the class of a value of JavaScript, "" for anything else.

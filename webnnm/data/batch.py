@@ -19,7 +19,7 @@ class Batch:
 
     >>> x = HostArray.of([[1, 2], [0, 0]])
     >>> Batch(2, 1, {"x": x}, {}, indices=[7]).valid_mask()
-    HostArray(float32[2])
+    HostArray(float32[2], [1, 0])
 
     Attributes: `batch_size`; `valid_count`, the number of valid rows, which come first; `inputs`
     and `outputs`, block → array `[batch, …]`; `masks`, block → `[batch, sequence]`, and `lengths`,

@@ -122,7 +122,7 @@ def read_fields(
     """Return fields and arrays of all inputs and all outputs, given the options of `Dataset`.
 
     >>> read_fields({"x": [1.5]}, {"y": [0.5]}, {}, {})[1][1]
-    {'y': HostArray(float64[1])}
+    {'y': HostArray(float64[1], [0.5])}
 
     `options` may hold "kinds", "names", "features" and "length". If an input and an output have
     the same name, the kind is that of the output, all else that of the input. Values of float64

@@ -135,7 +135,7 @@ def load_subset(dataset: AnyDataset, subset: str) -> tuple[Arrays, Arrays, Array
 
     >>> from webnnm.data.dataset import Dataset
     >>> load_subset(Dataset([1.5, 2.5], [0.5, 1.5], split=(1, 0, 0)), "training")[0]["model"]
-    HostArray(float32[2])
+    HostArray(float32[2], [1.5, 2.5])
 
     The batches are used if a dataset has no `arrays` and `masks`. Raises `DataError` NNM705 for a
     subset without rows, NNM702 for a stream.

@@ -174,7 +174,7 @@ class Array:
 
     @partial(require_await, owner="x")
     async def numpy(self) -> Any:
-        """Return the values: a NumPy array where NumPy is loaded, else a shaped memoryview."""
+        """Return the values: a NumPy array where NumPy is loaded, else a `HostArray`."""
         return _to_public((await self.device.read(self.values_storage()))[0], self.dtype)
 
     if TYPE_CHECKING:  # of those that JavaScript has waited for, there is none

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from webnnm.core.shapes import count, show
 from webnnm.ops.declare import checks, values
 from webnnm.ops.declare.composite import declare_composite
-from webnnm.ops.declare.features import Conflict
+from webnnm.ops.declare.features import Conflict, Features
 from webnnm.ops.declare.indices import INDEX_TYPES
 from webnnm.ops.declare.layer import BuildView, LayerRules, ShapeView, TensorSlot, ValueOption
 from webnnm.ops.declare.layout import LayoutTensor
@@ -28,23 +29,56 @@ def _shape(layer: ShapeView) -> None:
         size, own = layer.input.dims[-1], vectors.dims[-1]
         if size is not None and own is not None and size != own:
             layer.fail("NNM404", f"vectors of {own} features in a text of {size}", at="vectors")
+        if len(_list_before_tokens(vectors)) not in (0, len(_list_before_tokens(layer.input))):
+            layer.fail("NNM404", f"vectors {vectors} for tokens {layer.input}", at="vectors")
     try:
         ids.unify(layer.input.dims and layer.input.dims[:-1])
     except Conflict:
         layer.fail("NNM404", f"ids {ids} for tokens {layer.input}", at="ids")
 
 
+def _list_before_tokens(features: Features) -> list[int | None]:
+    """Return the dimensions before those of tokens and of their features."""
+    dims = features.dims or []
+    return [*dims[: -1 if features.sequence is not None else -2]]
+
+
 def _build(b: Builder, layer: BuildView) -> LayoutTensor:
-    source, vectors = layer.operands
-    x, replacing, ids = by_token(source), by_token(vectors), layer.tensors["ids"].canonical()
+    source, vectors, ids = _share_batch(b, [*layer.operands, layer.tensors["ids"].canonical()])
+    x, replacing = by_token(source), by_token(vectors)
     cache = token_cache(b, source)
     options: dict[str, Any] = tensor_options(layer)
-    operands = x.tensor, replacing.tensor, ids.tensor
+    operands = x.tensor, _spread(b, replacing, x), ids.tensor
     if cache is None:
         result = b.apply(layer.operator, operands, options)
     else:
         result = _continue(b, cache, *operands, **options)
     return x.with_tensor(result).reorder(source.layout)
+
+
+def _share_batch(b: Builder, operands: Sequence[LayoutTensor]) -> list[LayoutTensor]:
+    """Return values with a batch, if one of them has one: parameters are the same for all rows."""
+    batch = next((value.size("batch") for value in operands if "batch" in value.layout), None)
+    result: list[LayoutTensor] = []
+    for value in operands:
+        if batch is not None and "batch" not in value.layout:
+            shape = value.tensor.shape
+            row = b.reshape(value.tensor, new_shape=(1, *shape))
+            rows = b.expand(row, new_shape=(batch, *shape))
+            value = LayoutTensor(rows, ("batch", *value.layout), value.sequence, value.mask)
+        result.append(value)
+    return result
+
+
+def _spread(b: Builder, vectors: LayoutTensor, x: LayoutTensor) -> Any:
+    """Return vectors for each of the dimensions between the batch and the tokens."""
+    *lead, _, _ = x.tensor.shape
+    *own, places, size = vectors.tensor.shape
+    if len(own) == len(lead):
+        return vectors.tensor
+    missing = [1] * (len(lead) - len(own))
+    aligned = b.reshape(vectors.tensor, new_shape=(*own, *missing, places, size))
+    return b.expand(aligned, new_shape=(*lead, places, size))
 
 
 @declare_composite(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from webnnm.core.errors import DataError
+from webnnm.tasks.picture_answers import carry_out_tasks
 from webnnm.tasks.picture_task import as_pictures
 from webnnm.tasks.pipeline import Pipeline
 from webnnm.tasks.text_generation import read_sampling
@@ -27,7 +28,10 @@ class ImageTextToText(Pipeline):
 
     inputs = frozenset({"input_ids", PICTURES, FEATURES})
     outputs = frozenset({"logits"})
-    classes = "Idefics3ForConditionalGeneration, SmolVLMForConditionalGeneration"
+    classes = (
+        "Idefics3ForConditionalGeneration, SmolVLMForConditionalGeneration, "
+        "Florence2ForConditionalGeneration"
+    )
     uses_tokenizer = True
 
     async def __call__(
@@ -43,9 +47,14 @@ class ImageTextToText(Pipeline):
 
         - `images`: a picture, see `ImageClassification`, or a list of those of `text`; or messages.
         - `text`: messages, whose pictures are parts `{"type": "image", "image": …}` of their
-          content; a list of conversations; or a text that has `<image>` for each of `images`.
+          content; a list of conversations; or a text that has `<image>` for each of `images`. For
+          Florence-2 the word for a task, such as `<OD>`, and what it is about; or a list of these,
+          one for each of `images`.
         - `return_full_text`: whether the result begins with the input.
         - `do_sample`, `settings`: see `TextGeneration`.
+
+        The results of Florence-2 also have an `answer`: by the word for the task, the text that is
+        written, or a dict of boxes, corners or polygons and labels, in pixels of the picture.
 
         Raises `DataError` NNM702 for pictures without a place in the text, NNM704 if there is no
         text, or the last message is one of the model.
@@ -56,6 +65,8 @@ class ImageTextToText(Pipeline):
             hint = f"give text=, with {IMAGE} for each picture, or messages"
             raise DataError("NNM704", "there is no text", hint=hint)
         settings = read_sampling(do_sample, settings)
+        if self.model.has_decoder:
+            return await carry_out_tasks(self.model, images, text, return_full_text, settings)
         pictures = None if images is None else as_pictures(images)[0]
         several = _is_conversations(text)
         results: list[list[dict[str, Any]]] = []

@@ -62,13 +62,19 @@ class PictureTask(Pipeline):
         `others` are further inputs of the model, the same for all pictures.
         """
         async for processed, inputs in self.prepare_batches(pictures, batch_size):
-            outputs = await self.model.predict({**inputs, **others})
+            count = len(inputs[self.pixel_input])
+            outputs = await self.model.predict({**inputs, **self.repeat(others, count)})
             arrays = {name: HostArray.of(values, "float32") for name, values in outputs.items()}
             for k, picture in enumerate(processed):
                 # Outputs for texts alone have a row for each text.
                 rows = {name: values for name, values in arrays.items() if k < len(values)}
                 own = {name: select_row(values, k) for name, values in rows.items()}
                 yield PictureResult(own, picture)
+
+    def repeat(self, others: Mapping[str, Any], count: int) -> Mapping[str, Any]:
+        """Return the further inputs for a batch of `count` pictures, by default one for all."""
+        del count
+        return others
 
     async def prepare_batches(
         self, pictures: Sequence[Any], batch_size: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from typing import Any
 
 from webnnm.core.arrays import HostArray
@@ -64,11 +64,12 @@ class SpeechRecognition(SoundTask):
     ) -> Any:
         """Return a dict with the `text`, and with timestamps the `chunks`.
 
-        - `inputs`: a path, URL, bytes of a file, `Sound`, samples, or a dict with `raw` or `array`
-          and `sampling_rate`; see `PretrainedModel.transcribe`, which also lists the `settings` of
-          Whisper: `rate`, `language`, `task`. Other models take what `AudioClassification` takes,
-          also lists; Moonshine has the `settings` of `PretrainedModel.generate_ids`, and by default
-          `num_beams=5` and `max_new_tokens=256`, or what its generation config says.
+        - `inputs`: what `AudioClassification` takes, also lists: paths, URLs, bytes of files, a
+          `Sound`, samples at the rate of the model, or a dict with `raw` or `array` and
+          `sampling_rate`; for Whisper also what `PretrainedModel.transcribe` takes.
+        - `settings`: for Whisper those of `transcribe`: `rate`, `language`, `task`; for models like
+          Moonshine those of `PretrainedModel.generate_ids`, by default `num_beams=5` and
+          `max_new_tokens=256`, or what their generation config says.
         - `return_timestamps`: whether to return chunks: dicts with `timestamp`, a pair of seconds,
           and `text`. True for the segments of Whisper, "char" or "word" for …ForCTC.
         - `chunk_length_s`: for …ForCTC, the seconds of windows in which long sounds are read; 0
@@ -99,9 +100,18 @@ class SpeechRecognition(SoundTask):
         if not isinstance(return_timestamps, bool):
             message = f"return_timestamps is {return_timestamps!r}"
             raise DataError("NNM704", message, hint="True gives those of segments of Whisper")
-        if isinstance(inputs, Mapping):
-            inputs = await read_sound(inputs, RATE)
-        transcript = await self.model.transcribe(inputs, **settings)
+        sounds, single = as_sounds(inputs)
+        results = [await self._transcribe(sound, return_timestamps, settings) for sound in sounds]
+        return results[0] if single else results
+
+    async def _transcribe(
+        self, sound: Any, return_timestamps: bool, settings: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the transcript of a sound by Whisper, and its segments."""
+        is_stream = isinstance(sound, AsyncIterable)
+        if isinstance(sound, Mapping) or not (is_stream or "rate" in settings):
+            sound = await read_sound(sound, RATE)
+        transcript = await self.model.transcribe(sound, **settings)
         result: dict[str, Any] = {"text": transcript.text}
         if return_timestamps:
             result["chunks"] = [

@@ -25,6 +25,10 @@ class VisualQuestionAnswering(PictureTask):
     classes = "BlipForQuestionAnswering"
     uses_tokenizer = True
 
+    def fits(self) -> bool:
+        """Return whether the model reads questions, rather than tasks with pictures in them."""
+        return not self.model.takes_pictures
+
     async def __call__(
         self,
         image: Any,

@@ -104,9 +104,10 @@ def display(setting: Any = "auto", stream: TextIO | None = None) -> Progress | N
     """Return the display of the progress, or None if log lines show it.
 
     - `setting`: "auto" uses the notebook if the program runs in one, or else, on a terminal, the
-      first available of rich, tqdm and a plain line, or else None; "off" and None mean None;
-      "rich", "tqdm", "line" and "notebook" request one of these; a callable receives everything as
-      dicts (`Events`), and an object with the methods of `Progress` is used as it is.
+      first available of rich, tqdm and a plain line, or else None, as None does; "off" means that
+      epochs are not even logged; "rich", "tqdm", "line" and "notebook" request one of these; a
+      callable receives everything as dicts (`Events`), and an object with the methods of `Progress`
+      is used as it is.
     - `stream`: the terminal, by default `sys.stdout`.
 
     Raises `DataError` NNM704 for other settings, NNM709 if the requested package is not installed.
@@ -181,15 +182,22 @@ class Reporter:
     - `shown`: what `display` returned. If it is a terminal or a notebook and the log is `print`,
       both are the same screen: the lines of epochs are left out, others are written above the bar.
     - `log`: receives lines.
+    - `epochs`: whether epochs are among them.
     - `clock`: returns seconds.
 
     The display is called at most every 0.1 seconds, and always for the last epoch.
     """
 
     def __init__(
-        self, progress: Progress | None, log: Log, clock: Callable[[], float] = time.monotonic
+        self,
+        progress: Progress | None,
+        log: Log,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        epochs: bool = True,
     ) -> None:
         self._progress, self._log, self._clock = progress, log, clock
+        self._logs_epochs = epochs
         self._shares_screen = log is print and isinstance(progress, Screen)
         self._groups: deque[tuple[float, int]] = deque(maxlen=WINDOW)
         self._is_open = False
@@ -219,6 +227,7 @@ class Reporter:
             or last
             or record.epoch % LOG_INTERVAL == 0
         )
+        is_logged = is_logged and self._logs_epochs
         if is_logged and not (self._shares_screen and self._is_open):
             self._log(str(record))
         if last or now - self._drawn_at >= PAUSE:

@@ -97,7 +97,8 @@ class Training(Unfinished):
         self._last_checkpoint: Checkpoint | None = checkpoint
         self._callback_task: asyncio.Future[Any] | None = None
         self._epoch_event = asyncio.Event()
-        self._reporter = Reporter(display(settings.progress), state.log)
+        epochs = str(settings.progress).lower() != "off"
+        self._reporter = Reporter(display(settings.progress), state.log, epochs=epochs)
         self.history = History(settings.to_dict(), state.backend.name)
         if checkpoint is not None:
             self.history.resumed_after = checkpoint.epoch

@@ -11,6 +11,7 @@ from webnnm.formats.fields import Fields
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import SOURCE_NGRAMS, Sampling
 from webnnm.transformers.generator import Choose
+from webnnm.transformers.rolling import read_window
 from webnnm.transformers.texts import end_tokens, read_rows
 
 if TYPE_CHECKING:
@@ -78,15 +79,18 @@ def choice_settings(
     allowed: AllowedTokens | None = None,
     suppress_tokens: Sequence[int] | None = None,
     encoder_no_repeat_ngram_size: int | None = None,
+    context: int | None = None,
+    sinks: int | None = None,
     **sampling: Any,
 ) -> dict[str, Any]:
     """Return the settings of the choice of tokens, as arguments of `generate_tokens`.
 
     Tokens that the config suppresses are suppressed unless others are given; a config may list some
     that are not in the vocabulary. Its `encoder_no_repeat_ngram_size` applies unless another is
-    given. `allowed` finds the tokens that may follow in structured texts.
+    given. `allowed` finds the tokens that may follow in structured texts; `context` and `sinks` are
+    what is seen of texts longer than the model has positions for.
     Raises `DataError` NNM704 for values out of range, and for two of these together: beams, a
-    `choose` function, structured texts.
+    `choose` function, structured texts; and for a context or sinks with beams or structured texts.
     """
     if suppress_tokens is None:
         suppress_tokens = [t for t in list_suppressed_tokens(config) if t < vocabulary]
@@ -98,6 +102,9 @@ def choice_settings(
         *(["choose is a function"] if choose is not None else []),
         *(["the text is structured"] if allowed is not None else []),
     ]
+    window = read_window(context, sinks)
+    if window is not None and choose is None:
+        ways += [f"context is {context}, sinks is {sinks}"]
     if len(ways) > 1:
         raise DataError("NNM704", ", and ".join(ways), hint="leave one of them out")
     if num_beams != 1:
@@ -119,6 +126,7 @@ def choice_settings(
         "choose": choose,
         "allowed": allowed,
         "returned": num_return_sequences,
+        "window": window,
     }
 
 

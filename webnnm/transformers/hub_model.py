@@ -153,6 +153,8 @@ class HubModel(ABC):
         choices: Sequence[str] | None = None,
         regex: str | None = None,
         json_schema: Mapping[str, Any] | str | bool | None = None,
+        context: int | None = None,
+        sinks: int | None = None,
         seed: int = 0,
         choose: Choose | None = None,
         tools: Sequence[Any] | None = None,
@@ -194,6 +196,9 @@ class HubModel(ABC):
         - `choices`, `regex`, `json_schema`: structured output, one of these: the text is one of
           the choices, matches a regular expression, or is JSON that fits a schema (`True` for any
           JSON). It is complete within `max_new_tokens`.
+        - `context`, `sinks`: for texts longer than the model has positions for, or than `context`:
+          whenever a text is so long, its older half is dropped, but for as many first tokens as
+          `sinks` says.
         - `seed`: the seed of the sampling; the same seed gives the same text.
         - `choose`: a function that chooses the tokens instead, given the scores `[batch,
           vocabulary]` and the tokens so far.
@@ -225,6 +230,8 @@ class HubModel(ABC):
             encoder_no_repeat_ngram_size=encoder_no_repeat_ngram_size,
             min_new_tokens=min_new_tokens,
             suppress_tokens=suppress_tokens,
+            context=context,
+            sinks=sinks,
         )
         prepare = partial(self._prepare_rows, forced_bos_token_id)
         chat = {
@@ -234,10 +241,14 @@ class HubModel(ABC):
             "chat_template": chat_template,
         }
         if self.takes_pictures and is_single(prompt):
-            from webnnm.transformers.picture_prompts import read_prompt
+            from webnnm.transformers.picture_prompts import read_prompt, read_task_prompt
 
-            pictured = read_prompt(prompt, images, self.tokenizer, chat)
-            prepare = partial(self._prepare_pictures, pictured)
+            if self.has_decoder:
+                pictured = read_task_prompt(prompt, images)
+                prepare = partial(self._prepare_task, forced_bos_token_id, pictured)
+            else:
+                pictured = read_prompt(prompt, images, self.tokenizer, chat)
+                prepare = partial(self._prepare_pictures, pictured)
             prompt = pictured.text
         elif images is not None:
             message = "pictures are for a single text of a model that takes them"
@@ -259,6 +270,11 @@ class HubModel(ABC):
         """Whether the texts of the model can have pictures in them."""
         return takes_pictures(self.inputs())
 
+    @property
+    def has_decoder(self) -> bool:
+        """Whether the text that is written is another one than that which is read."""
+        return "decoder_input_ids" in self.inputs()
+
     async def _see(
         self, pictures: Sequence[Sequence[HostArray]], rows: Sequence[Sequence[int]]
     ) -> dict[str, Any]:
@@ -277,6 +293,23 @@ class HubModel(ABC):
         tokenized = await tokenize(prompt, self.tokenizer, self.read_file, size, places)
         source = await self._see([tokenized.pictures], [tokenized.tokens])
         return [tokenized.tokens], max_new_tokens, {"source": source, "context": tokenized.tokens}
+
+    async def _prepare_task(
+        self,
+        forced: int | None,
+        prompt: PicturePrompt,
+        _tokens: list[list[int]],
+        max_new_tokens: int,
+    ) -> tuple[list[list[int]], int, dict[str, Any]]:
+        """Return the arguments of the generator that carries out a task for a picture."""
+        from webnnm.transformers.picture_prompts import process_for_task, tokenize_task
+
+        how = self.read_file, self.picture_size(), self.backend
+        pixels = [(await process_for_task(picture, *how)).pixels for picture in prompt.pictures]
+        places = len(pixels) * self.describe_output(STATES).sizes()[0]
+        tokens = tokenize_task(prompt.text, self.tokenizer, places)
+        source = self._source([tokens], None, await self._see([pixels], [tokens]))[0]
+        return self._start(source, max_new_tokens, forced)
 
     @cached_property
     def _structured_output(self) -> StructuredOutput:
@@ -380,10 +413,12 @@ class HubModel(ABC):
         if self.takes_pictures:
             rows, single = read_rows(input_ids, attention_mask)
             pictures = [[]] * len(rows) if pixels is None else split_pictures(pixels)
-            settings |= {"source": await self._see(pictures, rows)}
+            inputs |= await self._see(pictures, rows)
+        if self.takes_pictures and not self.has_decoder:
+            settings |= {"source": inputs}
             limit = max_new_tokens
         elif names:
-            if "decoder_input_ids" not in self.inputs():  # the text is the one that is written
+            if not self.has_decoder:  # the text is the one that is written
                 decoder_input_ids, input_ids = input_ids, None
             source, single = self._source(input_ids, attention_mask, inputs)
             rows, limit, details = self._start(
@@ -443,9 +478,10 @@ class HubModel(ABC):
         """Return the arguments of the generator that continues prompts, or answers them."""
         if not self._generator.language.source:
             return tokens, max_new_tokens, {}
-        if self.takes_pictures:
-            return tokens, max_new_tokens, {"source": await self._see([[]] * len(tokens), tokens)}
-        return self._start(self._source(tokens, None, {})[0], max_new_tokens, forced)
+        seen = await self._see([[]] * len(tokens), tokens) if self.takes_pictures else {}
+        if self.takes_pictures and not self.has_decoder:
+            return tokens, max_new_tokens, {"source": seen}
+        return self._start(self._source(tokens, None, seen)[0], max_new_tokens, forced)
 
     def transcribe(
         self,

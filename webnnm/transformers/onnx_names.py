@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from webnnm.core.errors import DataError, suggestion
+from webnnm.data.files.existing import is_file
 from webnnm.transformers.pretrained import BINARY, INDEX, WEIGHTS, Folder
 
 SUFFIXES = {
@@ -59,7 +60,7 @@ def _exists(folder: Folder, path: str) -> bool:
     """Return whether a folder has a file, False for an address."""
     if isinstance(folder, Mapping):
         return path in folder
-    return "://" not in str(folder) and Path(folder, path).is_file()
+    return "://" not in str(folder) and is_file(Path(folder, path))
 
 
 def find_suffix(dtype: Dtype, stem: str) -> str:

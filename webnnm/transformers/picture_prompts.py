@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from webnnm.backends.base import Backend
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.transformers.chat_template import Message, conversation
-from webnnm.transformers.processors.files import read_picture_processor
+from webnnm.transformers.processors.files import ReadFile, read_picture_processor
 from webnnm.transformers.processors.picture_settings import FILE, Size
-from webnnm.transformers.processors.pictures import show_size
+from webnnm.transformers.processors.pictures import (
+    ProcessedPicture,
+    process_picture,
+    show_size,
+)
 from webnnm.transformers.processors.tiles import Tiles, process_tiles
+from webnnm.transformers.task_prompts import write_task
 from webnnm.transformers.tokenizer import Tokenizer
 
 IMAGE, BORDER, ALL = "<image>", "<fake_token_around_image>", "<global-img>"
@@ -94,7 +100,7 @@ class TokenizedPrompt(NamedTuple):
 async def tokenize(
     prompt: PicturePrompt,
     tokenizer: Tokenizer,
-    read_file: Callable[[str], Awaitable[str]],
+    read_file: ReadFile,
     size: Size,
     places: int,
 ) -> TokenizedPrompt:
@@ -121,6 +127,37 @@ async def tokenize(
     return TokenizedPrompt(
         tokenizer.encode_rendered(text) if begins else tokenizer.encode(text), tiles
     )
+
+
+def read_task_prompt(prompt: Any, images: Sequence[Any] | None) -> PicturePrompt:
+    """Return the prompt of a model that carries out tasks for a picture, such as Florence-2.
+
+    Raises `DataError` NNM702 for messages, and for more than a picture.
+    """
+    pictures = [*(images or [])]
+    if not isinstance(prompt, str):
+        hint = 'such as model.generate("<CAPTION>", images=[photo])'
+        raise DataError("NNM702", "the model takes no messages, but a task", hint=hint)
+    if len(pictures) > 1:
+        raise DataError("NNM702", f"a task for {len(pictures)} pictures", hint="give one")
+    return PicturePrompt(prompt, pictures)
+
+
+async def process_for_task(
+    picture: Any, read_file: ReadFile, size: Size | None, backend: Backend
+) -> ProcessedPicture:
+    """Return a picture as a model of this size takes it."""
+    settings = await read_picture_processor(read_file)
+    return await process_picture(picture, "the picture", settings, size, backend=backend)
+
+
+def tokenize_task(prompt: str, tokenizer: Tokenizer, places: int) -> list[int]:
+    """Return the tokens of a task, behind `places` for what is seen in a picture, 0 without."""
+    text, special = write_task(prompt), tokenizer.template.special
+    if places:
+        begin, end = special.get("bos_token", "<s>"), special.get("eos_token", "</s>")
+        text = f"{IMAGE * places}{begin}{text}{end}"
+    return tokenizer.encode_rendered(text)
 
 
 def write_places(cut: Tiles, places: int) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from webnnm.core.errors import DataError
-from webnnm.transformers.architectures import ANY_SIZE
+from webnnm.transformers.architectures import SIZED_BY_PROCESSOR
 from webnnm.transformers.config import MAX_PICTURE
 from webnnm.transformers.pretrained import Folder, text_of_folder
 
@@ -23,21 +23,23 @@ async def with_picture_size(
     image_size: int | Sequence[int] | None,
     log: Callable[[str], object],
 ) -> dict[str, Any]:
-    """Return a config that says which size pictures have, if its model can read any.
+    """Return a config that says which size pictures have, if its model has none of its own.
 
     `image_size` is height and width, or one number for both; None means the size that the folder's
     processor makes of a square; `log` gets a line if it keeps the shape of pictures. Raises
     `DataError` NNM704 for a size of a model that has one of its own, or for an invalid one, NNM818
     for a processor that is damaged or not supported.
     """
-    reads_any = config.get("model_type") in ANY_SIZE
+    reads_any = config.get("model_type") in SIZED_BY_PROCESSOR
     if image_size is None:
         size = await _processor_size(source, IMAGE_SIZE in config, log) if reads_any else None
     else:
         size = [image_size] * 2 if isinstance(image_size, int) else [*image_size]
         if not reads_any:
             message = f"image_size={size} for a model whose pictures have a size of their own"
-            raise DataError("NNM704", message, hint=f"it is for {', '.join(sorted(ANY_SIZE))}")
+            raise DataError(
+                "NNM704", message, hint=f"it is for {', '.join(sorted(SIZED_BY_PROCESSOR))}"
+            )
         if len(size) != 2 or not all(0 < side <= MAX_PICTURE for side in size):
             message = f"image_size={size}"
             hint = f"height and width are integers from 1 to {MAX_PICTURE}"

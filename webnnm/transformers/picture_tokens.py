@@ -15,8 +15,8 @@ PICTURES, STATES = "pixel_values", "image_hidden_states"
 """The input and the output of the tower of pictures."""
 FEATURES, SEQUENCE = "image_features", "image_tokens"
 """The input of texts that takes what the tower computes, and its sequence."""
-IMAGE_TOKEN = 128257
-"""The token in whose places pictures are, if the config has none."""
+IMAGE_TOKEN, IMAGE_TOKENS = 128257, {"florence2": 51289}
+"""The token in whose places pictures are, if the config has none; those of some families."""
 MOST_SEEN = 64
 """The pictures whose features are kept: those of a conversation come again in each turn."""
 
@@ -65,14 +65,18 @@ class SeenPictures:
 def split_pictures(values: Any) -> list[list[HostArray]]:
     """Return the pictures of each text, of an array `[texts, pictures, 3, height, width]`.
 
-    Pictures of zeros fill up rows, and are left out, as in `transformers`.
+    Pictures of zeros fill up rows, and are left out, as in `transformers`. Without `pictures`,
+    each text has one.
 
     >>> split_pictures([[[[[1.0]]], [[[0.0]]]]])
-    [[HostArray(float32[1, 1, 1])]]
+    [[HostArray(float32[1, 1, 1], [[[1]]])]]
 
     Raises `DataError` NNM702 for arrays of other ranks.
     """
     array = HostArray.of(values, "float32")
+    if len(array.shape) == 4:
+        pixels = [bytes(array.part(row, row + 1).data) for row in range(len(array))]
+        return [[HostArray("float32", array.shape[1:], data)] for data in pixels]
     if len(array.shape) != 5:
         message = f"{PICTURES} of texts are [texts, pictures, 3, height, width]"
         raise DataError("NNM702", f"{message}, but {show(array.shape)} was given")
@@ -93,7 +97,8 @@ def check_places(
 
     `pictures` are their numbers, each with so many `places`.
     """
-    token = config.get("image_token_id") or IMAGE_TOKEN
+    family = config.get("model_type", "")
+    token = config.get("image_token_id") or IMAGE_TOKENS.get(family, IMAGE_TOKEN)
     for row, number in zip(rows, pictures, strict=True):
         actual = [*row].count(token)
         if actual != number * places:

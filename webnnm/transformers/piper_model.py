@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.data.files.downloads import Downloads
+from webnnm.data.files.existing import is_file, is_folder
 from webnnm.formats.fields import Fields
 from webnnm.formats.onnx.messages import GraphProto, NodeProto
 from webnnm.formats.onnx.reader import read_model
@@ -97,7 +98,7 @@ def _find_voice(source: Folder) -> tuple[Folder, str]:
     if text.endswith(MODEL):
         folder, _, name = text.rpartition("/")
         return folder or ".", name.removesuffix(MODEL)
-    if "://" in text or Path(text, CONFIG).exists() or not Path(text).is_dir():
+    if "://" in text or is_file(Path(text, CONFIG)) or not is_folder(text):
         return source, ""
     names = [path.name.removesuffix(SETTINGS) for path in Path(text).glob(f"*{SETTINGS}")]
     return source, names[0] if len(names) == 1 else ""

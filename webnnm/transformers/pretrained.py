@@ -70,7 +70,8 @@ async def _generation_config_of(folder: Folder, config: Mapping[str, Any]) -> Ma
         if error.code != "NNM715":
             raise
         settings = {key: value for key, value in config.items() if value is not None}
-        return {**text_config(config), **settings} if "decoder" in config else config
+        is_joint = "decoder" in config or config.get("is_encoder_decoder")
+        return {**text_config(config), **settings} if is_joint else config
     defaults = {key: config.get(key) for key in ("model_type", "eos_token_id")}
     if defaults["eos_token_id"] is None:
         defaults["eos_token_id"] = text_config(config).get("eos_token_id")

@@ -26,6 +26,7 @@ from webnnm.transformers.source import repeat_rows
 from webnnm.transformers.tokenizer import TextStream, Tokenizer
 
 if TYPE_CHECKING:
+    from webnnm.transformers.rolling import Window
     from webnnm.transformers.structured.allowed_tokens import AllowedTokens
 
 Prompt = str | Sequence[Message] | Sequence[str]
@@ -129,11 +130,13 @@ async def generate_tokens(
     allowed: AllowedTokens | None = None,
     returned: int = 1,
     forced: int = 0,
+    window: Window | None = None,
     **settings: Any,
 ) -> AsyncGenerator[list[list[int]], None]:
     """Yield the next tokens of all texts: some at a time, or all of them once they are found.
 
-    Each row has `returned` texts, one after the other.
+    Each row has `returned` texts, one after the other. With a `window` texts may become longer than
+    the model has positions for.
     """
     sampling = settings.get("sampling")
     if forced and sampling is not None and sampling.min_new_tokens:  # forced ones count
@@ -149,6 +152,16 @@ async def generate_tokens(
         if source := settings.get("source"):
             repeated = {name: repeat_rows(array, returned) for name, array in source.items()}
             settings["source"] = repeated
+    if window is not None:
+        from webnnm.transformers.rolling import generate_beyond
+
+        settings = {**settings, "seed": seed, "choose": choose}
+        async with aclosing(
+            generate_beyond(generator, rows, max_new_tokens, window, **settings)
+        ) as rounds:
+            async for new_tokens in rounds:
+                yield new_tokens
+        return
     structured = None
     if allowed is not None:
         from webnnm.transformers.structured.output import StructuredTexts

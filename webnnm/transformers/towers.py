@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from webnnm.backends.base import Backend, Executable
 from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape
 from webnnm.graph.builder import GraphBuilder
 from webnnm.graph.elaboration.part import part, vertices_before
@@ -55,14 +56,17 @@ def _compare_pictures(b: GraphBuilder, inputs: Operands) -> dict[str, Operand]:
 
 
 def _compare_patches(b: GraphBuilder, inputs: Operands) -> dict[str, Operand]:
-    """Return `logits [pictures, patches, texts]`."""
-    pictures, patches, size = inputs[PATCHES].shape
+    """Return `logits [pictures, patches, queries]`: texts are divided among pictures in order."""
+    pictures, _, size = inputs[PATCHES].shape
     texts = inputs[QUERIES].shape[0]
-    vectors = b.reshape(inputs[PATCHES], new_shape=(pictures * patches, size))
-    scores = b.matmul(vectors, b.transpose(inputs[QUERIES], permutation=(1, 0)))
-    scores = b.reshape(scores, new_shape=(pictures, patches, texts))
+    queries, rest = divmod(texts, pictures)
+    if rest:
+        message = f"{texts} texts cannot be divided among {pictures} pictures"
+        raise DataError("NNM702", message, hint="give as many texts for each picture, in its order")
+    vectors = b.reshape(inputs[QUERIES], new_shape=(pictures, queries, size))
+    scores = b.matmul(inputs[PATCHES], b.transpose(vectors, permutation=(0, 2, 1)))
     scores = b.mul(b.add(scores, inputs[SHIFTS]), inputs[SCALES])
-    present = b.greater(b.reshape(inputs[PRESENT], new_shape=(1, 1, texts)), 0)
+    present = b.greater(b.reshape(inputs[PRESENT], new_shape=(pictures, 1, queries)), 0)
     return {"logits": b.where(present, scores, LOWEST)}
 
 

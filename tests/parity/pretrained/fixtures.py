@@ -6,6 +6,7 @@ The weights themselves are drawn from a seed by their names and shapes.
 from __future__ import annotations
 
 import json
+import math
 import re
 import zlib
 from collections.abc import Mapping
@@ -176,6 +177,13 @@ def _writes_about_pictures(config: Mapping[str, Any]) -> bool:
 def _place_pictures(found: Arrays, config: Mapping[str, Any]) -> None:
     """Give each text the places of its pictures: the first has two, the others one."""
     vision = config["vision_config"]
+    if config["model_type"] == "florence2":  # one for each text
+        sides = found["pixel_values"].shape[2:]
+        for stride in vision["patch_stride"]:
+            sides = [-(-side // stride) for side in sides]
+        found["input_ids"] %= config["image_token_id"]
+        found["input_ids"][:, : math.prod(sides) + 1] = config["image_token_id"]
+        return
     side = vision["image_size"] // vision["patch_size"] // config["scale_factor"]
     ids, places = found["input_ids"], side * side
     batch = len(ids)

@@ -14,7 +14,7 @@ import webnnm
 from tests.parity.pretrained.fixtures import Arrays, Fixture, draw_weights
 from webnnm.core.arrays import HostArray
 from webnnm.snapshots.safetensors import chunks
-from webnnm.transformers.architectures import ANY_SIZE, CLASS
+from webnnm.transformers.architectures import CLASS, SIZED_BY_PROCESSOR
 from webnnm.transformers.pretrained import OF_DIFFUSERS, WEIGHTS
 from webnnm.transformers.processors.picture_settings import FILE as PROCESSOR
 
@@ -27,7 +27,7 @@ def files(fixture: Fixture, seed: int) -> dict[str, bytes]:
     """Return the files of the folder of a model, by name."""
     processor = {}
     pixels, config = fixture.inputs.get("pixel_values"), fixture.config
-    if pixels is not None and config.get("model_type") in ANY_SIZE:
+    if pixels is not None and config.get("model_type") in SIZED_BY_PROCESSOR:
         height, width = pixels.shape[2:]
         sizes = {"image_processor_type": "ViTImageProcessor", "size": [height, width]}
         processor = {PROCESSOR: json.dumps(sizes).encode()}

@@ -251,18 +251,33 @@ def without_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     ("dtype", "code"),
     [("float32", "f"), ("float16", "f"), ("int64", "q"), ("uint8", "B"), ("int4", "b")],
 )
-def test_users_get_a_shaped_memoryview(dtype: DataType, code: str) -> None:
-    view = HostArray.of([[1, 2, 3], [4, 5, 6]], dtype).public()
-    assert isinstance(view, memoryview)
-    assert (view.format, view.shape) == (code, (2, 3))
-    assert view[1, 2] == 6
-    assert view.tolist() == [[1, 2, 3], [4, 5, 6]]
+def test_users_get_an_array_of_numbers(dtype: DataType, code: str) -> None:
+    result = HostArray.of([[1, 2, 3], [4, 5, 6]], dtype).public()
+    assert result.shape == (2, 3)
+    assert result[1, 2] == result[-1][-1] == 6
+    assert [row.tolist() for row in result] == result[:].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert result[1:].tolist() == [[4, 5, 6]]
+    assert repr(result) == f"HostArray({result.dtype}[2, 3], [[1, 2, 3], [4, 5, 6]])"
+    if sys.version_info >= (3, 12):
+        view = memoryview(result)
+        assert (view.format, view.shape, view.tolist()) == (code, (2, 3), result.tolist())
+    with pytest.raises(IndexError):
+        result[2]
+    with pytest.raises(TypeError, match="the only index"):
+        result[:, 0]
+
+
+def test_arrays_print_their_first_numbers() -> None:
+    numbers = HostArray.of([[0.1 * n for n in range(1000)]], "float32")
+    assert repr(numbers) == "HostArray(float32[1, 1000], [[0, 0.1, 0.2, 0.3, 0.4, 0.5, …]])"
+    assert repr(HostArray.of(12345678, "int32")) == "HostArray(int32[], 12345678)"
+    assert repr(HostArray.of([[], []])) == "HostArray(float32[2, 0], [[], []])"
 
 
 @pytest.mark.usefixtures("without_numpy")
 def test_users_get_scalars_and_empty_arrays_too() -> None:
     assert HostArray.of(2.5).public().tolist() == 2.5
-    assert HostArray.of([[], []]).public().tolist() == []
+    assert HostArray.of([[], []]).public().tolist() == [[], []]
 
 
 def test_numpy_arrays_come_in() -> None:

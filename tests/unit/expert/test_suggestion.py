@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import textwrap
 from typing import Any
@@ -302,3 +303,22 @@ async def test_a_series_leaves_out_what_tells_nothing() -> None:
     assert isinstance(suggestion.dataset, SeriesDataset)
     assert suggestion.dataset.series.features[:2] == ("sold", "price")
     assert "Left out, since a model learns nothing from it: remark." in suggestion.reasons
+
+
+# Texts of tables.
+
+
+@pytest.mark.parametrize("rows", [12, 4000])
+async def test_the_text_of_a_table_is_not_taken_for_a_path(rows: int) -> None:
+    lines = ["width,kind", *(f"{number % 7},{'ab'[number % 2]}" for number in range(rows))]
+    suggestion = await suggest("\n".join(lines), target="kind")
+    assert suggestion.call.startswith('dataset = TableDataset(table, label="kind"')
+    objects = [{"width": number % 7, "kind": "ab"[number % 2]} for number in range(rows)]
+    assert (await suggest(json.dumps(objects), target="kind")).call == suggestion.call
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "missing.csv", "a\0b"])
+async def test_names_that_no_file_has_are_refused(name: str) -> None:
+    with pytest.raises(DataError, match="cannot be read") as caught:
+        await suggest(name)
+    assert caught.value.code == "NNM715"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,9 @@ async def test_speech_is_written_down() -> None:
         expected = await listen.model.transcribe(samples, rate=16000)
         assert await listen(samples, rate=16000) == {"text": expected.text}
         assert await listen({"raw": samples, "sampling_rate": 16000}) == {"text": expected.text}
+        sound = {"array": array("f", samples), "sampling_rate": 16000, "path": None}
+        assert await listen([sound, samples]) == [{"text": expected.text}] * 2
+        assert await listen(array("f", samples)) == {"text": expected.text}
         found = await listen(samples, rate=16000, return_timestamps=True)
         assert found["chunks"] == [
             {"timestamp": (one.start, one.end), "text": one.text} for one in expected.segments

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from webnnm import Dataset, NNModel
 from webnnm.core.errors import DataError
 from webnnm.evaluation.epoch import EpochRecord
 from webnnm.evaluation.history import History
@@ -160,6 +161,28 @@ def test_events_are_json() -> None:
     assert (told[1]["epoch"], told[1]["losses"], told[1]["eta_seconds"]) == (1, {"model": 0.5}, 1.0)
     assert told[1]["text"] == "loss 0.5000, 1 s left"
     assert (told[-1]["stopped"], told[-1]["best_epoch"], told[-1]["best_loss"]) == ("stop", 1, 0.5)
+
+
+def test_epochs_are_logged_unless_progress_is_off() -> None:
+    lines: list[str] = []
+    quiet = Reporter(display("off"), lines.append, epochs=False)
+    quiet.begin(2, "training")
+    quiet.update(record(1, 2))
+    assert not lines
+    quiet.note("warning: the loss grows")
+    assert lines == ["warning: the loss grows"]
+
+
+@pytest.mark.parametrize(("progress", "count"), [("off", 0), ("OFF", 0), (None, 3)])
+async def test_trainings_without_progress_log_no_epoch(progress: str | None, count: int) -> None:
+    lines: list[str] = []
+    source = "webnnm 1.0; m:input shape=[1]; m:output shape=[1]; m:layers matmul(w);"
+    data = Dataset([[1.0], [2.0], [3.0]], [[2.0], [4.0], [6.0]], split=(1, 0, 0))
+    model = await NNModel.create(source=source, dataset=data, backend="numpy", log=lines.append)
+    async with model:
+        settings: dict[str, Any] = {"epochs": 3, "seeds": 0, "review": False}
+        await model.train(progress=progress, **settings)
+    assert len([line for line in lines if line.startswith("epoch ")]) == count
 
 
 def test_what_is_given_as_progress() -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from webnnm.core.errors import DataError
+from webnnm.data.files.existing import is_folder
 from webnnm.data.files.references import Reference, Roots, read_reference, refer
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import Table
@@ -264,7 +265,7 @@ async def _list_all(folder: Any) -> dict[str, Any]:
     content = folder
     if isinstance(folder, (str, Path)):
         path = Path(folder)
-        if "://" not in str(folder) and path.is_dir():
+        if "://" not in str(folder) and is_folder(path):
             files = (file for file in path.rglob("*") if file.is_file())
             return {file.relative_to(path).as_posix(): file for file in files}
         content = await read_bytes(folder)

@@ -39,7 +39,7 @@ def read_pictures(where: str, values: Any, field: Field) -> HostArray:
 
     >>> grey = Field((2, 2), "float32", names=("height", "width"))
     >>> read_pictures("input", bytes(8), grey)
-    HostArray(uint8[2, 2, 2])
+    HostArray(uint8[2, 2, 2], [[[0, 0], [0, 0]], [[0, 0], [0, 0]]])
 
     `values` are what `ImageDataset` takes, or a single picture; in a page also anything a canvas
     can draw (a canvas, a video, an image, an ImageBitmap or VideoFrame) and ImageData of any size.

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from webnnm.core.errors import DataError
+from webnnm.data.files.existing import is_folder
 from webnnm.data.files.labelled_files import count_endings
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.tables.columns import as_table
+from webnnm.data.tables.table_bytes import JSON
 from webnnm.data.tables.table_files import READING_OPTIONS, is_workbook, read_table
 from webnnm.expert.suggesting.files import suggest_for_files
 from webnnm.expert.suggesting.series import suggest_for_series
 from webnnm.expert.suggesting.suggestion import Suggestion, TableSource, name_model
 from webnnm.expert.suggesting.tables import suggest_for_table
 from webnnm.expert.suggesting.texts import find_text_column, suggest_for_texts
+
+BYTES = (bytes, bytearray, memoryview)
 
 
 async def suggest(
@@ -42,9 +46,9 @@ async def suggest(
     >>> print(suggestion.call)
     dataset = TableDataset(table, label="kind", standardize=True, features=["width"])
 
-    - `data`: a path or URL of a table in any format of `read_table`, bytes or an open file, or what
-      `TableDataset` takes; or a folder or zip archive of files in folders that name their labels:
-      pictures, sounds or texts.
+    - `data`: a path or URL of a table in any format of `read_table`, its text, which has several
+      lines or is JSON, bytes or an open file, or what `TableDataset` takes; or a folder or zip
+      archive of files in folders that name their labels: pictures, sounds or texts.
     - `target`: the name or number of the column to be predicted; by default the last one, unless
       the first one holds classes.
     - `text`: the column of texts that are classified. By default a table without numbers, dates and
@@ -61,11 +65,12 @@ async def suggest(
         raise DataError("NNM704", "text and horizon at once", hint="texts have no next step")
     if "label" in options:
         target = options.pop("label")
-    path = str(data) if isinstance(data, (str, Path)) else ""
+    is_text = isinstance(data, str) and _is_table_text(data)
+    path = str(data) if isinstance(data, (str, Path)) and not is_text else ""
     name = name or name_model(path)
     columns = {"target": target, "text": text, "horizon": horizon}
     of_tables = [option for option, value in columns.items() if value is not None]
-    if path and ("://" not in path) and Path(path).is_dir():
+    if path and "://" not in path and is_folder(path):
         _refuse_options(of_tables, "a folder: the names of folders in it are the labels")
         return await suggest_for_files(path, await count_endings(path), options, name)
     reading = {key: options.pop(key) for key in READING_OPTIONS if key in options}
@@ -74,7 +79,7 @@ async def suggest(
         if data[:4] == b"PK\x03\x04" and not is_workbook(data):
             _refuse_options(of_tables, "an archive: the names of folders in it are the labels")
             return await suggest_for_files(path, await count_endings(data), options, name)
-    if path or isinstance(data, (bytes, bytearray, memoryview)) or hasattr(data, "read"):
+    if path or is_text or isinstance(data, BYTES) or hasattr(data, "read"):
         data = read_table(data, **reading)
     else:
         _refuse_options(list(reading), "data that are in memory already")
@@ -86,6 +91,11 @@ async def suggest(
     if text is not None:
         return suggest_for_texts(source, target, text, options, name)
     return suggest_for_table(source, target, options, name)
+
+
+def _is_table_text(text: str) -> bool:
+    """Return whether a text is a table rather than where one is: it has lines, or is JSON."""
+    return any(end in text.strip() for end in "\n\r") or JSON.match(text) is not None
 
 
 def _refuse_options(options: Sequence[str], what: str) -> None:

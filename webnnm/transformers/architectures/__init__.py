@@ -44,6 +44,7 @@ ARCHITECTURES: Mapping[str, str] = {
     "efficientnet": "efficientnet",
     "electra": "bert",
     "falcon": "bloom",
+    "florence2": "florence2",
     "gemma": "llama",
     "gemma2": "llama",
     "gemma3_text": "llama",
@@ -147,6 +148,8 @@ ANY_SIZE = frozenset(
     }
 )
 """`model_type` of models that read pictures of any size: that of their texts is chosen."""
+SIZED_BY_PROCESSOR = ANY_SIZE | {"florence2"}
+"""`model_type` of models whose config does not say how large pictures are: their processor does."""
 DIFFUSERS: Mapping[str, str] = {"AutoencoderKL": "autoencoder", "UNet2DConditionModel": "unet"}
 """`_class_name` in diffusers folders, which have no `model_type` → module here."""
 CLASS = "_class_name"

@@ -163,8 +163,22 @@ class Sizes(NamedTuple):
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a model of the family and its name map."""
-    name = config.get("model_type")
-    variant = VARIANTS[name]
+    return write_language(config, VARIANTS[config.text("model_type")])
+
+
+def write_language(
+    config: Config,
+    variant: Variant,
+    *,
+    inputs: Sequence[str] = (),
+    embedded: Sequence[str] = (),
+) -> ModelText:
+    """Return the text of a variant and its name map.
+
+    `inputs` are the statements of further inputs, `embedded` layers after the embedding of the
+    encoder.
+    """
+    name = config.text("model_type", "bart")
     if config.tensors is not None and "encoder.embed_positions.weight" in config.tensors:
         variant = variant._replace(stores_positions=True)
     default = variant.family + variant.logits_class
@@ -189,10 +203,8 @@ def write_model(config: Config) -> ModelText:
     logits = (f"matmul({product})", "add(final_logits_bias)" if biased else "")
     block, size = ("logits", vocabulary) if in_logits else ("last_hidden_state", sizes.width)
     windows = read_windows(config, sizes.layers[0]) if variant.long else []
-    encoder, decoder = (
-        _stack(variant, sizes, stack, table, scaled, windows=own)
-        for stack, table, own in zip(STACKS, tables, (windows, ()), strict=True)
-    )
+    encoder = _stack(variant, sizes, "encoder", tables[0], scaled, windows, embedded=embedded)
+    decoder = _stack(variant, sizes, "decoder", tables[1], scaled)
     activation = config.activation("activation_function", variant.activation)
     waves = _waves(variant, sizes)
     parameters = {
@@ -213,6 +225,7 @@ def write_model(config: Config) -> ModelText:
             *INPUTS,
             *(POSITIONS if variant.skips_padding else ()),
             INPUT if variant.long else "",
+            *inputs,
             *(
                 f"{block}:param {parameter} shape={shape}"
                 for parameter, shape in parameters.items()
@@ -295,7 +308,7 @@ def write_decoder(config: Config, states: str) -> TextDecoder:
             *(f"logits:param {name} shape={[*a.shape]} lrm=0" for name, a in waves.items()),
         ),
         (
-            *_stack(variant, sizes, "decoder", "words", scaled, pass_states(states)),
+            *_stack(variant, sizes, "decoder", "words", scaled, arguments=pass_states(states)),
             f"matmul({product})",
         ),
         (
@@ -382,17 +395,20 @@ def _stack(
     stack: str,
     table: str,
     scaled: bool,
-    arguments: str = "",
     windows: Sequence[int] = (),
+    *,
+    arguments: str = "",
+    embedded: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Return the layers of the encoder or the decoder; `arguments` are those of its blocks, and
-    `windows` what its layers attend to, if that is not all."""
+    """Return the layers of the encoder or the decoder; `windows` are what its layers attend to, if
+    that is not all, `arguments` those of its blocks, and `embedded` layers after the embedding."""
     prefix = "" if stack == "encoder" else "decoder_"
     scaled = scaled and not (variant.words_first and prefix)
     positions = f"{stack}_positions" if variant.stores_positions else "waves"
     embedding = (
         f"embedding({table}, node={prefix}input_ids)",
         f"mul({sizes.width**0.5})" if scaled else "",
+        *embedded,
         f"positionalEmbedding({positions})",
     )
     norm = f"norm(weight={stack}_norm, bias={stack}_norm_b)"

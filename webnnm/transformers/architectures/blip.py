@@ -75,7 +75,9 @@ def write_model(config: Config) -> ModelText:
         part.get("projection_dim")
     text.get("encoder_hidden_size")  # pictures have that of their states
     text.require("is_decoder", True)
-    tied = config.flag("tie_word_embeddings", True) and text.flag("tie_word_embeddings", True)
+    # The model and its writer each tie them, if their own part of the config says so.
+    flags = [part.flag("tie_word_embeddings", True) for part in (config, text)]
+    tied = any(flags)
     asks = kind == ANSWERS
     ids = "decoder_input_ids" if asks else "input_ids"
     mask = ids.replace("input_ids", "attention_mask")

@@ -26,8 +26,9 @@ class Durations(NamedTuple):
 
     Attributes: `width`, of tokens; `is_stochastic`, whether durations depend on noise; `flows`,
     that is, splines of `bins` up to a `bound`, each with `depth` convolutions of a `kernel` whose
-    dilations are its powers; `filters` and `epsilon`, of a predictor without noise; `speaker`, the
-    size of the embeddings of speakers, 0 for none.
+    dilations are its powers, and of which only trainings read the last one; `filters` and
+    `epsilon`, of a predictor without noise; `speaker`, the size of the embeddings of speakers, 0
+    for none.
     """
 
     width: int
@@ -41,6 +42,11 @@ class Durations(NamedTuple):
     epsilon: float
     speaker: int
 
+    @property
+    def calls(self) -> int:
+        """The flows that durations go through: nothing reads the result of the last one."""
+        return self.flows - 1
+
 
 def read_durations(config: Config, width: int, epsilon: float, speaker: int) -> Durations:
     """Return the sizes that a config has."""
@@ -53,8 +59,6 @@ def read_durations(config: Config, width: int, epsilon: float, speaker: int) -> 
     read_filters = config.integer if is_stochastic else config.size
     filters = read_filters("duration_predictor_filter_channels", 256)
     flows = config.count("duration_predictor_num_flows", 4)
-    if flows < 2:
-        raise config.wrong("duration_predictor_num_flows", "an integer from 2")
     return Durations(
         width=width,
         is_stochastic=is_stochastic,
@@ -71,6 +75,8 @@ def read_durations(config: Config, width: int, epsilon: float, speaker: int) -> 
 
 def call_predictor(durations: Durations, mask: str) -> list[str]:
     """Return the layers from states of tokens to the logarithms of their durations."""
+    if durations.is_stochastic and not durations.calls:
+        return [f"reverse(node={NOISE}, axes=[-1], name=latents)", *_undo_scale(mask)]
     speaker: list[str] = []
     if durations.speaker:
         speaker = [
@@ -86,7 +92,7 @@ def call_predictor(durations: Durations, mask: str) -> list[str]:
         norm = f"layerNorm(scale=duration_norm, bias=duration_norm_b, epsilon={durations.epsilon})"
         row = (f"mul({mask})", convolution, "relu()", norm)
         return [*speaker, *row, *row, f"mul({mask})", *linear_layers("duration", 1), f"mul({mask})"]
-    calls = durations.flows - 1  # nothing reads the result of the last one
+    calls = durations.calls
     return [
         *linear_layers("duration_enter", durations.width),
         *speaker,
@@ -96,6 +102,13 @@ def call_predictor(durations: Durations, mask: str) -> list[str]:
         f"spline_flow(node={NOISE})",
         *([f"spline_flow(repeat={calls - 1})"] if calls > 1 else []),
         "reverse(axes=[-1], name=latents)",
+        *_undo_scale(mask),
+    ]
+
+
+def _undo_scale(mask: str) -> list[str]:
+    """Return the layers from the latents to the first of both: the logarithms."""
+    return [
         "neg(node=duration_stretch)",
         "exp(name=shrink)",
         "sub([latents, duration_shift])",
@@ -109,6 +122,9 @@ def predictor_blocks(durations: Durations, block: str, mask: str) -> list[str]:
     """Return the statements of what `call_predictor` calls; `block` is the one it stands in."""
     if not durations.is_stochastic:
         return []
+    parameters = f"{block}:param duration_shift shape=[2], duration_stretch shape=[2]"
+    if not durations.calls:
+        return [parameters]
     width, kernel, bins = durations.width, durations.kernel, durations.bins
     convolutions: list[str] = []
     for index in range(durations.depth):
@@ -146,7 +162,7 @@ def predictor_blocks(durations: Durations, block: str, mask: str) -> list[str]:
         "residual(to=input)",
     )
     return [
-        f"{block}:param duration_shift shape=[2], duration_stretch shape=[2]",
+        parameters,
         f"spline_flow:layers\n{spline}",
         f"separable:layers\n{layers(*convolutions, f'mul({mask})')}",
         f"separable_layer:layers\n{layer}",
@@ -156,6 +172,15 @@ def predictor_blocks(durations: Durations, block: str, mask: str) -> list[str]:
 def name_predictor(parameters: ParameterNames, durations: Durations) -> None:
     """Record the tensors of a predictor, and those that only trainings read."""
     width = durations.width
+    for parameter, tensor in (("shift", "translate"), ("stretch", "log_scale")):
+        if durations.is_stochastic:
+            origin = Reshaped(f"{MODULE}.flows.0.{tensor}", (2,))
+            parameters.names[f"duration_{parameter}"] = origin
+    if durations.is_stochastic:
+        parameters.names |= {f"{MODULE}.flows.1.*": None, f"{MODULE}.post_*": None}
+        if not durations.calls:
+            parameters.names |= {f"{MODULE}.co*": None}
+            return
     if durations.speaker:
         form = make_product(durations.speaker, width)
         parameters.weight("duration_speaker", f"{MODULE}.cond", form)
@@ -175,10 +200,6 @@ def name_predictor(parameters: ParameterNames, durations: Durations) -> None:
         _name_separable(parameters, durations, f"{layer}.conv_dds")
         leave = make_product(width, 3 * durations.bins - 1)
         parameters.weight("flow_leave", f"{layer}.conv_proj", leave)
-    for parameter, tensor in (("shift", "translate"), ("stretch", "log_scale")):
-        origin = Reshaped(f"{MODULE}.flows.0.{tensor}", (2,))
-        parameters.names[f"duration_{parameter}"] = origin
-    parameters.names |= {f"{MODULE}.flows.1.*": None, f"{MODULE}.post_*": None}
 
 
 def _name_separable(parameters: ParameterNames, durations: Durations, module: str) -> None:

@@ -55,6 +55,14 @@ OWL_OUTPUTS = ("logits", "pred_boxes", "class_embeds")
 CASES = [
     Case("owlvit", "OwlViTForObjectDetection", OWL, pictures=1, outputs=OWL_OUTPUTS),
     Case(
+        "owlvit-queries",
+        "OwlViTForObjectDetection",
+        OWL,
+        pictures=2,
+        batch=4,
+        outputs=OWL_OUTPUTS,
+    ),
+    Case(
         "owlv2",
         "Owlv2ForObjectDetection",
         {**OWL, "vision_config": {**VIT, "image_size": 12, "hidden_act": "relu"}},

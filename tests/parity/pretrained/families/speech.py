@@ -51,6 +51,13 @@ SPEECHT5 = {
 CASES = [
     Case("vits-plain", "VitsModel", VITS, batch=2),
     Case(
+        "vits-one-flow",
+        "VitsModel",
+        {**VITS, "duration_predictor_num_flows": 1, "prior_encoder_num_flows": 1},
+        batch=2,
+        length=5,
+    ),
+    Case(
         "vits-speakers",
         "VitsModel",
         {
