@@ -34,7 +34,7 @@ async def train(
     model = await NNModel.create(
         source=text, dataset=rings(), backend="numpy", log=log.append, seed=1
     )
-    given = {"epochs": 12, "seeds": 0, "progress": "off", **settings}
+    given = {"epochs": 12, "seeds": 0, "progress": None, **settings}
     return model, await model.train(given)
 
 
@@ -111,7 +111,7 @@ async def test_findings_on_trainings_can_be_silenced() -> None:
 async def test_device_memory_is_as_before() -> None:
     model, _ = await train([], epochs=2)
     before = str(model.memory())
-    await model.train(epochs=2, seeds=0, progress="off")
+    await model.train(epochs=2, seeds=0, progress=None)
     assert str(model.memory()) == before
     model.close()
 
@@ -124,7 +124,7 @@ async def test_logarithms_that_are_learnt_are_judged_as_logarithms() -> None:
     async with await NNModel.create(
         source=text, dataset=Dataset(rows, prices, **options), backend="numpy", log=[].append
     ) as model:
-        history = await model.train(epochs=60, progress="off")
+        history = await model.train(epochs=60, progress=None)
         assert history.outcome is not None
         (learnt,) = history.outcome["outputs"].values()
         assert learnt["reshaped"] and learnt["r2"] > 0.5
