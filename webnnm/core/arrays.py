@@ -196,12 +196,13 @@ class HostArray:
 
     def __getitem__(self, index: Any) -> Any:
         """Return a number, a row, or a range of rows: `x[0, 2]`, `x[-1]`, `x[:2]`."""
-        first, *others = index if isinstance(index, tuple) else (index,)
+        indices = cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
+        first, *others = indices
         if isinstance(first, slice):
             if others:
                 raise TypeError("a range of rows is the only index: take its rows one by one")
             return self.rows(range(len(self))[first])
-        row = range(self.shape[0] if self.shape else 0)[first]
+        row: int = range(self.shape[0] if self.shape else 0)[first]
         values = HostArray(self.dtype, self.shape[1:], self.part(row, row + 1).data)
         if others:
             return values[(*others,)]
@@ -211,8 +212,9 @@ class HostArray:
         # From Python 3.12 on, `memoryview(x)` has the numbers in their shape.
         if self.dtype not in FORMATS:
             raise BufferError(f"two numbers of {self.dtype} share a byte")
+        data: Any = self.data
         # A memoryview cannot have a size of 0 in its shape.
-        return self.data.cast(FORMATS[self.dtype], *([self.shape] if self.data.nbytes else []))  # pyrefly: ignore[bad-argument-type]
+        return data.cast(FORMATS[self.dtype], *([self.shape] if data.nbytes else []))
 
     def values(self) -> memoryview[Any] | tuple[Any, ...]:
         """Return the elements as a flat sequence of Python numbers, without a copy if possible."""

@@ -63,13 +63,16 @@ async def _carry_out(
     tokenizer, places = model.tokenizer, model.describe_output(STATES).sizes()[0]
     tokens = tokenize_task(prompt, tokenizer, places)
     rows = await model.generate_ids([tokens], pixel_values=pixels, **settings)
-    word, results = find_task(prompt), list[dict[str, Any]]()
+    mark, results = find_task(prompt), list[dict[str, Any]]()
     for row in rows:
         written = tokenizer.decode(row)
-        result = {"input_text": prompt, "generated_text": prompt + written if full else written}
-        if word:  # places are control tokens
-            marked = cast("JsonTokenizer", tokenizer).decode(row, special=True)
-            result["answer"] = {word: read_answer(marked, word, processed.size, banned)}
+        result: dict[str, Any] = {
+            "input_text": prompt,
+            "generated_text": prompt + written if full else written,
+        }
+        if mark:  # places are control tokens
+            text = cast("JsonTokenizer", tokenizer).decode(row, special=True)
+            result["answer"] = {mark: read_answer(text, mark, processed.size, banned)}
         results.append(result)
     return results
 

@@ -411,13 +411,10 @@ class HubModel(ABC):
             **more,
         )
         if self.takes_pictures:
-            rows, single = read_rows(input_ids, attention_mask)
-            pictures = [[]] * len(rows) if pixels is None else split_pictures(pixels)
-            inputs |= await self._see(pictures, rows)
-        if self.takes_pictures and not self.has_decoder:
-            settings |= {"source": inputs}
-            limit = max_new_tokens
-        elif names:
+            read, _ = read_rows(input_ids, attention_mask)
+            pictures = [[]] * len(read) if pixels is None else split_pictures(pixels)
+            inputs |= await self._see(pictures, read)
+        if names and (self.has_decoder or not self.takes_pictures):
             if not self.has_decoder:  # the text is the one that is written
                 decoder_input_ids, input_ids = input_ids, None
             source, single = self._source(input_ids, attention_mask, inputs)
@@ -427,6 +424,7 @@ class HubModel(ABC):
             settings |= details
         else:
             rows, single = read_rows(input_ids, attention_mask)
+            settings |= {"source": inputs} if names else {}
             limit = max_new_tokens
         ends = end_tokens(self.generation_config) | more_ends
         texts = await continue_rows(self._generator, rows, limit, ends, settings)

@@ -29,16 +29,16 @@ Size = tuple[int, int]
 """Height and width."""
 
 
-def read_answer(text: str, word: str, size: Size, banned: Sequence[str] = ()) -> Any:
+def read_answer(text: str, mark: str, size: Size, banned: Sequence[str] = ()) -> Any:
     """Return what a text says, in the form of its task, for a picture of a height and width.
 
     >>> read_answer("car<loc_0><loc_250><loc_500><loc_999>", "<OD>", (400, 200))
     {'bboxes': [[0, 100, 100, 399]], 'labels': ['car']}
 
-    `word` is that of the task, one of `TASKS`, "" for a text without places. `banned` are phrases
-    that are left out where phrases of a caption are located.
+    `mark` is the word for the task, one of `TASKS`, "" for a text without places. `banned` are
+    phrases that are left out where phrases of a caption are located.
     """
-    task = TASKS.get(word, Task(""))
+    task = TASKS.get(mark, Task(""))
     if task.answer == "text":
         return text.replace("<s>", "").replace("</s>", "").strip()
     text = CONTROL.sub("", text)
@@ -52,7 +52,7 @@ def read_answer(text: str, word: str, size: Size, banned: Sequence[str] = ()) ->
     if task.answer == "boxes or polygons":
         has_polygons = "<poly>" in text
         shapes = [*_find_polygons(text, True, size)] if has_polygons else []
-        boxes = [] if has_polygons else [*_find_boxes(text, True, size)]
+        boxes = () if has_polygons else [*_find_boxes(text, True, size)]
         return {
             "bboxes": [box for _, box in boxes],
             "bboxes_labels": [label for label, _ in boxes],
@@ -70,7 +70,7 @@ def _scale(places: Iterable[int], size: Size) -> list[int]:
     They are computed in float32, as by `transformers`: so they are the same where they are whole.
     """
     steps = array("f", [size[1] / BINS, size[0] / BINS])
-    pixels = array("f", [(place + 0.5) * steps[n % 2] for n, place in enumerate(places)])
+    pixels = array("f", [(number + 0.5) * steps[n % 2] for n, number in enumerate(places)])
     return [int(pixel) for pixel in pixels]
 
 
@@ -103,7 +103,7 @@ def _find_polygons(
 
 def _read_polygon(places: str, size: Size) -> list[int]:
     """Return the corners of a polygon; a last place without another one is dropped."""
-    numbers = [int(place) for place in PLACE.findall(places)]
+    numbers = [int(digits) for digits in PLACE.findall(places)]
     return _scale(numbers[: len(numbers) // 2 * 2], size)
 
 

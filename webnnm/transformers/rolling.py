@@ -79,14 +79,14 @@ async def generate_beyond(
     texts = [window.cut(row) for row in rows]
     last, sampling, count = settings.pop("last", None), settings.pop("sampling", None), 0
     while count < max_new_tokens:
-        most = min([max_new_tokens - count, *(window.size - len(text) for text in texts)])
+        limit = min([max_new_tokens - count, *(window.size - len(text) for text in texts)])
         if sampling is not None and count:  # what holds at the beginning of a text
             least = max(0, (sampling.min_new_tokens or 0) - count) or None
             sampling = replace(sampling, min_new_tokens=least, begin_suppress_tokens=())
-        ends = count + most == max_new_tokens
+        ends = count + limit == max_new_tokens
         rounds = generator.generate(
             texts,
-            most,
+            limit,
             seed=seed + count,
             sampling=sampling,
             last=last if ends else None,
@@ -100,7 +100,7 @@ async def generate_beyond(
                 written += len(new_tokens[0])
                 yield new_tokens
         count += written
-        if written < most:  # it was stopped
+        if written < limit:  # it was stopped
             return
         texts = [window.cut(text) for text in texts]
 

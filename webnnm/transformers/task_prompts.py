@@ -58,7 +58,7 @@ def find_task(prompt: str) -> str:
     >>> find_task("<CAPTION_TO_PHRASE_GROUNDING> a green car"), find_task("Where is it?")
     ('<CAPTION_TO_PHRASE_GROUNDING>', '')
     """
-    return next((word for word in TASKS if word in prompt), "")
+    return next((mark for mark in TASKS if mark in prompt), "")
 
 
 def write_task(prompt: str) -> str:
@@ -70,14 +70,14 @@ def write_task(prompt: str) -> str:
     A prompt without a task stays as it is. Raises `DataError` NNM704 for words after a task that
     takes none.
     """
-    word = find_task(prompt)
-    if not word:
+    mark = find_task(prompt)
+    if not mark:
         return prompt
-    words = TASKS[word].words
-    more = prompt.replace(word, "").strip()
+    words = TASKS[mark].words
+    more = prompt.replace(mark, "").strip()
     if INPUT in words:
         return words.replace(INPUT, more)
     if more:
-        message = f'there is more than {word} in the prompt: "{more[:60]}"'
+        message = f'there is more than {mark} in the prompt: "{more[:60]}"'
         raise DataError("NNM704", message, hint="the task takes no further words")
     return words
