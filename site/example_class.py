@@ -2,40 +2,43 @@
 
 import asyncio
 from functools import partial
+from typing import Any, NamedTuple
 
-from page import make
-from pyscript import when
+from page import element, make
+from pyscript import document, when
+
+
+class Example(NamedTuple):
+    """An example; a learner, and what that learns of the example: `rows`."""
+
+    content: Any
+    learner: Any
+    rows: list
 
 
 class ExampleClass:
     """A class with its name and its examples, and what the page shows of it.
 
-    Examples are of the page's kind; `rows` has what is learnt of each.
+    Examples are of the page's kind.
     """
 
-    def __init__(self, page, number, name=None):
+    def __init__(self, page, node=None):
         self.page, self.kind = page, page.kind
-        self.rows = []
+        self.examples = []
         self.held, self.reading = False, None
-        self.field = make("input", id=f"class-{number}", required="")
-        self.field.value = name or f"Class {number}"
-        label = make("label", "Name", for_=self.field.id)
-        self.take = make("button", self.kind.verb, type="button", class_="take")
-        self.several = make("button", f"{self.kind.verb} {self.kind.several}", type="button")
-        self.several.hidden = not self.kind.several
-        self.remove = make("button", "Remove class", type="button")
-        self.files = make("input", type="file", id=f"files-{number}", accept=self.kind.files)
-        self.files.multiple = True
-        self.files_label = make("label", "Add files", for_=self.files.id)
-        self.count = make("p", class_="numbers", role="status")
-        self.thumbnails = make("ul", class_="thumbnails")
-        buttons = make("div", class_="buttons")
-        buttons.append(self.take, self.several, self.remove)
-        self.element = make("li", class_="drop")
-        self.element.append(
-            *(field(label, self.field), buttons, field(self.files_label, self.files)),
-            *(self.count, self.thumbnails),
+        if not node:
+            node = document.importNode(element("class").content, True).firstElementChild
+            for control in node.querySelectorAll("[data-waits]"):
+                control.disabled = False
+        self.element = node
+        self.field = node.querySelector("input")
+        self.take, self.several, self.remove, self.files, self.count, self.thumbnails = (
+            node.querySelector(selector)
+            for selector in (".take", ".several", ".remove", "[type=file]", ".numbers", "ul")
         )
+        self.several.textContent = f"Record {self.kind.several}"
+        self.several.hidden = not self.kind.several
+        self.files.accept = self.kind.files
         when("input", self.field)(lambda event: self.tell())
         when("pointerdown", self.take)(self.press)
         for kind in ("pointerup", "pointerleave", "pointercancel"):
@@ -53,28 +56,34 @@ class ExampleClass:
         """What the class is called."""
         return self.field.value.strip() or "Nameless"
 
+    def rename(self, name):
+        """Call the class something."""
+        self.field.value = name
+        self.tell()
+
     def tell(self):
         """Say how many examples there are, and name the controls after the class."""
-        count, noun, verb = len(self.rows), self.kind.noun, self.kind.verb
+        count, noun = len(self.examples), self.kind.noun
         self.count.textContent = f"{count} {noun}" + "s" * (count != 1)
-        self.take.ariaLabel = f"{verb} a {noun} of {self.name}"
-        self.several.ariaLabel = f"{verb} {self.kind.several} {noun}s of {self.name}"
-        self.files_label.textContent = f"Add files to {self.name}"
+        self.take.ariaLabel = f"Hold to record {noun}s of {self.name}"
+        self.several.ariaLabel = f"Record {self.kind.several} {noun}s of {self.name}"
+        self.files.ariaLabel = f"Choose files for {self.name}"
         self.remove.ariaLabel = f"Remove class {self.name}"
         self.thumbnails.ariaLabel = f"{noun.title()}s of {self.name}"
         for number, item in enumerate(self.thumbnails.children, 1):
             for button in item.querySelectorAll("button"):
                 button.ariaLabel = f"{button.dataset.does} {noun} {number} of {self.name}"
+        self.page.refresh()
 
     async def press(self, event):
         """Take an example, and more of them while the button is held down."""
         if event.button or self.held:
             return
         self.held = True
-        await self.page.attempt(self.shoot)
+        self.held = await self.page.attempt(self.record) and self.held
         await asyncio.sleep(self.kind.patience)
         while self.held:
-            await self.page.attempt(self.shoot)
+            self.held = await self.page.attempt(self.record) and self.held
             await asyncio.sleep(self.kind.pause)
 
     def let_go(self, event):
@@ -84,15 +93,15 @@ class ExampleClass:
     async def click(self, event):
         """Take an example for a click that no pointer made: of a key, or of a screen reader."""
         if not event.detail:
-            await self.page.attempt(self.shoot)
+            await self.page.attempt(self.record)
 
     async def take_several(self, event):
         """Take several examples, one after the other."""
-        await self.page.attempt(self.shoot, self.kind.several)
+        await self.page.attempt(self.record, self.kind.several)
 
-    async def shoot(self, count=1):
+    async def record(self, count=1):
         """Take what the camera or the microphone has, which is opened first where it is not."""
-        await self.page.begin_sensing()
+        await self.page.preview.begin_sensing()
         try:
             for number in range(1, count + 1):
                 message = "Recording …" if count == 1 else f"Recording {number} of {count} …"
@@ -114,21 +123,38 @@ class ExampleClass:
 
     def drop(self, event):
         """Take the examples of files that were dropped, which the event has only now."""
+        event.preventDefault()
         files = list(event.dataTransfer.files)
         self.reading = asyncio.ensure_future(self.page.attempt(self.read, files))
 
     async def read(self, files):
-        """Take the examples of files, one after the other."""
+        """Take the examples of files, one after the other, and show the last one."""
+        await self.page.prepare()
+        content = None
         for file in files:
-            for example in await self.kind.read(file):
-                await self.add(example)
+            for content in await self.kind.read(file):
+                await self.add(content)
+        if content is not None:
+            await self.page.preview.show(content)
 
-    async def add(self, example):
+    async def add(self, content):
         """Take an example, and show it."""
-        item = make("li")
-        self.rows.append(await self.kind.learn(example, item))
+        item, learner = make("li"), self.kind.current
+        content = self.kind.keep(content)
+        rows = await self.kind.rows(content, learner)
+        self.kind.draw(content, rows, item)
+        self.examples.append(Example(content, learner, rows))
         self.thumbnails.append(item)
+        self.thumbnails.scrollTop = self.thumbnails.scrollHeight
         self.tell()
+
+    async def rows(self, learner):
+        """Return what a learner learns of the examples."""
+        for number, example in enumerate(self.examples):
+            if example.learner is not learner:
+                rows = await self.kind.rows(example.content, learner)
+                self.examples[number] = Example(example.content, learner, rows)
+        return [row for example in self.examples for row in example.rows]
 
     def discard(self, event):
         """Remove an example; the focus goes to the next one."""
@@ -137,14 +163,7 @@ class ExampleClass:
             return
         item = button.closest("li")
         following = item.nextElementSibling or item.previousElementSibling
-        del self.rows[list(self.thumbnails.children).index(item)]
+        del self.examples[list(self.thumbnails.children).index(item)]
         item.remove()
         (following.querySelector("[data-does=Remove]") if following else self.take).focus()
         self.tell()
-
-
-def field(label, control):
-    """Return a label with its control."""
-    box = make("div", class_="field")
-    box.append(label, control)
-    return box

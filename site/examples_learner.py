@@ -9,7 +9,9 @@ import re
 
 from webnnm import Dataset, NNModel, join_models
 
-CLASSES = re.compile(r"(:output\s+shape=\[)\d+(\])")
+CLASSES = re.compile(r"(:output\s+shape=\[)(\d+)(\])")
+MIN_EXAMPLES = 5
+"""Examples of a class below which the pages do not train."""
 
 
 class UnfitExamples(Exception):
@@ -19,23 +21,27 @@ class UnfitExamples(Exception):
 class Learner:
     """A model of classes, and what it builds on.
 
-    - `noun`: what an example is, for messages.
-    - `text`: the text of the model that is trained.
+    - `noun`: what an example is, for messages; `basis`: what the learner builds on, for links.
+    - `text`: the text of the model that is trained; `default` is the first one.
     - `shape`: the sizes of an example.
     - `trunk`: a model that finds features in an example, of the sizes `features`; None to learn
       from the numbers themselves.
     - `settings`: of the training.
 
     Attributes: also `backend`; `names` of the classes; `model`, None until one is trained or
-    opened.
+    opened; `training`, while one runs.
     """
 
-    def __init__(self, noun, backend, text, shape, *, trunk=None, features=None, settings=None):
-        self.noun, self.backend, self.text = noun, backend, text
+    def __init__(
+        self, noun, basis, backend, text, shape, *, trunk=None, features=None, settings=None
+    ):
+        self.noun, self.basis, self.backend = noun, basis, backend
+        self.text = self.default = text
         self.shape, self.trunk = shape, trunk
         self.features = features if trunk else shape
         self.settings = settings or {}
         self.model, self.whole, self.names = None, None, []
+        self.training = None
         # A model is not closed while it computes.
         self.turn = asyncio.Lock()
 
@@ -55,14 +61,19 @@ class Learner:
         features = await self.trunk.predict(to_view(example, [1, *self.shape]))
         return bytes(memoryview(features).cast("B"))
 
-    async def train(self, examples, names, text, epochs, progress):
+    async def train(self, examples, names, text, progress, *, on_epoch=None, **settings):
         """Learn classes from examples: pairs of what `row` returned and the number of its class.
+
+        After each epoch `on_epoch` is awaited, with its record and a function that returns what
+        the model says by then, as `shares` does. `settings` are those of the training.
 
         Raises `UnfitExamples` where there are too few classes or examples, or two classes share a
         name, and what `NNModel` raises for texts.
         """
-        check(examples, names)
-        source = CLASSES.sub(rf"\g<1>{len(names)}\2", text)
+        counts = [sum(number == index for _, number in examples) for index in range(len(names))]
+        if problem := describe_lack(names, counts, 1, self.noun):
+            raise UnfitExamples(problem)
+        source = with_classes(text, len(names))
         rows = b"".join(row for row, _ in examples)
         data = Dataset(
             to_view(rows, [len(examples), *self.features]),
@@ -74,11 +85,25 @@ class Learner:
         model = await NNModel.create(
             source=source, dataset=data, backend=self.backend, log=progress.log
         )
+
+        async def judge(sized):
+            async with self.turn:
+                return await self.shares_of(model, names, sized)
+
+        async def tell(record):
+            if on_epoch:
+                await on_epoch(record, judge)
+
         try:
-            history = await model.train(epochs=epochs, seeds=1, progress=progress, **self.settings)
+            self.training = model.train(
+                seeds=1, progress=progress, on_epoch=tell, **self.settings | settings
+            )
+            history = await self.training
         except BaseException:
             model.close()
             raise
+        finally:
+            self.training = None
         async with self.turn:
             self.forget()
             self.model, self.names, self.text = model, list(names), source
@@ -90,21 +115,25 @@ class Learner:
         `sized` is given the sizes of an example, and returns its numbers.
         """
         async with self.turn:
-            model = self.model or self.whole
-            if self.model and self.trunk:
-                numbers = await self.compute_features(sized(self.shape))
-            else:
-                numbers = sized(shape_of(model))
-            (shares,) = (await model.predict(to_view(numbers, [1, *shape_of(model)]))).tolist()
-            return dict(zip(self.names, shares, strict=True))
+            return await self.shares_of(self.model or self.whole, self.names, sized)
+
+    async def shares_of(self, model, names, sized):
+        """Return what a model says; one that was trained here takes what the trunk finds."""
+        if self.trunk and model is not self.whole:
+            numbers = await self.compute_features(sized(self.shape))
+        else:
+            numbers = sized(shape_of(model))
+        (shares,) = (await model.predict(to_view(numbers, [1, *shape_of(model)]))).tolist()
+        return dict(zip(names, shares, strict=True))
 
     async def open(self, content, log):
-        """Take the model of a file that `save` wrote."""
+        """Take the model of a file that `save` wrote, or of a link: one that the trunk feeds."""
         model = await NNModel.load(content, backend=self.backend, log=log)
         answers = model.state.data_facts().answers
         names = [answer.names for answer in answers.values()]
         sizes = shape_of(model)
-        fits = (len(sizes), sizes[0]) == (len(self.shape), self.shape[0])
+        is_head = bool(self.trunk) and sizes == list(self.features)
+        fits = is_head or (len(sizes), sizes[0]) == (len(self.shape), self.shape[0])
         if len(names) != 1 or not names[0] or not fits:
             model.close()
             raise UnfitExamples(
@@ -113,7 +142,15 @@ class Learner:
             )
         async with self.turn:
             self.forget()
-            self.whole, self.names = model, list(names[0])
+            self.names = list(names[0])
+            if is_head:
+                self.model = model
+            else:
+                self.whole = model
+
+    async def pack(self):
+        """Return the model as short as it can be saved: without the trunk, in 16 bits."""
+        return await (self.model or self.whole).save(optimizer=False, dtype="float16")
 
     async def join(self):
         """Return the model that takes examples: trunk and head as one."""
@@ -126,19 +163,37 @@ class Learner:
         for model in {self.model, self.whole} - {None}:
             model.close()
         self.model = self.whole = None
+        self.names = []
 
 
-def check(examples, names):
-    """Refuse examples that nothing can be learnt from."""
+def describe_lack(names, counts, minimum, noun):
+    """Say what is missing before classes with so many examples each can be learnt, or nothing.
+
+    >>> describe_lack(["Cat", "Dog"], [5, 2], 5, "picture")
+    '“Dog” has 2 of at least 5 pictures.'
+    """
     if len(names) < 2:
-        raise UnfitExamples("There is one class. Add another: a model tells classes apart.")
-    counts = [sum(number == index for _, number in examples) for index in range(len(names))]
-    if 0 in counts:
-        name = names[counts.index(0)]
-        raise UnfitExamples(f"“{name}” has no examples. Add some, or remove the class.")
+        return "There is one class. Add another: a model tells classes apart."
+    if not any(counts):
+        return f"Record at least {minimum} {noun}s of each class."
+    for name, count in zip(names, counts, strict=True):
+        if not count:
+            return f"“{name}” has no {noun}s. Add some, or remove the class."
+        if count < minimum:
+            return f"“{name}” has {count} of at least {minimum} {noun}s."
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise UnfitExamples(f"Two classes are called “{duplicate}”. Give one of them another name.")
+        return f"Two classes are called “{duplicate}”. Give one of them another name."
+    return ""
+
+
+def with_classes(text, count):
+    """Return the text of a model with so many classes.
+
+    >>> with_classes("m:output shape=[2];", 3)
+    'm:output shape=[3];'
+    """
+    return CLASSES.sub(rf"\g<1>{count}\g<3>", text)
 
 
 def shape_of(model):

@@ -137,12 +137,18 @@ def table(caption, header, rows):
 
 def show_shares(shares):
     """Show the probability of each class as a bar, and return the most probable class in words."""
-    bars = []
-    for label, share in shares.items():
-        bar, value = make("div", class_="bar"), make("dd")
-        bar.style.setProperty("--share", f"{share:.4f}")
-        value.append(bar, f"{100 * share:.1f} %")
-        bars += [make("dt", label), value]
-    element("shares").replaceChildren(*bars)
+    shown = element("shares")
+    if [node.textContent for node in shown.querySelectorAll("dt")] != list(shares):
+        shown.replaceChildren(*(node for label in shares for node in make_bar(label)))
+    for value, share in zip(shown.querySelectorAll("dd"), shares.values(), strict=True):
+        value.firstElementChild.style.setProperty("--share", f"{share:.4f}")
+        value.lastElementChild.textContent = f"{100 * share:.1f} %"
     best = max(shares, key=shares.get)
     return f"{best} ({100 * shares[best]:.1f} %)"
+
+
+def make_bar(label):
+    """Return the name of a class and its bar, whose value is not known yet, for a list."""
+    value = make("dd")
+    value.append(make("div", class_="bar"), make("span"))
+    return make("dt", label), value

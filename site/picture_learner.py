@@ -8,6 +8,8 @@ from examples_learner import Learner, shape_of
 from webnnm import NNModel, backend
 
 BACKBONE = "efficientnet-lite0.onnx"
+PIXELS, PHOTOGRAPHS = "pixels", "efficientnet-lite0"
+"""What a learner builds on, as links name it."""
 TRUNK = f"""\
 backbone:input shape={{channels:3, height:224, width:224}};
 backbone:output shape=[1280];
@@ -38,15 +40,18 @@ WORK = 60.0
 """Seconds that NumPy takes for about one training of the small network."""
 
 
-async def picture_learner(contents, log):
-    """Return a learner on the backbone in an ONNX file, or without one on pixels."""
-    if not contents:
-        device = await backend("auto", log=log, work=lambda: WORK)
-        return Learner("picture", device, NETWORK, [3, 32, 32])
-    files = {BACKBONE: contents[0]}
-    trunk = await NNModel.create(source=TRUNK, files=files, backend="auto", log=log)
+async def pixel_learner(log):
+    """Return a learner on the pixels of pictures."""
+    device = await backend("auto", log=log, work=lambda: WORK)
+    return Learner("picture", PIXELS, device, NETWORK, [3, 32, 32])
+
+
+async def photograph_learner(content, device, log):
+    """Return a learner on the backbone in an ONNX file."""
+    files = {BACKBONE: content}
+    trunk = await NNModel.create(source=TRUNK, files=files, backend=device, log=log)
     learner = Learner(
-        *("picture", trunk.backend, HEAD, shape_of(trunk)),
+        *("picture", PHOTOGRAPHS, trunk.backend, HEAD, shape_of(trunk)),
         trunk=trunk,
         features=[1280],
         settings={"lr": HEAD_RATE},

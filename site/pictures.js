@@ -190,6 +190,14 @@ export function middle(/** @type {OffscreenCanvas} */ source, canvas, /** @type 
   cut(canvas.getContext("2d"), source, size);
 }
 
+/** Return the middle of a picture as a square of at most a size. @param {OffscreenCanvas} source */
+export function reduced(source, /** @type {number} */ size) {
+  const side = Math.min(size, source.width, source.height);
+  const square = new OffscreenCanvas(side, side);
+  cut(square.getContext("2d"), source, side);
+  return square;
+}
+
 /** Draw the largest square in the middle of a picture at a size. */
 function cut(context, source, size) {
   const side = Math.min(source.width, source.height);

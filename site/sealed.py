@@ -3,8 +3,12 @@
 from page import element
 from pyscript import document, ffi, window
 
-POLICY = "default-src 'none'; script-src 'unsafe-eval'; base-uri 'none'; form-action 'none'"
-"""Nothing is fetched from anywhere and nothing sent; code that is here already runs on.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-eval'{0}; connect-src {1}; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""Nothing is fetched from anywhere and nothing sent, but files of folders that are left open; code
+that is here already runs on.
 
 No policy covers what leaves a page by going elsewhere, or by WebRTC: `webrtc 'block'` is specified,
 but Chromium knows it as little as other browsers, and reports it as an error. The page's text says
@@ -15,26 +19,33 @@ what remains.
 class Seal:
     """The policy that closes the page, and what has been asked for since.
 
-    A policy that a document takes in can be added to but not taken back: it holds until the page
-    goes.
+    It holds until the page goes.
     """
 
     def __init__(self):
-        self.since = None
+        self.since, self.policy = None, ""
         self.asked, self.refused = [], []
         self.observe = ffi.create_proxy(self.on_requests)
         self.refuse = ffi.create_proxy(self.on_violation)
 
-    def close(self):
-        """Have the browser refuse every request from now on."""
-        if self.since:
+    def close(self, folders=()):
+        """Have the browser refuse every request from now on, but for files of some folders.
+
+        Without folders that is final: a policy can be added to, but not taken back.
+        """
+        addresses = "".join(f" {window.URL.new(name, document.baseURI).href}" for name in folders)
+        policy = POLICY.format(addresses, addresses.strip() or "'none'")
+        if policy == self.policy or (self.since and folders):
             return
-        policy = document.createElement("meta")
-        policy.httpEquiv, policy.content = "Content-Security-Policy", POLICY
-        document.head.append(policy)
-        self.since = window.Date.new()
-        window.PerformanceObserver.new(self.observe).observe(ffi.to_js({"type": "resource"}))
-        document.addEventListener("securitypolicyviolation", self.refuse)
+        self.policy = policy
+        rule = document.createElement("meta")
+        rule.httpEquiv, rule.content = "Content-Security-Policy", policy
+        document.head.append(rule)
+        if not self.since:
+            self.since = window.Date.new()
+            window.PerformanceObserver.new(self.observe).observe(ffi.to_js({"type": "resource"}))
+            document.addEventListener("securitypolicyviolation", self.refuse)
+        element("sealed").dataset.sealed = "partly" if folders else "wholly"
         self.tell()
 
     def on_requests(self, entries, *_):
@@ -44,7 +55,7 @@ class Seal:
 
     def on_violation(self, event):
         """Note what this policy refused; the policy that came with the page may do so too."""
-        if event.originalPolicy == POLICY:
+        if event.originalPolicy == self.policy:
             self.refused.append(event.blockedURI)
             self.tell()
 
@@ -59,7 +70,9 @@ class Seal:
 
     def tell(self):
         """Show since when the page is sealed, and what was asked for since."""
-        element("sealed").textContent = f"Sealed since {self.since.toLocaleTimeString('en-GB')}."
+        shown = element("sealed")
+        rest = ", but for the files of the model" if shown.dataset.sealed == "partly" else ""
+        shown.textContent = f"Sealed since {self.since.toLocaleTimeString('en-GB')}{rest}."
         sent = sum(address not in self.refused for address in self.asked)
         shown = element("requests")
         shown.textContent = f"Requests since then: {sent}. Refused: {len(self.refused)}."

@@ -9,6 +9,8 @@ from examples_learner import Learner
 from webnnm import NNModel, backend
 from webnnm.ops.declare.mel import mel_filters, waves
 
+SOUNDS = "sounds"
+"""What the learner builds on, as links name it."""
 RATE = 16_000
 """Samples in a second, which is how long an example is."""
 FRAMES, BANDS = 50, 40
@@ -51,7 +53,11 @@ async def sound_learner(log):
     device = await backend("auto", log=log, work=lambda: WORK)
     trunk = await NNModel.create(source=TRUNK, backend=device, log=log)
     await trunk.load_params({"waves1": filters(), "bands1": bands()})
-    learner = Learner(*("sound", device, NETWORK, [RATE]), trunk=trunk, features=[1, FRAMES, BANDS])
+    learner = Learner(
+        *("sound", SOUNDS, device, NETWORK, [RATE]),
+        trunk=trunk,
+        features=[1, FRAMES, BANDS],
+    )
     await learner.warm()
     return learner
 

@@ -3,12 +3,14 @@
 import asyncio
 
 from examples_learner import UnfitExamples
-from fetched import hear, load, nothing, show_ready
+from fetched import hear
 from page import element, make
 from pyscript import ffi, when
 from pyscript.js_modules import player, spectrogram
+from pyscript.js_modules import ready_examples as samples
 from pyscript.js_modules import webnnm_sounds as sounds
-from sound_learner import BANDS, FRAMES, RATE, shift, sound_learner
+from share import UnfitLink
+from sound_learner import BANDS, FRAMES, NETWORK, RATE, SOUNDS, shift, sound_learner
 from teaching import TeachingPage
 
 SECOND = 4 * RATE
@@ -22,15 +24,33 @@ MAX_SECONDS = 60
 class Sounds:
     """Seconds of the microphone and of files, as a kind of examples (see `TeachingPage`)."""
 
-    noun, verb, files, name = "sound", "Record", "audio/*", "sounds"
+    noun, files, name = "sound", "audio/*", "sounds"
     several, patience, pause = 5, 0.0, 0.0
-    epochs, classes, inertia = 20, ("Background noise", None), 0.5
+    epochs, inertia, text = 20, 0.5, NETWORK
+    ready = ("Background noise", "Whistle", "Clap")
+    open_folders = ()
 
     def __init__(self):
-        self.learner = self.microphone = None
+        self.current = self.microphone = None
         self.hear = ffi.create_proxy(self.on_block)
         self.last, self.blocks = bytes(SECOND), None
         self.recording, self.turn = None, asyncio.Lock()
+
+    async def prepare(self):
+        """Return the learner, with the microphone ready to be opened without a request."""
+        await sounds.prepare(RATE)
+        self.current = await sound_learner(hear)
+        return self.current
+
+    async def choose(self):
+        """Return the only learner."""
+        return self.current
+
+    def find(self, basis):
+        """Return the learner of a link."""
+        if basis != SOUNDS:
+            raise UnfitLink("the model of this link is not one of this page")
+        return self.current
 
     async def begin(self):
         """Have the browser ask for the microphone."""
@@ -99,23 +119,37 @@ class Sounds:
             ) from error
         return cut(samples)
 
-    async def learn(self, samples, item):
-        """Show a sound on a button that plays it, beside one that removes it; return its rows."""
-        rows = [await self.learner.row(part) for part in shift(samples)]
+    def sample(self, name, number):
+        """Return a ready sound of a class."""
+        return samples.sound(name, number, RATE).to_bytes()
+
+    def keep(self, sound):
+        """Return a sound as it is."""
+        return sound
+
+    async def rows(self, sound, learner):
+        """Return what is learnt of a sound: it counts at several times."""
+        return [await learner.row(part) for part in shift(sound)]
+
+    def draw(self, sound, rows, item):
+        """Show a sound on a button that plays it, beside one that removes it."""
         play, canvas = make("button", type="button", data_does="Play"), make("canvas")
         paint(canvas, rows[0])
         play.append(canvas)
-        when("click", play)(lambda event: asyncio.ensure_future(page.attempt(play_back, samples)))
+        when("click", play)(lambda event: asyncio.ensure_future(page.attempt(self.present, sound)))
         item.append(play, make("button", "×", type="button", data_does="Remove"))
-        return rows
 
-    async def show(self, samples):
+    async def show(self, sound):
         """Show a second of sound in the place of what the microphone hears."""
-        paint(element("heard"), await self.learner.row(samples))
+        paint(element("heard"), await self.current.row(sound))
 
-    def numbers(self, samples, shape):
+    async def present(self, sound):
+        """Play a sound."""
+        await player.play(floats(sound), RATE)
+
+    def numbers(self, sound, shape):
         """Return a second of sound as models take it."""
-        return samples
+        return sound
 
     def describe(self, number, shares):
         """Say what a second of a file is taken for."""
@@ -143,27 +177,10 @@ def paint(canvas, row):
     spectrogram.paint(canvas, floats(row), FRAMES, BANDS)
 
 
-async def play_back(samples):
-    """Play a sound."""
-    await player.play(floats(samples), RATE)
-
-
 def floats(data):
     """Return float32 numbers, given as bytes, as JavaScript has them."""
     return ffi.to_js(memoryview(data).cast("f"))
 
 
-async def make_learner(contents):
-    """Return the learner, with the microphone ready to be opened without a request."""
-    await sounds.prepare(RATE)
-    return [await sound_learner(hear)]
-
-
-@when("click", "#without")
-async def begin(event):
-    """Load what there is, and seal the page."""
-    await load(nothing, page.use, make_learner)
-
-
 page = TeachingPage(Sounds())
-await show_ready()
+await page.open()

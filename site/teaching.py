@@ -1,298 +1,367 @@
-"""A page that is taught by example: classes, a training, a trial, and files that keep the model."""
+"""A page that is taught by example: classes, a training, a preview, and a model that is saved."""
 
 import asyncio
 import time
 
 from editor import Editor
 from example_class import ExampleClass
-from examples_learner import UnfitExamples
-from page import clear_error, element, log, make, show_error, show_error_text, show_shares
-from pyscript import when, window
+from examples_learner import MIN_EXAMPLES, UnfitExamples, describe_lack
+from fetched import show_ready
+from fetched import tell as tell_progress
+from page import (
+    clear_error,
+    copy,
+    element,
+    log,
+    make,
+    make_bar,
+    sentence,
+    show_error,
+    show_error_text,
+)
+from preview import Preview
+from pyscript import document, when, window
 from saving import save_file, save_page
 from sealed import Seal
+from share import UnfitLink
+from taught_link import has_own_text, make_link, read_link
+
+READY = 8
+"""Ready examples of each class."""
 
 
 class TeachingPage:
-    """The classes, the learner, and what the page senses; `busy` while it learns or opens.
+    """The classes, the learner, and the preview; `busy` while it learns or opens.
 
     The page's kind says what examples are, and where they come from:
 
-    - `noun`: what an example is called; `verb`: what taking one is called; `files`: which files
-      have some; `name`: of the files that are saved.
-    - `several`: how many are taken in a row, where a button does; `patience`, `pause`: seconds for
-      which a button is held before it takes more, and between two of them.
-    - `epochs`: of a training; `classes`: names of the first ones, None for the usual.
+    - `noun`: what an example is called; `files`: which files have some; `name`: of the files that
+      are saved.
+    - `several`: how many are recorded in a row, where a button does; `patience`, `pause`: seconds
+      for which a button is held before it records more, and between two of them.
+    - `epochs`: of a training; `text`: of the model that the page begins with.
     - `inertia`: what counts as much as the examples sensed before, of 1.
+    - `prepare()`: returns the learner that the page begins with, once all is there that it takes;
+      `open_folders`: of the site, which the page may fetch from after that.
+    - `current`: the learner that new examples are for; `choose()` returns the one that is trained,
+      and `find(basis)` the one of a link, None where that has to be downloaded first.
     - `begin()` and `end()`: open and close the camera or the microphone; `sense()` yields examples
       until `end` is called, and `capture(wait)` returns one, and calls `wait` if that takes time.
-    - `read(file)`: returns the examples of a file.
-    - `learn(example, item)`: returns what is learnt of an example, several rows where it counts
-      several times, and shows it in an item of a list.
-    - `show(example)`: shows what is tried; `numbers(example, shape)` returns it for a model;
-      `describe(number, answer)` names one of several examples of a file.
+    - `read(file)`: returns the examples of a file; `ready`, `sample(name, number)`: the classes of
+      ready examples, and one of them.
+    - `keep(example)`: returns an example as it is kept; `rows(example, learner)`: returns what is
+      learnt of it, several rows where it counts several times; `draw(example, rows, item)`: shows
+      it in an item of a list.
+    - `show(example)`: shows what is tried, and `present(example)` plays it, where it is a sound;
+      `numbers(example, shape)` returns it for a model; `describe(number, answer)` names one of
+      several examples of a file.
     """
 
     def __init__(self, kind):
-        self.kind = kind
-        self.classes, self.numbered = [], 0
-        self.learner = None
-        self.sensing = self.busy = False
-        self.opening, self.following = asyncio.Lock(), None
-        self.answered = self.trained = 0
-        self.steady = {}
-        self.seal, self.editor = Seal(), Editor()
-        self.log = log
+        self.kind, self.learner = kind, None
+        self.busy, self.training = False, False
+        self.preparing, self.trained = asyncio.Lock(), 0
+        self.linked = None
+        self.seal, self.editor, self.log = Seal(), Editor(), log
+        self.classes = []
         self.epochs = kind.epochs
         element("epochs").value = str(kind.epochs)
+        self.editor.text = kind.text
+        self.preview = Preview(self)
+        for node in document.querySelectorAll("#classes > li"):
+            self.classes.append(ExampleClass(self, node))
         self.listen()
+        self.refresh()
 
     def listen(self):
         """Answer what the reader does."""
+        attempting = self.attempting
         when("click", "#add")(lambda event: self.add().field.select())
+        when("click", "#ready")(attempting(self.take_ready))
         when("submit", "#form")(self.learn)
-        when("click", "#start")(self.start)
-        when("click", "#stop")(self.stop)
-        when("change", "#file")(self.choose)
-        when("click", "#save")(lambda event: asyncio.ensure_future(self.attempt(self.save)))
-        when("click", "#export")(lambda event: asyncio.ensure_future(self.attempt(self.export)))
-        when("click", "#page")(lambda event: asyncio.ensure_future(self.attempt(self.save_page)))
+        when("click", "#halt")(attempting(self.halt))
+        when("click", "#save")(attempting(self.save))
+        when("click", "#export")(attempting(self.export))
+        when("click", "#page")(attempting(self.save_page))
+        when("click", "#link")(attempting(self.copy_link))
         when("change", "#open")(self.choose_model)
+        when("click", "#seal")(attempting(self.prepare))
         when("click", "#send")(lambda event: asyncio.ensure_future(self.seal.attempt()))
+        when("hashchange", window)(attempting(self.restore))
         for kind in ("dragover", "drop"):
             when(kind, window)(keep)
 
-    async def use(self, learner):
-        """Take the learner, then seal the page, before there is anything to keep to it."""
-        self.learner = self.kind.learner = learner
-        self.editor.text = learner.text
-        self.seal.close()
-        element("send").disabled = False
-        for name in self.kind.classes:
-            self.add(name)
+    async def open(self):
+        """Say that the page is ready, and take the model of the address, if it has one."""
+        await show_ready()
+        await self.attempt(self.restore)
+
+    async def prepare(self):
+        """Get all that it takes to learn, then seal the page, before there is anything to keep."""
+        async with self.preparing:
+            if self.learner:
+                return
+            tell_progress("Getting ready …")
+            self.learner = await self.kind.prepare()
+            tell_progress(f"Ready, on {self.learner.backend.description}.")
+            self.seal.close(self.kind.open_folders)
+            element("seal").hidden, element("send").hidden = True, False
+
+    def attempting(self, function):
+        """Return what does something for an event."""
+        return lambda event: asyncio.ensure_future(self.attempt(function))
 
     async def attempt(self, function, *arguments):
-        """Do something; show its error where it fails."""
+        """Do something; show its error where it fails, and return whether it did not."""
         clear_error()
         try:
             await function(*arguments)
         except UnfitExamples as error:
             show_error_text(str(error))
+        except UnfitLink as error:
+            show_error_text(sentence(str(error)))
         except Exception as error:
             show_error(error)
+        else:
+            return True
+        return False
 
     # The classes.
 
-    def add(self, name=None):
+    def add(self):
         """Add a class, and return it."""
-        self.numbered += 1
-        example_class = ExampleClass(self, self.numbered, name)
+        example_class = ExampleClass(self)
         self.classes.append(example_class)
         element("classes").append(example_class.element)
+        example_class.rename(self.free_name())
         return example_class
 
-    def remove(self, gone):
+    def free_name(self):
+        """Return the next name that no class has."""
+        names = {example_class.name for example_class in self.classes}
+        return next(name for k in range(1, 999) if (name := f"Class {k}") not in names)
+
+    def remove(self, example_class):
         """Remove a class with its examples."""
-        self.classes.remove(gone)
-        gone.element.remove()
+        self.classes.remove(example_class)
+        example_class.element.remove()
         element("add").focus()
-        say(f"{gone.name} is removed.")
+        say(f"{example_class.name} is removed.")
+        self.refresh()
+
+    async def take_ready(self):
+        """Fill classes that have no examples with ready ones, and try one that is none of them."""
+        await self.prepare()
+        empty = [example_class for example_class in self.classes if not example_class.examples]
+        for name in self.kind.ready:
+            example_class = empty.pop(0) if empty else self.add()
+            example_class.rename(name)
+            for number in range(READY):
+                await example_class.add(self.kind.sample(name, number))
+        element("sample").hidden = False
+        await self.preview.show(self.preview.next_sample())
+        if not element("learn").hidden:
+            element("learn").focus()
+
+    def refresh(self):
+        """Say what is missing before the classes can be learnt, or offer to learn them."""
+        names = [example_class.name for example_class in self.classes]
+        counts = [len(example_class.examples) for example_class in self.classes]
+        lack = describe_lack(names, counts, MIN_EXAMPLES, self.kind.noun)
+        element("needs").textContent = lack
+        element("needs").hidden = not lack or self.busy
+        element("learn").hidden = bool(lack) or self.busy
+        element("learn").textContent = "Train again" if self.trained else "Train"
+        element("halt").hidden = not self.training
+        bars = element("shares")
+        if bars.hasAttribute("data-example"):
+            bars.replaceChildren(*(node for name in names for node in make_bar(name)))
 
     # The training, whose progress the package tells.
 
     async def learn(self, event):
         """Learn the classes, unless they are being learnt."""
-        if not self.busy:
+        event.preventDefault()
+        if not self.busy and not element("learn").hidden:
             await self.attempt(self.train)
 
     async def train(self):
         """Learn the classes."""
-        self.epochs = int(element("epochs").value)
-        element("course").max, element("course").value = self.epochs, 0
-        element("course-text").textContent = "Looking for a good start …"
+        await self.prepare()
+        self.training = True
         self.hand_over(True)
-        count = sum(len(example_class.rows) for example_class in self.classes)
-        examples = [
-            (row, number)
-            for number, example_class in enumerate(self.classes)
-            for rows in example_class.rows
-            for row in rows
-        ]
-        names = [example_class.name for example_class in self.classes]
-        began = time.perf_counter()
+        element("halt").focus()
         try:
-            history = await self.learner.train(examples, names, self.editor.text, self.epochs, self)
+            await self.train_on(await self.kind.choose())
         except BaseException:
             element("course-text").textContent = "No result"
             raise
         finally:
+            held = document.activeElement in (element("halt"), document.body)
+            self.training = False
             self.hand_over(False)
+            if held:
+                element("learn").focus()
+
+    async def train_on(self, learner):
+        """Learn the classes, by a learner."""
+        self.epochs = int(element("epochs").value)
+        course, shown = element("course"), element("course-text")
+        course.hidden, course.max, course.value = False, self.epochs, 0
+        shown.textContent = "Looking at the examples …"
+        await asyncio.sleep(0)  # the page draws it
+        names = [example_class.name for example_class in self.classes]
+        count = sum(len(example_class.examples) for example_class in self.classes)
+        examples = [
+            (row, number)
+            for number, example_class in enumerate(self.classes)
+            for row in await example_class.rows(learner)
+        ]
+        settings = {"lr": float(element("lr").value)} if element("lr").value else {}
+        began = time.perf_counter()
+        shown.textContent = "Looking for a good start …"
+        previous, self.learner = self.learner, learner
+        self.preview.reset()
+        try:
+            history = await learner.train(
+                *(examples, names, self.editor.text, self),
+                on_epoch=self.on_epoch,
+                epochs=self.epochs,
+                **settings,
+            )
+        except BaseException:
+            self.learner = previous
+            raise
+        if previous is not learner:
+            previous.forget()
         seconds = time.perf_counter() - began
-        self.editor.text = self.learner.text
-        self.steady = {}
-        element("course").value = self.epochs
+        self.editor.text = learner.text
+        course.value = self.epochs
         summary = (
             f"{count} {self.kind.noun}s of {len(names)} classes learnt in {seconds:.1f} s, "
-            f"on {self.learner.backend.description}"
+            f"on {learner.backend.description}"
         )
-        shown = element("course-text")
-        shown.textContent = f"{summary} · loss {history.epochs[-1].loss:.4f}"
+        loss = f" · loss {history.epochs[-1].loss:.4f}" if history.epochs else ""
+        shown.textContent = f"{summary}{loss}"
+        show_review(history.findings)
+        self.busy = False
+        await self.preview.ask_again()
         self.trained += 1
         shown.dataset.trained, shown.dataset.seconds = str(self.trained), f"{seconds:.2f}"
         say(f"{summary}.")
 
+    async def halt(self):
+        """End the training after the steps on their way, with what it has learnt."""
+        element("course-text").textContent = "Stopping …"
+        if self.learner.training:
+            await self.learner.training.stop()
+
     def begin(self, *_):
         """Nothing yet."""
 
-    note = end = begin
+    note = end = update = begin
 
-    def update(self, record, eta_seconds):
-        """Show an epoch."""
+    async def on_epoch(self, record, judge):
+        """Show an epoch, and what the model says by now."""
         element("course").value = record.epoch
         text = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.4f}"
         element("course-text").textContent = text
+        await self.preview.look(judge)
 
     def hand_over(self, busy):
         """Let nothing else happen while something is learnt or opened."""
         self.busy = busy
-        ready = not busy and bool(self.learner.names)
-        element("learn").disabled = element("open").disabled = busy
-        for name in ("try", "save", "export", "page"):
-            element(name).disabled = not ready
-
-    # The trial.
-
-    async def ask(self, example):
-        """Show what was sensed, and what the model takes it for."""
-        await self.kind.show(example)
-        if self.busy or not self.learner.names:
-            return
-        shares, seconds = await self.judge(example)
-        before = self.steady if self.steady.keys() == shares.keys() else shares
-        part = self.kind.inertia
-        self.steady = {
-            name: part * before[name] + (1 - part) * share for name, share in shares.items()
-        }
-        self.tell(self.steady, seconds)
-
-    async def judge(self, example):
-        """Return how probable each class is, and the seconds that it took to find that."""
-        began = time.perf_counter()
-        shares = await self.learner.shares(lambda shape: self.kind.numbers(example, shape))
-        return shares, time.perf_counter() - began
-
-    def tell(self, shares, seconds):
-        """Show an answer."""
-        self.answered += 1
-        element("answer").textContent = show_shares(shares)
-        rate = element("rate")
-        rate.textContent = f"{1000 * seconds:.0f} ms, on {self.learner.backend.description}"
-        rate.dataset.count = str(self.answered)
-
-    async def choose(self, event):
-        """Try the model on a file."""
-        if element("file").files.length:
-            await self.attempt(self.try_file, element("file").files.item(0))
-
-    async def try_file(self, file):
-        """Show what the model takes a file for, in the place of what is sensed.
-
-        Of several examples in a file each is told, and their mean is shown.
-        """
-        await self.end_sensing()
-        element("parts").replaceChildren()
-        examples = await self.kind.read(file)
-        answers, spent = [], 0.0
-        for example in examples:
-            await self.kind.show(example)
-            shares, seconds = await self.judge(example)
-            answers.append(shares)
-            spent += seconds
-        names = answers[0]
-        mean = {name: sum(answer[name] for answer in answers) / len(answers) for name in names}
-        self.tell(mean, spent / len(answers))
-        if len(answers) > 1:
-            parts = [self.kind.describe(number, answer) for number, answer in enumerate(answers)]
-            element("parts").replaceChildren(*(make("li", part) for part in parts))
-
-    # The camera or the microphone.
-
-    async def start(self, event):
-        """Begin to sense."""
-        await self.attempt(self.begin_sensing)
-        if self.sensing:
-            element("stop").focus()
-
-    async def stop(self, event):
-        """Sense no more."""
-        await self.end_sensing()
-        element("start").focus()
-
-    async def begin_sensing(self):
-        """Open the camera or the microphone, and follow what it senses."""
-        async with self.opening:
-            if self.sensing:
-                return
-            await self.kind.begin()
-            element("parts").replaceChildren()
-            self.sensing, self.steady = True, {}
-            element("start").disabled, element("stop").disabled = True, False
-            self.following = asyncio.ensure_future(self.attempt(self.follow))
-
-    async def end_sensing(self):
-        """Close the camera or the microphone after what it senses now."""
-        if self.sensing:
-            self.sensing = False
-            self.kind.end()
-            await self.following
-
-    async def follow(self):
-        """Show what is sensed, and what the model takes it for, until that is to end."""
-        try:
-            async for example in self.kind.sense():
-                if not self.sensing:
-                    break
-                await self.ask(example)
-        finally:
-            self.sensing = False
-            await self.kind.close()
-            element("start").disabled, element("stop").disabled = False, True
+        names = self.learner.names if self.learner else []
+        element("open").disabled = busy
+        for name in ("try", "keeping"):
+            element(name).hidden = busy or not names
+        self.refresh()
 
     # Files.
 
     async def save(self):
         """Save the model among the downloads, with all that it takes to use it."""
         content = await (await self.learner.join()).save()
-        say(await save_file(f"{self.kind.name}.webnnm.safetensors", content))
+        tell_saved(await save_file(f"{self.kind.name}.webnnm.safetensors", content))
 
     async def export(self):
         """Save the model among the downloads as an ONNX file."""
         content = await (await self.learner.join()).export(batch=1, format="onnx")
         text = await save_file(f"{self.kind.name}.onnx", content)
-        say(f"{text} Its outputs: {', '.join(self.learner.names)}.")
+        tell_saved(f"{text} Its outputs: {', '.join(self.learner.names)}.")
 
     async def save_page(self):
         """Save the archive of a page that tells the classes apart among the downloads."""
         model = await self.learner.join()
         (block,) = model.inputs()
-        say(await save_page(self.kind.name, model, rows={block: self.kind.noun}))
+        tell_saved(await save_page(self.kind.name, model, rows={block: self.kind.noun}))
+
+    async def copy_link(self):
+        """Put the model into the address of the page, and copy that."""
+        content = await self.learner.pack()
+        if not await has_own_text(content, self.learner.default):
+            raise UnfitExamples(
+                "A link is for models that were trained in this page with its own text. "
+                "Save the model or a page instead."
+            )
+        address = make_link(self.learner.basis, content)
+        window.history.replaceState(None, "", address)
+        if await copy(address, "the address of this page is the link: copy it"):
+            tell_saved(f"Copied: the link has {len(address):,} letters.")
 
     async def choose_model(self, event):
         """Open a model that was saved."""
         chosen = element("open").files
         if chosen.length and not self.busy:
-            await self.attempt(self.open, chosen.item(0))
+            file = chosen.item(0)
+            if await self.attempt(self.open_file, file):
+                names = ", ".join(self.learner.names)
+                element("course-text").textContent = f"{file.name} is opened: {names}"
             element("open").value = ""
 
-    async def open(self, file):
+    async def open_file(self, file):
         """Take the model of a file."""
+        await self.prepare()
+        await self.take((await file.arrayBuffer()).to_bytes(), self.learner)
+
+    async def restore(self):
+        """Take the model of the address; what it builds on may have to be downloaded first."""
+        self.linked = read_link()
+        if self.linked:
+            await self.prepare()
+            await self.take_linked()
+
+    async def take_linked(self):
+        """Take the model of a link, once there is what it builds on."""
+        if not self.linked:
+            return
+        basis, content = self.linked
+        learner = self.kind.find(basis)
+        if learner:
+            self.linked = None
+            if not await has_own_text(content, learner.default):
+                raise UnfitLink("the model of this link is not one of this page")
+            await self.take(content, learner)
+            names = ", ".join(learner.names)
+            element("course-text").textContent = f"The model of the link is opened: {names}"
+
+    async def take(self, content, learner):
+        """Take a model, by a learner that it is for."""
         self.hand_over(True)
         try:
-            await self.learner.open((await file.arrayBuffer()).to_bytes(), log)
-            self.steady = {}
-            names = ", ".join(self.learner.names)
-            element("course-text").textContent = f"{file.name} is opened: {names}"
+            await learner.open(content, log)
+            self.learner = learner
+            self.preview.reset()
         finally:
             self.hand_over(False)
+        await self.preview.ask_again()
+
+
+def show_review(findings):
+    """Show what the expert system found."""
+    lines = [make("li", f"{sentence(finding.message)} {finding.remedy}") for finding in findings]
+    element("findings").replaceChildren(*lines)
+    element("review").hidden = not lines
 
 
 def keep(event):
@@ -303,3 +372,8 @@ def keep(event):
 def say(text):
     """Have screen readers say how things stand."""
     element("status").textContent = text
+
+
+def tell_saved(text):
+    """Say what is saved."""
+    element("saved").textContent = text

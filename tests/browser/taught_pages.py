@@ -26,12 +26,18 @@ SEND = """
 WAYS = 6
 
 
-async def begin(page: Any, site_url: str, name: str, button: str) -> list[str]:
-    """Open a page, begin, and return the list that further requests are noted in."""
+async def begin(page: Any, site_url: str, name: str, button: str | None = None) -> list[str]:
+    """Open a page, choose what it builds on, seal it, and return the list of further requests."""
     await open_and_look(page, site_url, name)
     await check_policy(page)
-    await page.locator(button).click()
-    await page.locator("#work:enabled").wait_for()
+    sealed = page.locator("#sealed[data-sealed]")
+    if button:
+        await page.locator(button).click()
+    if button == "#download":
+        sealed = page.locator("#sealed[data-sealed=wholly]")
+    else:
+        await page.locator("#seal").click()
+    await sealed.wait_for()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     return requests
@@ -45,7 +51,7 @@ async def teach(page: Any, place: int, name: str, files: list[dict[str, Any]]) -
     """Name a class, and give it examples."""
     shown = class_of(page, place)
     await shown.get_by_label("Name").fill(name)
-    await shown.get_by_label(f"Add files to {name}").set_input_files(files)
+    await shown.get_by_label(f"Choose files for {name}").set_input_files(files)
     await shown.locator(".thumbnails li").nth(len(files) - 1).wait_for()
 
 

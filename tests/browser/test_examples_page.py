@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
 
 from tests.browser.accessibility import violations
 from tests.browser.saved_pages import ask, open_saved_page
-from tests.browser.site_pages import check_usable, needs, skip_where_nothing_runs, write_model
+from tests.browser.site_pages import (
+    check_usable,
+    needs,
+    open_site_page,
+    skip_where_nothing_runs,
+    write_model,
+)
 from tests.browser.taught_pages import (
     FAKE,
     answer,
@@ -19,6 +27,7 @@ from tests.browser.taught_pages import (
     teach,
     train,
 )
+from webnnm import NNModel
 
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
@@ -72,9 +81,8 @@ async def test_a_class_is_learnt_and_nothing_leaves(
     # By keyboard: a third class, its name is selected; one picture too many goes again.
     await page.locator("#add").press("Enter")
     await page.keyboard.type("Leaf")
-    await page.locator("#learn").click()
-    told = page.locator("#alert pre")
-    assert "“Leaf” has no examples" in await told.text_content()
+    await page.locator("#needs", has_text="“Leaf” has no pictures").wait_for()
+    assert await page.locator("#learn").is_hidden()
     await teach(page, 2, "Leaf", await draw(page, "leaf", 7))
     await class_of(page, 2).get_by_role("button", name="Remove picture 7 of Leaf").press("Enter")
     await class_of(page, 2).get_by_text("6 pictures").wait_for()
@@ -109,7 +117,8 @@ async def test_a_class_is_learnt_and_nothing_leaves(
     assert await page.locator("#shares").text_content() == shares
     # Another model text is trained as it is; a wrong one is told with its place.
     text = await page.locator("#source").input_value()
-    await page.get_by_text("The model as text").click()
+    told = page.locator("#alert pre")
+    await page.get_by_text("More", exact=True).click()
     await write_model(page, text.replace("softmax()", "softmx()"))
     await page.locator("#learn").click()
     await told.get_by_text("softmax").wait_for()
@@ -120,6 +129,116 @@ async def test_a_class_is_learnt_and_nothing_leaves(
     assert await violations(page) == []
 
 
+# Notes what the page says of the example that is shown, and how far the training is then.
+WATCH_BARS = """
+() => {
+  globalThis.looks = [];
+  const [bars, course] = ["#shares", "#course-text"].map((name) => document.querySelector(name));
+  const note = () => looks.push([course.textContent, bars.textContent]);
+  new MutationObserver(note).observe(bars, { childList: true, subtree: true, characterData: true });
+}
+"""
+
+
+@in_both_browsers
+async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
+    page: Any, site_url: str, project: Any, tmp_path: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    page.set_default_timeout(30_000)
+    await open_site_page(page, site_url, "examples.html")
+    assert await page.locator("#needs").text_content() == (
+        "Record at least 5 pictures of each class."
+    )
+    assert await page.locator("#learn").is_hidden()
+    assert await page.locator("#shares[data-example] dt").all_text_contents() == [
+        "Class 1",
+        "Class 2",
+    ]
+    await page.locator("#ready").click()
+    await page.locator("#learn").wait_for()
+    assert [await class_of(page, n).get_by_label("Name").input_value() for n in (0, 1)] == [
+        "Sun",
+        "Leaf",
+    ]
+    assert await page.evaluate("document.activeElement.id") == "learn"
+    assert await page.locator("#without").is_checked()
+    await page.evaluate(WATCH_BARS)
+    await page.keyboard.press("Enter")
+    await page.locator("#course-text[data-trained='1']").wait_for()
+    looks = await page.evaluate("looks")
+    early = {bars for course, bars in looks if course.startswith("Epoch")}
+    assert len(early) >= 3, "the bars move while the network learns"
+    # Samples that are none of the examples, of each class in turn.
+    for kind in ("Sun", "Leaf", "Sun"):
+        await page.locator("#sample").click()
+        await page.locator("#answer", has_text=kind).wait_for()
+    # The link has the model; opened in another tab it says the same.
+    await page.locator("#link").click()
+    await page.wait_for_function("location.hash.startsWith('#taught=pixels.')")
+    file = (await draw(page, "sun", 1, 50))[0]
+    name = await answer(page, file)
+    shares = await read_shares(page)
+    tab = await page.context.new_page()
+    await tab.goto(page.url)
+    await tab.get_by_text("The model of the link is opened: Sun, Leaf").wait_for()
+    assert await answer(tab, file) == name
+    for label, share in (await read_shares(tab)).items():
+        rounded, exact = (float(text.removesuffix(" %")) for text in (share, shares[label]))
+        assert abs(rounded - exact) < 1, "the link has its numbers in 16 bits"
+    await tab.close()
+
+
+@in_one_browser
+async def test_links_that_are_none_of_this_page_are_refused(page: Any, site_url: str) -> None:
+    page.set_default_timeout(30_000)
+    stranger = "m:name m; m:input shape=[3]; m:output shape=[2]; m:layers matmul(w), softmax();"
+    async with await NNModel.create(source=stranger, backend="numpy", log=lambda _: None) as model:
+        foreign = await model.save(optimizer=False)
+    packed = urlsafe_b64encode(zlib.compress(foreign)).decode().rstrip("=")
+    wrong = {
+        f"pixels.{packed}": "The model of this link is not one of this page",
+        f"sounds.{packed}": "The model of this link is not one of this page",
+        f"pixels.{packed[:90]}": "The link to this model is not complete",
+        "pixels.!": "The link to this model is not complete",
+        "": "The link to this model is not complete",
+    }
+    for number, (link, problem) in enumerate(wrong.items()):
+        await open_site_page(page, site_url, f"examples.html?{number}#taught={link}")
+        await page.locator("#alert pre", has_text=problem).wait_for()
+    await page.locator("#ready").click()
+    await page.locator("#learn").wait_for()
+    assert await page.locator("#alert").text_content() == ""
+
+
+@in_one_browser
+async def test_the_first_training_says_that_the_server_lacks_the_model_and_learns_without(
+    page: Any, site_url: str
+) -> None:
+    page.set_default_timeout(30_000)
+    await page.route("**/efficientnet-lite0.onnx", lambda route: route.fulfill(status=404))
+    await open_site_page(page, site_url, "examples.html")
+    await teach(page, 0, "Sun", await draw(page, "sun", 5))
+    await teach(page, 1, "Leaf", await draw(page, "leaf", 5))
+    assert await page.locator("#sealed").get_attribute("data-sealed") == "partly"
+    await train(page)
+    text = await page.locator("#progress-text").text_content()
+    assert text.startswith("This server has no efficientnet-lite0.onnx.")
+    assert text.endswith("The network learns from pixels instead.")
+    assert await page.locator("#without").is_checked()
+    assert await answer(page, (await draw(page, "leaf", 1, 50))[0]) == "Leaf"
+
+
+@in_one_browser
+async def test_without_a_camera_files_remain(page: Any, site_url: str) -> None:
+    await open_site_page(page, site_url, "examples.html")
+    await class_of(page, 0).get_by_role("button", name="Hold to record").press("Space")
+    alert = page.locator("#alert pre", has_text="The camera cannot be opened")
+    await alert.wait_for()
+    assert "add pictures from files" in await alert.text_content()
+    assert await page.locator("#start").is_visible()
+
+
 @in_one_browser
 async def test_a_class_is_learnt_from_the_camera(
     launch: Any, new_page: Any, site_url: str, project: Any
@@ -127,8 +246,8 @@ async def test_a_class_is_learnt_from_the_camera(
     page = await new_page(await launch(project.name, *FAKE))
     page.set_default_timeout(30_000)
     requests = await begin(page, site_url, "examples.html", "#without")
-    # A click takes one picture, a button that is held down more, and a key one.
-    take = class_of(page, 0).get_by_role("button", name="Take a picture of Class 1")
+    # A click records one picture, a button that is held down more, and a key one.
+    take = class_of(page, 0).get_by_role("button", name="Hold to record pictures of Class 1")
     await take.click()
     await class_of(page, 0).get_by_text("1 picture", exact=True).wait_for()
     await page.locator("#stop:enabled").wait_for()
@@ -147,6 +266,33 @@ async def test_a_class_is_learnt_from_the_camera(
     await page.locator("#start:enabled").wait_for()
     assert await answer(page, (await draw(page, "sun", 1, 50))[0]) == "Sun"
     assert requests == []
+
+
+@in_both_browsers
+async def test_the_first_training_downloads_the_model_of_photographs(
+    page: Any, site_url: str, project: Any
+) -> None:
+    needs("efficientnet-lite0.onnx")
+    page.set_default_timeout(60_000)
+    await open_site_page(page, site_url, "examples.html")
+    await teach(page, 0, "Sun", await draw(page, "sun", 5))
+    await teach(page, 1, "Leaf", await draw(page, "leaf", 5))
+    assert await page.locator("#sealed").get_attribute("data-sealed") == "partly"
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    await train(page)
+    assert [address.rpartition("/")[2] for address in requests] == ["efficientnet-lite0.onnx"]
+    assert await page.locator("#sealed").get_attribute("data-sealed") == "wholly"
+    assert await answer(page, (await draw(page, "leaf", 1, 50))[0]) == "Leaf"
+    await page.locator("#link").click()
+    await page.wait_for_function("location.hash.startsWith('#taught=efficientnet-lite0.')")
+    tab = await page.context.new_page()
+    await tab.goto(page.url)
+    await tab.locator("#progress-text", has_text="The model of this link builds on it").wait_for()
+    await tab.locator("#download").click()
+    await tab.get_by_text("The model of the link is opened: Sun, Leaf").wait_for()
+    assert await answer(tab, (await draw(page, "leaf", 1, 51))[0]) == "Leaf"
+    await tab.close()
 
 
 @in_both_browsers

@@ -83,13 +83,13 @@ async def test_sounds_are_learnt_and_nothing_leaves(
 ) -> None:
     skip_where_nothing_runs(project)
     page.set_default_timeout(60_000)
-    requests = await begin(page, site_url, "sounds.html", "#without")
+    requests = await begin(page, site_url, "sounds.html")
     assert await class_of(page, 0).get_by_label("Name").input_value() == "Background noise"
     await teach(page, 0, "Hum", record(hum, 5))
     # A file of several seconds has as many examples.
     long = [sample for seed in range(5) for sample in second(whistle, seed)]
     await class_of(page, 1).get_by_label("Name").fill("Whistle")
-    await class_of(page, 1).get_by_label("Add files").set_input_files([wav(long)])
+    await class_of(page, 1).get_by_label("Choose files").set_input_files([wav(long)])
     await class_of(page, 1).get_by_text("5 sounds").wait_for()
     await page.locator("#add").press("Enter")
     await page.keyboard.type("Clap")
@@ -158,9 +158,9 @@ async def test_sounds_are_learnt_from_the_microphone(
     played = f"--use-file-for-fake-audio-capture={tmp_path / 'heard.wav'}"
     page = await new_page(await launch(project.name, *FAKE, played))
     page.set_default_timeout(60_000)
-    requests = await begin(page, site_url, "sounds.html", "#without")
+    requests = await begin(page, site_url, "sounds.html")
     await class_of(page, 1).get_by_label("Name").fill("Whistle")
-    take = class_of(page, 1).get_by_role("button", name="Record a sound of Whistle")
+    take = class_of(page, 1).get_by_role("button", name="Hold to record sounds of Whistle")
     await take.press("Space")
     await class_of(page, 1).get_by_text("Recording").wait_for()
     await class_of(page, 1).get_by_text("1 sound", exact=True).wait_for()
@@ -197,9 +197,9 @@ async def test_sound_that_does_not_start_is_told(
     launch: Any, new_page: Any, site_url: str, project: Any
 ) -> None:
     page = await new_page(await launch(project.name, *FAKE))
-    await begin(page, site_url, "sounds.html", "#without")
+    await begin(page, site_url, "sounds.html")
     await page.evaluate(NO_SOUND_DEVICE)
-    await class_of(page, 1).get_by_role("button", name="Record a sound").first.press("Space")
+    await class_of(page, 1).get_by_role("button", name="Hold to record").first.press("Space")
     alert = page.locator("#alert pre")
     await alert.wait_for()
     assert "is there a device that plays it?" in await alert.text_content()
