@@ -26,6 +26,7 @@ GROUPS = {
     "Look inside": {
         "step.html": "One training step",
         "inside.html": "What the device sees",
+        "writes.html": "How a language model writes",
     },
     "Teach your own": {
         "table.html": "Tables",
@@ -59,6 +60,7 @@ GUIDES = {
     "playground.html": "notation",
     "step.html": "course/2-descent",
     "inside.html": "architecture",
+    "writes.html": "generation",
     "iris.html": "training",
     "digits.html": "pictures",
     "table.html": "tables",

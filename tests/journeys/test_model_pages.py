@@ -36,6 +36,16 @@ async def test_camera(journey: Journey) -> None:
 
 
 @pytest.mark.usual()
+async def test_how_a_language_model_writes(journey: Journey) -> None:
+    await journey.open("writes.html")
+    if await fetch(journey, "reads", SMOLLM2):
+        await journey.wait_for_text("#next", "Paris")
+        await journey.tab.click("#draw")
+        await journey.wait_for("#tokens #token-5")
+        journey.record_success("reads")
+
+
+@pytest.mark.usual()
 async def test_speech(journey: Journey) -> None:
     await journey.open("speech.html")
     if await fetch(journey, "hears", "silero_vad_16k_op15.onnx"):
