@@ -28,8 +28,6 @@ _INTEGER_FORMATS = "hilqn"
 _BLOCK = 1 << 11
 _NUMBERS = (int, float)
 _PYTHON = {bool, int, float, list, tuple}
-SHOWN = 6
-"""The numbers of a row, and the rows, that are printed."""
 
 
 if TYPE_CHECKING:
@@ -192,7 +190,9 @@ class HostArray:
         raise TypeError("an array is neither true nor false: compare it with None")
 
     def __repr__(self) -> str:
-        return f"HostArray({self.dtype}{show(self.shape)}, {_show_numbers(self)})"
+        from webnnm.core.printing import show_numbers  # which a page need not have at first
+
+        return f"HostArray({self.dtype}{show(self.shape)}, {show_numbers(self)})"
 
     def __getitem__(self, index: Any) -> Any:
         """Return a number, a row, or a range of rows: `x[0, 2]`, `x[-1]`, `x[:2]`."""
@@ -323,15 +323,6 @@ class HostArray:
         return HostArray(
             self.dtype, shape, b"".join([self.data[i * width : (i + 1) * width] for i in indices])
         )
-
-
-def _show_numbers(values: Any) -> str:
-    """Return the first numbers of an array as text."""
-    if isinstance(values, HostArray) and values.shape:
-        rows = [_show_numbers(values[row]) for row in range(min(len(values), SHOWN))]
-        return f"[{', '.join([*rows, *['…'] * (len(values) > SHOWN)])}]"
-    number = values.tolist() if isinstance(values, HostArray) else values
-    return f"{number:.6g}" if isinstance(number, float) else str(number)
 
 
 def _floats(value: list[Any], code: str) -> tuple[tuple[int, ...], array[float]] | None:
