@@ -11,7 +11,6 @@ from webnnm.formats.fields import Fields
 from webnnm.transformers.beams import Beams
 from webnnm.transformers.choice import SOURCE_NGRAMS, Sampling
 from webnnm.transformers.generator import Choose
-from webnnm.transformers.rolling import read_window
 from webnnm.transformers.texts import end_tokens, read_rows
 
 if TYPE_CHECKING:
@@ -102,9 +101,12 @@ def choice_settings(
         *(["choose is a function"] if choose is not None else []),
         *(["the text is structured"] if allowed is not None else []),
     ]
-    window = read_window(context, sinks)
-    if window is not None and choose is None:
-        ways += [f"context is {context}, sinks is {sinks}"]
+    window = None
+    if context is not None or sinks is not None:
+        from webnnm.transformers.rolling import read_window
+
+        window = read_window(context, sinks)
+        ways += [] if choose else [f"context is {context}, sinks is {sinks}"]
     if len(ways) > 1:
         raise DataError("NNM704", ", and ".join(ways), hint="leave one of them out")
     if num_beams != 1:

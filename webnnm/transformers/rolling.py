@@ -36,16 +36,14 @@ class Window(NamedTuple):
         return [*text[: self.sinks], *text[len(text) - kept :]]
 
 
-def read_window(context: int | None, sinks: int | None) -> Window | None:
-    """Return the window of these settings, of size 0 for that of the model, None without any.
+def read_window(context: int | None, sinks: int | None) -> Window:
+    """Return the window of these settings, of size 0 for that of the model.
 
-    >>> read_window(None, 4), read_window(None, None)
-    (Window(size=0, sinks=4), None)
+    >>> read_window(None, 4), read_window(512, None)
+    (Window(size=0, sinks=4), Window(size=512, sinks=0))
 
     Raises `DataError` NNM704 for numbers out of range.
     """
-    if context is None and sinks is None:
-        return None
     window = Window(0 if context is None else context, 0 if sinks is None else sinks)
     if not is_integer(window.sinks) or window.sinks < 0:
         raise DataError("NNM704", f"sinks is {sinks!r}", hint="give an integer from 0")
