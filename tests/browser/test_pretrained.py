@@ -24,6 +24,7 @@ NAMES = (
     "vit-base",
     "clip-plain",
     "smolvlm",
+    "florence2",
     "blip",
     "sam-plain",
     "resnet-base",
