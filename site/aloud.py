@@ -100,6 +100,7 @@ async def read_aloud(event):
     clear_error()
     player.stop()
     reader.sounds, reader.goes_on = [], True
+    element("result").hidden = False
     element("sentences").replaceChildren()
     element("saved").textContent = ""
     element("rate").removeAttribute("data-done")

@@ -54,6 +54,11 @@ class Workshop:
         """Show a text in the editor."""
         self.editor.text = text
         element("diagnostics").replaceChildren()
+        self.offer()
+
+    def offer(self):
+        """Offer to undo changes where there are some, and to choose a picture for programs."""
+        element("restore").disabled = self.editor.text == original(self.name)
         self.offer_picture()
 
     def offer_picture(self):
@@ -67,6 +72,7 @@ class Workshop:
         element("figures").textContent = "Running …"
         self.editor.mark(0)
         element("diagnostics").replaceChildren()
+        element("recorded").hidden, element("drawing").hidden = True, False
         drawing.clear()
         self.frames, self.looked, self.figures = 0, time.monotonic(), "No frames"
         self.task = asyncio.ensure_future(self.compute(self.editor.text))
@@ -163,7 +169,8 @@ def format_figure(value):
 def hand_over(running):
     """Enable what can be done while a program runs, or while none does."""
     element("run").disabled = element("program").disabled = running
-    element("restore").disabled, element("stop").disabled = running, not running
+    element("stop").disabled = not running
+    element("restore").disabled = running or workshop.editor.text == original(workshop.name)
 
 
 @when("submit", "#form")
@@ -205,7 +212,7 @@ def restore(event):
 def look_at_text(event):
     """Take away marks of an earlier text."""
     workshop.editor.mark(0)
-    workshop.offer_picture()
+    workshop.offer()
 
 
 @when("keydown", "#source")

@@ -28,10 +28,13 @@ class Studio:
         self.turn = asyncio.Lock()
 
     async def use(self, net):
-        """Take the network, and compile it for the usual size before anybody waits for it."""
+        """Take the network, and paint a landscape, which compiles it."""
         self.net = net
         element("device").disabled = True
-        await self.fit(256, 192)
+        pictures.landscape()
+        wide, high = await self.paint()
+        self.tell(f"A picture of {wide} × {high} pixels")
+        element("result").hidden = False
 
     async def fit(self, width, height):
         """Return the painter of pictures of a size."""
@@ -133,7 +136,7 @@ async def choose(event):
 @when("change", "#style, #side")
 async def change(event):
     """Paint the same picture in another style; the camera's next one has it anyway."""
-    if studio.count and not studio.running:
+    if studio.painter and not studio.running:
         await still()
 
 

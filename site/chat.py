@@ -46,11 +46,13 @@ class Chat:
         """Begin a new conversation."""
         self.messages = []
         element("conversation").replaceChildren()
-        element("rate").textContent = "Nothing has been said yet."
+        element("rate").textContent = ""
+        element("samples").hidden, element("new").disabled = False, True
 
     async def answer(self, text):
         """Answer a message; the conversation keeps what was said when it is stopped."""
         self.messages.append({"role": "user", "content": text})
+        element("samples").hidden = True
         self.say("You", text)
         shown, answer, started = self.say("Model", "…"), "", time.perf_counter()
         count = 0
@@ -131,6 +133,13 @@ async def send(event):
     element("send").disabled = element("new").disabled = False
     element("stop").disabled = True
     element("message").focus()
+
+
+@when("click", "#samples button")
+def ask(event):
+    """Send one of the questions to try."""
+    element("message").value = event.target.textContent
+    element("say").requestSubmit()
 
 
 @when("keydown", "#message")

@@ -9,6 +9,8 @@ from training import TrainingPage
 
 BLACK = 16
 """The number of a black pixel in the table of the digits; the model takes 0 … 1."""
+LEARNING = "It learns from other digits first, then reads yours …"
+DRAW = "Draw a digit here."
 URL = window.URL.new("./digits.csv.gz", window.location.href).href
 EMPTY = [0] * 64
 
@@ -24,13 +26,17 @@ class Question:
         """Show a digit, 64 numbers or None, and what the model takes it for."""
         self.pixels = pixels
         pad.picture(element("seen"), json.dumps(pixels or EMPTY))
+        element("eyes").hidden = pixels is None
+        if pixels:
+            element("clear").disabled = False
+        self.hint(LEARNING if pixels else DRAW)
         if self.busy:
             return
         self.busy = True
         try:
             # A drawing goes on while the model answers: then it is asked for the latest.
             answered = ()
-            while self.pixels is not answered and not digits.running:
+            while self.pixels is not answered and digits.has_model and not digits.running:
                 answered = self.pixels
                 await self.answer(answered)
         finally:
@@ -39,14 +45,22 @@ class Question:
     async def answer(self, pixels):
         """Have the model classify 64 numbers."""
         if pixels is None:
-            element("answer").textContent = ""
-            element("shares").replaceChildren()
+            self.hint(DRAW)
             return
         image = [[pixels[row : row + 8] for row in range(0, 64, 8)]]
         image = [[[number / BLACK for number in row] for row in rows] for rows in image]
         answer = await digits.attempt(digits.trainer.classify, row=image)
         if answer:
             element("answer").textContent = show_shares(answer["shares"])
+            self.hint("")
+
+    def hint(self, text):
+        """Say what to do, or why there is no answer, unless there is one."""
+        answered = self.pixels and digits.has_model and not digits.running
+        element("hint").textContent = "" if answered else text
+        if not answered:
+            element("answer").textContent = ""
+            element("shares").replaceChildren()
 
 
 def read_form():
@@ -85,6 +99,7 @@ def taking(pixels):
     async def take(event):
         pad.clear()
         await question.ask(pixels)
+        await learn_first()
 
     return take
 
@@ -97,6 +112,19 @@ async def on_draw(text):
 async def ask_again():
     """Ask the model that is there now."""
     await question.ask(question.pixels)
+
+
+@when("pointerup", "#pad")
+async def on_stroke(event):
+    """Have a network learn to read what was drawn, if there is none."""
+    if question.pixels:
+        await learn_first()
+
+
+async def learn_first():
+    """Train a network if there is none to ask, nor one that the browser keeps."""
+    if not (digits.has_model or digits.running or digits.kept.note):
+        await digits.train(None)
 
 
 @when("click", "#clear")

@@ -50,18 +50,22 @@ async def nothing():
 async def load(get, start, make):
     """Get the contents of files, make models of them and start; enable what waits for it.
 
-    Where a page has the button #without, one can start without files.
+    Where a page has the button #without, one can start without files. Who started by keyboard
+    goes on at the control with `data-first`.
     """
+    focused = window.document.activeElement
     offer = [element(name) for name in ("download", "without") if element(name)]
     for button in offer:
         button.disabled = True
     try:
+        element("progress").hidden = False
         contents = await get()
         tell("Compiling …")
         await asyncio.sleep(0)  # the page draws it
         models = await make(contents)
         await start(*models)
     except MissingModel as missing:
+        element("progress").hidden = True
         tell(str(missing))
         element("progress-text").classList.add("warning")
         for button in offer[1:]:
@@ -69,6 +73,7 @@ async def load(get, start, make):
     except Exception as error:
         for button in offer:
             button.disabled = False
+        element("progress").hidden = True
         tell("Nothing is loaded.")
         show_error(error)
     else:
@@ -79,6 +84,9 @@ async def load(get, start, make):
         backend = models[0].backend
         why = f" {sentence(backend.reason)}" if backend.reason else ""
         tell(f"Ready, on {backend.description}.{why}")
+        first = element("work").querySelector("[data-first]")
+        if first and window.document.activeElement in (focused, window.document.body):
+            first.focus()
 
 
 async def download(files):

@@ -46,6 +46,11 @@
   }
   write();
   for (const kind of ["input", "change"]) addEventListener(kind, note);
+  // A form that cannot be sent says so at the field that is wrong, which may be folded away.
+  addEventListener("invalid", ({ target }) => {
+    const folded = target.closest("details:not([open])");
+    if (folded) folded.open = true;
+  }, true);
   // Another link says what the fields are from now on.
   addEventListener("hashchange", () => { changed.clear(); write(); });
   // Files that a browser still shows were never read by the program of this visit.

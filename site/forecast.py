@@ -12,7 +12,7 @@ from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import when, window
 from rows_link import copy_link, restore_link
-from table_reading import Pauses, read_table
+from table_reading import Pauses, read_table, show_form
 from trainer import curve, where
 
 from webnnm import NNModel, WebNNMError
@@ -39,7 +39,8 @@ class ForecastPage(Delayed):
         """Say that the page is ready, and what will run models."""
         await load_rest()
         page.ready()
-        page.show_sentence(json.loads(await where("{}"))["sentence"])
+        report = json.loads(await where("{}"))
+        page.show_sentence(report["summary"], report["sentence"])
         await attempt(self.restore())
 
     async def restore(self):
@@ -64,7 +65,7 @@ class ForecastPage(Delayed):
         fill(element("target"), numbers, numbers[-1:])
         fill(element("time"), [*dates, ORDER, *times], dates[:1], {ORDER: "rows as they follow"})
         element("about").textContent = f"{name}: {loaded.row_count:,} rows, {len(kinds)} columns."
-        element("form").hidden = False
+        show_form()
         await self.prepare()
 
     async def prepare(self):
@@ -138,7 +139,7 @@ class ForecastPage(Delayed):
     async def run(self):
         """Train, and show the result."""
         epochs = int(element("epochs").value)
-        element("progress").max = epochs
+        element("progress").max, element("progress").hidden = epochs, False
         element("progress-text").textContent = "Reviewing the model …"
         self.curve.reset()
         self.reported = 0
@@ -154,6 +155,8 @@ class ForecastPage(Delayed):
         element("result").dataset.seconds = f"{history.seconds:.2f}"
         element("result").dataset.done = ""
         score = element("score").textContent
+        element("progress-text").textContent += f" · test {score}"
+        element("see").hidden = False
         element("status").textContent = f"Training has ended. Test: {score}."
 
     # What a training tells of its progress, as webnnm.trainer.progress has it.
@@ -297,8 +300,8 @@ class ForecastPage(Delayed):
             element(name).hidden = True
         element("saved").textContent = element("status").textContent = ""
         element("result").removeAttribute("data-done")
-        element("progress").value = 0
-        element("progress-text").textContent = "Not trained yet"
+        element("progress").value, element("progress").hidden = 0, True
+        element("progress-text").textContent, element("see").hidden = "", True
 
     def buttons(self, *, running):
         """Say what can be done while it trains, or does not."""

@@ -3,8 +3,9 @@
 import asyncio
 import time
 
+import charting
 import verses
-from loss_curve import LossCurve
+from loss_curve import LossCurve, read_recorded
 from page import clear_error, element, log, ready, show_error, show_what_runs
 from pyscript import when
 from saving import save_page
@@ -72,7 +73,7 @@ class Author:
             inner=4 * width,
             length=LENGTH,
         )
-        element("source").textContent = source
+        element("source").textContent, element("model").hidden = source, False
         if not {*element("prompt").value} <= {*self.letters}:
             element("prompt").value = text.split()[0]
         self.model = await NNModel.create(source=source, dataset=data, seed=seed, log=log)
@@ -138,6 +139,8 @@ async def train(event):
     clear_error()
     epochs = int(element("epochs").value)
     element("progress").max, element("progress").value = epochs, 0
+    element("progress").hidden = element("written").hidden = False
+    element("recorded").hidden = True
     element("progress-text").textContent = "Making the model …"
     element("written").removeAttribute("data-done")
     curve.reset()
@@ -197,6 +200,15 @@ async def save(event):
         show_error(error)
 
 
+async def show_recorded():
+    """Show what a model wrote that was trained on this page, unless one trains already."""
+    record = await read_recorded("gpt")
+    element("recorded-text").textContent = record["text"]
+    element("recorded-caption").textContent = record["caption"]
+    element("recorded").hidden = not element("written").hidden
+
+
 element("text").value = verses.play(LETTERS)
 ready()
+await charting.attempt(show_recorded())
 await show_what_runs()

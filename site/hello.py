@@ -46,6 +46,7 @@ def show(model, inputs, outputs):
 
     element("graph").textContent = graph_text(model)
     result = element("result")
+    result.hidden = False
     result.dataset.backend = backend
     result.dataset.output = ", ".join(map(number, outputs))
     result.dataset.done = ""

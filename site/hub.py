@@ -395,5 +395,11 @@ async def run(event):
     element("run").focus()
 
 
+async def use_example(model):
+    """Take the example, and run it."""
+    await hub.use(model)
+    await hub.run()
+
+
 hub = Hub()
-await offer_model(EXAMPLE, hub.use, files=FILES)
+await offer_model(EXAMPLE, use_example, files=FILES)

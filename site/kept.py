@@ -105,12 +105,14 @@ class Kept:
             words += f"stopped in epoch {standing['epoch']} of {standing['epochs']}."
         element("offer-text").textContent = words
         element("offer-buttons").hidden = False
+        element("train").classList.remove("primary")  # to continue comes first
 
     def withdraw(self):
         """Take the offer off the page; the focus goes to where trainings are begun."""
         inside = element("offer-buttons").contains(window.document.activeElement)
         element("offer-text").textContent = ""
         element("offer-buttons").hidden = True
+        element("train").classList.add("primary")
         if inside:
             element("train").focus()
 
@@ -130,7 +132,7 @@ class Kept:
 def tell(text, *, warning=False):
     """Say how it stands with what the browser keeps."""
     shown = element("kept")
-    shown.textContent = text
+    shown.hidden, shown.textContent = False, text
     shown.classList.toggle("warning", warning)
 
 

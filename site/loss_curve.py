@@ -17,29 +17,68 @@ REST = 4
 """After drawing the page is free for this many times the time that it took."""
 LIMIT = 6
 """Trainings that are drawn over one another."""
+RECORDED = "./shown/trainings.json"
+"""Trainings that were recorded for their charts: records and a caption by name."""
+NO_EPOCHS = "Training loss, no epochs yet"
+
+
+async def read_recorded(name):
+    """Return a recorded training."""
+    answer = await window.fetch(RECORDED)
+    return json.loads(await answer.text())[name]
 
 
 class LossCurve:
     """The curve in #chart, of records [epoch, loss, validation loss or None].
 
-    It is drawn once the page is ready. The page may have #smoothing, from 0 to below 1, and
-    #compare, a box that keeps the curves of earlier trainings.
+    Its figure shows with the first training. Until then it may show, faintly, the `recorded`
+    training of that name in shown/trainings.json. The page may have #curve-tools with #smoothing,
+    from 0 to below 1, and #compare, a box that keeps the curves of earlier trainings.
     """
 
-    def __init__(self):
+    def __init__(self, recorded=""):
         self.earlier, self.records = [], []
+        self.recorded, self.example = recorded, []
+        self.figure = element("chart").closest("figure")
+        self.caption = self.figure.querySelector("figcaption").textContent
+        self.figure.hidden = True
         self.chart = self.following = None
         self.drawing = asyncio.Lock()
         self.stale = False
-        self.words = element("chart").getAttribute("aria-label")
+        self.words = NO_EPOCHS
         for name in ("smoothing", "compare"):
             if element(name):
                 when("input", f"#{name}")(self.on_change)
-        when("webnnm:ready", window)(self.begin)
+        if recorded:
+            when("webnnm:ready", window)(self.begin)
 
     def begin(self, event):
-        """Draw the curve, for which there is time now."""
-        self.opening = asyncio.ensure_future(charting.attempt(self.draw()))
+        """Draw the recorded training, for which there is time now."""
+        self.opening = asyncio.ensure_future(charting.attempt(self.show_example()))
+
+    async def show_example(self):
+        """Show the recorded training, unless another one has begun."""
+        record = await read_recorded(self.recorded)
+        if self.figure.hidden:
+            self.example = record["records"]
+            self.words = f"Training loss of a recorded training, {len(self.example)} points"
+            self.show_figure(record["caption"])
+            await self.draw()
+
+    def show_figure(self, caption):
+        """Show the chart: faint while it is of a recorded training."""
+        self.figure.hidden = False
+        self.figure.classList.toggle("recorded", bool(self.example))
+        self.figure.querySelector("figcaption").textContent = caption
+        if element("curve-tools"):
+            element("curve-tools").hidden = bool(self.example)
+
+    def hide(self):
+        """Show no chart: there is no training that it could be of."""
+        self.example = []
+        self.figure.hidden = True
+        if element("curve-tools"):
+            element("curve-tools").hidden = True
 
     async def on_change(self, event):
         """Draw the curve as it is wanted now."""
@@ -71,7 +110,7 @@ class LossCurve:
     def runs(self):
         """Return the records of each training by its name in the legend."""
         if not self.earlier:
-            return {"": self.records}
+            return {"": self.example or self.records}
         numbered = enumerate((*self.earlier, self.records), 1)
         return {f"training {number}": records for number, records in numbered}
 
@@ -95,8 +134,9 @@ class LossCurve:
             self.earlier = [*self.earlier, self.records][1 - LIMIT :]
         else:
             self.earlier = []
-        self.records = []
-        self.words = "Training loss, no epochs yet"
+        self.records, self.example = [], []
+        self.words = NO_EPOCHS
+        self.show_figure(self.caption)
         self.opening = asyncio.ensure_future(charting.attempt(self.draw()))
 
     def clear(self):
@@ -104,6 +144,7 @@ class LossCurve:
         if self.records or self.earlier:
             self.records = []
             self.reset()
+        self.hide()
 
     def add(self, records):
         """Add epochs; those already there are left out."""

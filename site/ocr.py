@@ -33,9 +33,11 @@ class Reader:
         self.busy = False
 
     async def use(self, finder, turner, recogniser):
-        """Take the networks."""
+        """Take the networks, and read the example."""
         self.finder, self.turner, self.recogniser = finder, turner, recogniser
         self.characters = [*recogniser.metadata["character"].split("\n"), " "]
+        pictures.write(EXAMPLE, 640)
+        await self.show()
 
     async def find(self):
         """Return the boxes of lines in the picture that was taken, in its pixels."""
@@ -69,6 +71,7 @@ class Reader:
             return
         self.busy = True
         result = element("result")
+        result.hidden = False
         result.removeAttribute("data-done")
         element("rate").textContent = "Reading …"
         try:

@@ -64,18 +64,23 @@ async def show_what_runs():
     if not hasattr(window.navigator, "ml"):
         await load_rest()
     report = await probe(trials=False)
-    show_sentence(report.sentence)
+    show_sentence(report.summary, report.sentence)
     return report
 
 
-def show_sentence(text):
-    """Show what runs models here and, where it is not WebNN, how it could be."""
-    parts = [sentence(text)]
+def show_sentence(summary, exact=""):
+    """Show what runs models here; folded, the exact words, and how WebNN could run them."""
+    parts = [sentence(exact)] if exact != summary and exact else []
     if not window.isSecureContext:
         parts.append(" WebNN needs https, or localhost.")
     elif not hasattr(window.navigator, "ml"):
         parts += [f" {TURN_ON} ", make("a", "More on WebNN in browsers", href=HOW), "."]
-    element("runs").replaceChildren(*parts)
+    element("runs").replaceChildren(sentence(summary), " ")
+    if parts:
+        more, text = make("details"), make("p")
+        text.append(*parts)
+        more.append(make("summary", "More"), text)
+        element("runs").append(more)
 
 
 async def write_clipboard(text):

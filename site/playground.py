@@ -58,7 +58,7 @@ class Playground:
         self.showing = asyncio.ensure_future(self.show())
         page.ready()
         answer = json.loads(await where("{}"))
-        page.show_sentence(answer["sentence"])
+        page.show_sentence(answer["summary"], answer["sentence"])
         await self.showing
 
     # What is set.

@@ -31,6 +31,7 @@ class Searcher:
         if self.model is not None:
             self.model.close()
         self.model, self.known = model, {}
+        await look()
 
     async def embed(self, sentences):
         """Learn the numbers of sentences that are new, those of like length together."""
@@ -104,6 +105,12 @@ async def search(event):
     """Look for what is closest to the question."""
     event.preventDefault()
     clear_error()
+    await look()
+
+
+async def look():
+    """Show which sentences of the text are closest to the question."""
+    element("result").hidden = False
     query = element("query").value.strip()
     sentences = [text for part in ENDS.split(element("text").value) if (text := part.strip())]
     if not query or not sentences:

@@ -4,7 +4,7 @@ from attempts import attempt
 from page import element, make, show_shares, table
 from pyscript import when, window
 from rows_link import copy_link, restore_link
-from table_reading import Pauses, read_table
+from table_reading import Pauses, read_table, show_form
 from trainer import MAX_MISTAKES, class_of
 from training_page import TrainingPage
 
@@ -64,7 +64,7 @@ class SentencesPage(TrainingPage):
             options = [make("option", title, value=str(k)) for k, title in columns_of(loaded)]
             options[chosen].selected = True
             element(field).replaceChildren(*options)
-        element("form").hidden = False
+        show_form()
         await self.prepare()
 
     async def prepare(self):

@@ -5,8 +5,8 @@ import time
 from collections import deque
 
 from fetched import offer_models
-from page import clear_error, element, make, show_error, show_error_text
-from pyscript import ffi, when
+from page import clear_error, element, hand_over, make, show_error, show_error_text
+from pyscript import ffi, when, window
 from pyscript.js_modules import webnnm_sounds as sounds
 from stretches import Stretches
 
@@ -16,6 +16,7 @@ CONTEXT = 64
 STATE = [2, 1, 128]
 BEHIND = 64
 """Frames that may wait: of more, the oldest are dropped, and the page says so."""
+SAMPLE = "./shown/speech.wav"
 BETWEEN = 16
 """Frames of a file after which the page draws."""
 
@@ -96,8 +97,7 @@ class Listener:
     def finish(self):
         """Show the stretch that the end of the sound ended."""
         self.show(0.0, self.speech.end())
-        element("heard").textContent = "–"
-        element("share").textContent = ""
+        element("heard").textContent = element("share").textContent = ""
 
     def show(self, probability, ended):
         """Show what is heard now, and a stretch that has ended."""
@@ -126,8 +126,7 @@ class Listener:
 @when("click", "#start")
 async def start(event):
     """Open the microphone and listen."""
-    clear_error()
-    listener.reset()
+    begin()
     try:
         microphone = await sounds.open(RATE, FRAME, listener.hear)
     except Exception as error:
@@ -137,17 +136,14 @@ async def start(event):
         )
         return
     listener.listening = True
-    element("start").disabled, element("stop").disabled = True, False
-    element("file").disabled = True
-    element("stop").focus()
+    hand_over(["sample", "start", "file"], ["stop"])
     try:
         await listener.follow()
     except Exception as error:
         show_error(error)
     await microphone.close()
     listener.listening = False
-    element("start").disabled, element("stop").disabled = False, True
-    element("file").disabled = False
+    hand_over(["stop"], ["start", "sample", "file"])
 
 
 @when("click", "#stop")
@@ -155,26 +151,41 @@ def stop(event):
     """Stop listening."""
     listener.listening = False
     listener.arrived.set()
-    element("start").disabled = False
-    element("start").focus()
 
 
 @when("change", "#file")
 async def choose(event):
     """Hear a file."""
-    clear_error()
-    files = element("file").files
-    if not files.length:
-        return
-    element("start").disabled = element("file").disabled = True
-    listener.reset()
+    if element("file").files.length:
+        await hear(element("file").files.item(0))
+
+
+@when("click", "#sample")
+async def hear_sample(event):
+    """Hear the sample."""
+    await hear(await window.fetch(SAMPLE))
+
+
+async def hear(file):
+    """Hear a file, or what a server answered."""
+    begin()
+    focused = window.document.activeElement
+    hand_over(["sample", "start", "file"], [])
     try:
-        data = (await files.item(0).arrayBuffer()).to_bytes()
+        data = (await file.arrayBuffer()).to_bytes()
         samples = await sounds.decode(memoryview(data), RATE)
         await listener.read(samples.to_bytes())
     except Exception as error:
         show_error(error)
-    element("start").disabled = element("file").disabled = False
+    hand_over([], ["sample", "start", "file"])
+    focused.focus()
+
+
+def begin():
+    """Make room for what is heard."""
+    clear_error()
+    listener.reset()
+    element("result").hidden = False
 
 
 listener = Listener()

@@ -5,7 +5,7 @@ from attempts import attempt
 from columns import Columns
 from page import element, make, table
 from pyscript import when
-from table_reading import Pauses, read_table
+from table_reading import Pauses, read_table, show_form
 from trainer import MAX_MISTAKES, class_of
 from training_page import TrainingPage, describe_baselines
 from what_if import WhatIf
@@ -48,7 +48,7 @@ class TablePage(TrainingPage):
         usual = loaded.dialect is None or loaded.dialect.usual
         written = "" if usual else f" It is written with {loaded.dialect}."
         about.textContent = f"{name}: {rows:,} rows, {columns} columns.{written}"
-        element("form").hidden = False
+        show_form()
         self.columns.show(loaded, described)
         await self.prepare()
 

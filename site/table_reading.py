@@ -5,7 +5,7 @@ import json
 from time import perf_counter
 
 from page import element
-from pyscript import ffi, js_import, window
+from pyscript import ffi, js_import, when, window
 
 from webnnm import DataError
 
@@ -63,6 +63,23 @@ async def read_rows(content, name, pauses):
             return end.value
         if await pauses.due():
             element("about").textContent = f"{name}: {rows:,} rows are read …"
+
+
+def show_form():
+    """Show the form of rows that were taken, and fold away the ways to bring some."""
+    element("form").hidden = False
+    element("example").classList.remove("primary")
+    inside = element("choose").contains(window.document.activeElement)
+    element("choose").hidden, element("other").hidden = True, False
+    if inside:
+        element("other").focus()
+
+
+@when("click", "#other")
+def choose_again(event):
+    """Show the ways to bring other rows."""
+    element("choose").hidden, element("other").hidden = False, True
+    element("file").focus()
 
 
 class Pauses:

@@ -185,9 +185,10 @@ async def rehearse():
 
 
 async def where(request):
-    """Return in a sentence what will run models here, and the bytes that would make it faster.
+    """Return what will run models here, and the bytes that would make it faster.
 
-    "kept" tells whether that is ONNX Runtime, which is there already.
+    "sentence" says it exactly, "summary" to visitors; "kept" tells whether that is
+    ONNX Runtime, which is there already.
     """
     await load_rest()
     report, size = await probe(trials=False), None
@@ -195,7 +196,8 @@ async def where(request):
         from webnnm.backends.onnxruntime_web import to_fetch
 
         size = await to_fetch("wasm")
-    return json.dumps({"sentence": report.sentence, "bytes": size or 0, "kept": size == 0})
+    said = {"sentence": report.sentence, "summary": report.summary}
+    return json.dumps({**said, "bytes": size or 0, "kept": size == 0})
 
 
 async def fetch(request):

@@ -41,12 +41,12 @@ class TrainingPage:
     def __init__(self, name, rows, kind, read_form, picture, on_model=None):
         self.name, self.rows, self.kind, self.read_form = name, rows, kind, read_form
         self.on_model = on_model
-        self.running = False
+        self.running = self.has_model = False
         self.looked = asyncio.Event()
         self.epochs = 0
         self.records = []
         self.editor = ModelEditor()
-        self.curve = LossCurve()
+        self.curve = LossCurve(recorded=name)
         self.confusion = Confusion(rows, kind, self.mistakes, picture)
         self.tested = {}
         self.closer = Closer(self.look_closer)
@@ -60,6 +60,8 @@ class TrainingPage:
         when("change", "#open")(self.load)
         when("visibilitychange", window.document)(self.look_away)
         when("beforeunload", window)(self.leave)
+        hint = f"It learns from most {rows}, and is tested on the rest."
+        element("progress-text").textContent = hint
         self.address = f"{name} {os.urandom(16).hex()}"
         self.channel = window.BroadcastChannel.new(self.address)
         self.channel.onmessage = ffi.create_proxy(self.hear)
@@ -88,7 +90,7 @@ class TrainingPage:
         if not report:
             element("runs").textContent = "What runs models here shows with the first training."
             return False
-        page.show_sentence(report["sentence"])
+        page.show_sentence(report["summary"], report["sentence"])
         if report["bytes"]:
             text = f"Fetch ONNX Runtime now ({report['bytes'] / 1e6:.0f} MB)"
             button = make("button", text, type="button", id="fetch")
@@ -208,6 +210,8 @@ class TrainingPage:
         self.kept.withdraw()
         page.clear_error()
         page.log(f"training {WHERE}")
+        for name in ("progress", "score", "kept"):
+            element(name).hidden = False
         self.curve.reset()
         self.curve.add(records)
         done = records[-1][0] if records else 0
@@ -215,10 +219,11 @@ class TrainingPage:
         words = "Resuming the training …" if records else "Reviewing the model, looking for a "
         element("progress-text").textContent = words if records else f"{words}good start …"
         element("result").removeAttribute("data-done")
-        element("accuracy").textContent = "–"
-        element("baseline").textContent = ""
-        element("samples").textContent = element("backend").textContent = ""
-        element("result").hidden = element("review").hidden = element("try").disabled = True
+        for name in ("accuracy", "samples", "baseline", "backend"):
+            element(name).textContent = ""
+        self.has_model = False
+        element("result").hidden = element("review").hidden = True
+        self.allow_questions(False)
         element("open").disabled = element("save").disabled = element("page").disabled = True
         self.announce("The training resumes." if records else "Training has begun.")
 
@@ -237,6 +242,11 @@ class TrainingPage:
             element("train").focus()
         element("stop").disabled = element("pause").disabled = True
         element("pause").textContent = "Pause"
+
+    def allow_questions(self, allowed):
+        """Open or close the form that asks the model, where the page has one."""
+        if element("try"):
+            element("try").disabled = not allowed
 
     def announce(self, text):
         """Have screen readers say how things stand; called now and then only."""
@@ -372,13 +382,17 @@ class TrainingPage:
             self.tested = self.read_form()
             self.editor.text = answer["source"]
             self.closer.refresh()
+            self.curve.hide()
             await self.show(answer)
+            element("progress").hidden = True
             element("progress-text").textContent = f"{chosen.name} is opened"
 
     # The result.
 
     async def show(self, result):
         """Show the test result, and open the form that asks the trained model."""
+        self.has_model = True
+        element("score").hidden = False
         backend = result["backend"]
         about = f"Tested on {backend}, {WHERE}."
         if "stopped" in result:
@@ -407,8 +421,8 @@ class TrainingPage:
         shown.dataset.backend = backend
         shown.dataset.seconds = f"{result.get('seconds', 0):.2f}"
         shown.hidden = False
-        for name in ("try", "save", "page"):
-            element(name).disabled = False
+        self.allow_questions(True)
+        element("save").disabled = element("page").disabled = False
         shown.dataset.done = ""
         page.log(f"test accuracy {accuracy}, {backend}")
         await charting.attempt(self.confusion.draw())

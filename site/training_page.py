@@ -116,7 +116,7 @@ class TrainingPage(Delayed):
         """Say that the page is ready, and what will run models."""
         await load_rest()
         page.ready()
-        page.show_sentence(json.loads(await where("{}"))["sentence"])
+        await show_where()
 
     async def take_over(self, make_dataset, suggest, describe):
         """Make a dataset and the text of a model for it, or say what is wrong with the form."""
@@ -191,7 +191,7 @@ class TrainingPage(Delayed):
         }
         if element("lr").value:
             hyperparameters["lr"] = float(element("lr").value)
-        element("progress").max = hyperparameters["epochs"]
+        element("progress").max, element("progress").hidden = hyperparameters["epochs"], False
         element("progress-text").textContent = "Reviewing the model …"
         self.curve.reset()
         self.reported = 0
@@ -210,7 +210,10 @@ class TrainingPage(Delayed):
         element("result").dataset.seconds = f"{history.seconds:.2f}"
         element("result").dataset.done = ""
         how = f"Training has ended after {len(history.epochs)} epochs."
-        element("status").textContent = f"{how} Test: {element('score').textContent}."
+        score = element("score").textContent
+        element("progress-text").textContent += f" · test {score}"
+        element("see").hidden = False
+        element("status").textContent = f"{how} Test: {score}."
 
     # What a training tells of its progress, as webnnm.trainer.progress has it.
 
@@ -259,8 +262,8 @@ class TrainingPage(Delayed):
         self.tell_saved("")
         element("status").textContent = ""
         element("result").removeAttribute("data-done")
-        element("progress").value = 0
-        element("progress-text").textContent = "Not trained yet"
+        element("progress").value, element("progress").hidden = 0, True
+        element("progress-text").textContent, element("see").hidden = "", True
 
     async def start_over(self):
         """Forget the model and all trainings, for rows of another file."""
@@ -346,6 +349,12 @@ class TrainingPage(Delayed):
     def tell_saved(self, text):
         """Say which file is saved."""
         element("saved").textContent = text
+
+
+async def show_where():
+    """Show what will run models here."""
+    report = json.loads(await where("{}"))
+    page.show_sentence(report["summary"], report["sentence"])
 
 
 def attempting(method):

@@ -7,11 +7,12 @@ import page
 from fetched import MissingModel, load
 from page import clear_error, element, hand_over, make, show_error
 from pretrained import model_of, offer_model, read_chosen_files
-from pyscript import when
+from pyscript import when, window
 
 from webnnm import Microphone, Sound, load_sound
 
 FILES = ("config.json", "tokenizer.json", "model.bin")
+SAMPLE = "./shown/speech.wav"
 SILENCE = Sound([0.0] * 16_000, 16_000)
 
 
@@ -43,7 +44,7 @@ class Scribe:
         element("rate").textContent = "Writing …"
 
     async def read(self, file):
-        """Write down a file."""
+        """Write down a file, or what a server answered."""
         element("rate").textContent = "Reading the file …"
         sound = await load_sound((await file.arrayBuffer()).to_bytes())
         self.heard = sound.seconds
@@ -94,18 +95,25 @@ async def work(task):
     """Run a task; while it runs, only its end can be asked for."""
     clear_error()
     scribe.lines, scribe.heard = [], 0.0
+    element("result").hidden = False
     element("segments").replaceChildren()
     element("heard").value = 0
     element("rate").removeAttribute("data-done")
-    hand_over(["start", "file", "copy"], ["stop"])
+    hand_over(["sample", "start", "file", "copy"], ["stop"])
     try:
         await task
     except Exception as error:
         show_error(error)
         element("rate").textContent = "Nothing has been heard."
     scribe.microphone = None
-    hand_over(["stop"], ["start", "file"])
+    hand_over(["stop"], ["sample", "start", "file"])
     element("copy").disabled = not scribe.lines
+
+
+@when("click", "#sample")
+async def hear_sample(event):
+    """Transcribe the sample."""
+    await work(scribe.read(await window.fetch(SAMPLE)))
 
 
 @when("click", "#start")
@@ -121,8 +129,6 @@ def stop(event):
         scribe.model.stop()
     else:
         scribe.microphone.stop()
-    element("start").disabled = False
-    element("start").focus()
 
 
 @when("change", "#file")

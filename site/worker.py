@@ -30,7 +30,7 @@ def hear(event):
 async def train(event):
     """Have the worker train, and show its result."""
     clear_error()
-    element("train").disabled = True
+    element("train").disabled, element("progress").hidden = True, False
     element("result").removeAttribute("data-done")
     request = {
         "source": element("model").textContent,
@@ -47,6 +47,7 @@ async def train(event):
         show_error_text(answer["error"])
         return
     backend = answer["backend"]
+    element("answer").hidden = False
     element("answer").textContent = sentence(
         f"test accuracy {100 * answer['accuracy']:.1f} %, "
         f"trained on {backend} in a worker in {answer['seconds']:.2f} s"
@@ -62,5 +63,6 @@ channel.onmessage = ffi.create_proxy(hear)
 trainer = await workers["trainer"]
 ready()
 where = await trainer.where("{}")
-show_sentence(json.loads(where)["sentence"])
+report = json.loads(where)
+show_sentence(report["summary"], report["sentence"])
 await trainer.prepare(where)

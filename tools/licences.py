@@ -58,6 +58,8 @@ REST = """
   Institute, under the [SIL Open Font License 1.1](https://openfontlicense.org); its licence is in
   `vendor/fonts` of the site. Pages that `webnnm new` or `webnnm export` write use the fonts of the
   system.
+- The sample of speech is five seconds of John F. Kennedy's inaugural address (1961), recorded by
+  the government of the United States and in the public domain.
 - The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), whose
   scripts and icons it contains.
 - On desktops, pip installs NumPy and the extras that you ask for under their own licences.

@@ -113,6 +113,8 @@ def whole(site: Path, name: str) -> str:
     """
     files = (site / "parts").glob("*.html")
     parts = {file.stem: file.read_text(encoding="utf-8") for file in files}
+    parts |= {"title": f"{tag('title', f'{LINKS[name]} · webnnm')}\n"}
+    parts |= {"heading": f"{tag('h1', LINKS[name])}\n"}
     text = (site / name).read_text(encoding="utf-8")
     named = [match[2] for match in PLACE.finditer(text)]
     if {*named} - parts.keys() or any(named.count(part) != 1 for part in EVERYWHERE):

@@ -27,6 +27,17 @@ ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400
 SHOWN = "import('./plane.js').then(({ shown }) => shown())"
 TRAINED = "document.querySelector('#result[data-done]') !== null"
 RECORDED_TEXT = "What a network of 354 numbers makes of two spirals, after 400 epochs"
+POSTED = """
+globalThis.posted = [];
+const { postMessage } = BroadcastChannel.prototype;
+BroadcastChannel.prototype.postMessage = function noted(text) {
+  posted.push(text);
+  return postMessage.call(this, text);
+};
+"""
+"""Notes what trainings tell their pages, to be there before the page."""
+POINTS = 60
+"""Points of a recorded curve, at most."""
 STROKE = ((0.28, 0.22), (0.72, 0.22), (0.45, 0.82))
 """A seven on the pad, in shares of its size."""
 
@@ -50,7 +61,8 @@ async def main() -> None:
                 page = await context.new_page()
                 if scheme == "light":
                     await record(page, server.url)
-                for show in (show_playground, show_digits, show_table):
+                    await record_trainings(await context.new_page(), server.url)
+                for show in (show_playground, show_digits, show_table, show_arrays):
                     await show(page, server.url, scheme)
                 await context.close()
             await browser.close()
@@ -65,6 +77,43 @@ async def record(page: Any, url: str) -> None:
     record = {"text": RECORDED_TEXT, "marks": marks, "cells": shown["cells"]}
     (FOLDER / "spirals.json").write_text(json.dumps(record, separators=(",", ":")) + "\n")
     await write(page, "share", SHARED)
+
+
+async def record_trainings(page: Any, url: str) -> None:
+    """Write the losses of trainings, and what a language model wrote."""
+    await page.add_init_script(POSTED)
+    recorded: dict[str, Any] = {}
+    for name in ("iris", "digits"):
+        await page.goto(f"{url}/{name}.html")
+        await page.locator("#train:enabled").click()
+        await page.wait_for_function(TRAINED, timeout=120_000)
+        messages = [json.loads(text) for text in await page.evaluate("posted")]
+        losses = [row for message in messages for row in message.get("epochs", [])]
+        records = [[epoch, round(loss, 4), None] for epoch, loss, _ in losses]
+        accuracy = await page.locator("#accuracy").text_content()
+        samples = await page.locator("#samples").text_content()
+        caption = f"A recorded training: it ended right about {accuracy} {samples}."
+        thin = records[:: -(-len(records) // POINTS)]
+        recorded[name] = {"records": thin, "caption": caption}
+    await page.goto(f"{url}/gpt.html")
+    await page.locator("#learn:enabled").click()
+    await page.locator("#written[data-done]").wait_for(timeout=600_000)
+    await page.locator("#write:enabled").click()
+    await page.locator("#speed", has_text="letters written per second").wait_for()
+    caption = "What a model wrote on this page, after 12 epochs. Train to see your own."
+    recorded["gpt"] = {"text": await page.locator("#written").text_content(), "caption": caption}
+    text = json.dumps(recorded, ensure_ascii=False, separators=(",", ":"))
+    (FOLDER / "trainings.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+async def show_arrays(page: Any, url: str, scheme: str) -> None:
+    """Take a picture of what the first program draws."""
+    await page.goto(f"{url}/arrays.html")
+    await page.locator("#run:enabled").click()
+    await page.locator("#figures", has_text="has ended").wait_for(timeout=120_000)
+    path = FOLDER / f"arrays-{scheme}.jpg"
+    await page.locator("#drawing").screenshot(path=path, type="jpeg", quality=QUALITY)
+    say(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB")
 
 
 async def show_playground(page: Any, url: str, scheme: str) -> None:

@@ -61,6 +61,12 @@ globalThis.held = [];
 globalThis.setTimeout = (work, wait, ...given) =>
   wait === 5000 ? void held.push(work) : later(work, wait, ...given);
 """
+# Opens what a field is folded away in.
+UNFOLD = """(field) => {
+  for (let at = field.closest("details"); at; at = at.parentElement.closest("details")) {
+    at.open = true;
+  }
+}"""
 UNKEPT = "navigator.serviceWorker.getRegistration().then((found) => found === undefined)"
 
 
@@ -127,6 +133,7 @@ async def fill(page: Any, **fields: str) -> None:
     """Fill in fields of a form by their ids, and leave each."""
     for name, value in fields.items():
         field = page.locator(f"#{name}")
+        await field.evaluate(UNFOLD)
         if await field.evaluate("field => field.tagName") == "SELECT":
             await field.select_option(value)
         else:
@@ -150,6 +157,7 @@ async def says_that_numpy_will_train(page: Any) -> None:
     runs = page.locator("#runs", has_text="odels run on NumPy")
     await runs.wait_for()
     assert "browser has no WebNN" in await runs.text_content()
+    await runs.locator("summary").click()
     more = runs.get_by_role("link", name="More on WebNN in browsers")
     address, _, section = (await more.get_attribute("href")).partition("#")
     document = await page.request.get(f"{page.url.rpartition('/')[0]}/{address}")

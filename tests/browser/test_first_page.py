@@ -54,6 +54,10 @@ async def test_every_page_is_in_the_menu_and_on_the_first_page(page: Any, site_u
             "links => links.map((link) => link.getAttribute('href'))"
         )
         assert {f"./{name}" for name in LINKS if name != "index.html"} <= {*addresses}
+    named = await page.locator("main :is(h3, dt) > a").evaluate_all(
+        "links => links.map((link) => [link.getAttribute('href'), link.textContent])"
+    )
+    assert {address: LINKS.get(address[2:], text) for address, text in named} == dict(named)
 
 
 async def test_the_menu_works_with_keys(page: Any, site_url: str) -> None:

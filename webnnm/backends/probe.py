@@ -35,12 +35,26 @@ class ProbeResult:
 
     `webnn` is whether a graph really ran on WebNN; `devices` has the results for npu, gpu and cpu
     of WebNN, for webgpu and wasm of ONNX Runtime, and for numpy; `sentence` says in one sentence
-    what will run and why.
+    what will run and why, `summary` says it to the visitors of a page.
     """
 
     webnn: bool
     devices: Mapping[str, DeviceProbe]
     sentence: str
+
+    @property
+    def summary(self) -> str:
+        """What runs models, in words for the visitors of a page.
+
+        >>> cpu = DeviceProbe(True, "cpu")
+        >>> ProbeResult(True, dict.fromkeys(DEVICES, cpu), "models run on WebNN (cpu)").summary
+        'models run on WebNN, on your CPU'
+        """
+        if not self.webnn:
+            return self.sentence.replace(" (navigator.ml)", "")
+        usual, _ = find_usual_device(self.devices)
+        names = " and ".join(name.upper() for name in usual.split("+") if name in DEVICES)
+        return "models run on WebNN" + (f", on your {names}" if names else "")
 
     def __str__(self) -> str:
         return self.sentence
@@ -88,12 +102,17 @@ async def probe(*, trials: bool = True, fetch: bool = False) -> ProbeResult:
 
 def describe_devices(devices: Mapping[str, DeviceProbe]) -> str:
     """Return what most devices run, then what the others do."""
-    results = {name: devices[name].reason.removesuffix(f" ({name} requested)") for name in DEVICES}
-    usual = max(results.values(), key=[*results.values()].count)
+    usual, results = find_usual_device(devices)
     others = [
         f"; if {name} is requested: {result}" for name, result in results.items() if result != usual
     ]
     return usual + ("".join(others) or ", whichever device is requested")
+
+
+def find_usual_device(devices: Mapping[str, DeviceProbe]) -> tuple[str, dict[str, str]]:
+    """Return what runs most of the requested devices, and what runs each of them."""
+    results = {name: devices[name].reason.removesuffix(f" ({name} requested)") for name in DEVICES}
+    return max(results.values(), key=[*results.values()].count), results
 
 
 async def _probe_device(device: str, trials: bool) -> DeviceProbe:
