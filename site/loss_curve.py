@@ -141,9 +141,8 @@ class LossCurve:
 
     def clear(self):
         """Forget all trainings: what they learnt from is gone."""
-        if self.records or self.earlier:
-            self.records = []
-            self.reset()
+        self.earlier, self.records = [], []
+        self.describe(NO_EPOCHS)
         self.hide()
 
     def add(self, records):

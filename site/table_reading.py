@@ -69,8 +69,8 @@ def show_form():
     """Show the form of rows that were taken, and fold away the ways to bring some."""
     element("form").hidden = False
     element("example").classList.remove("primary")
-    inside = element("choose").contains(window.document.activeElement)
-    element("choose").hidden, element("other").hidden = True, False
+    inside = element("ways").contains(window.document.activeElement)
+    element("ways").hidden, element("other").hidden = True, False
     if inside:
         element("other").focus()
 
@@ -78,7 +78,7 @@ def show_form():
 @when("click", "#other")
 def choose_again(event):
     """Show the ways to bring other rows."""
-    element("choose").hidden, element("other").hidden = False, True
+    element("ways").hidden, element("other").hidden = False, True
     element("file").focus()
 
 

@@ -74,7 +74,7 @@ async def test_a_recorded_run_shows_what_a_page_does_until_somebody_runs_it(
     await recorded.locator("canvas, pre, img").first.wait_for()
     assert (await page.evaluate(LOOK))["charts"] == []
     assert await violations(page) == []
-    await page.locator("main .primary").click()
+    await page.locator("main .primary:visible").click()
     await recorded.wait_for(state="detached")
     if await page.locator("#stop").count():
         await page.locator("#stop:enabled:visible, #result[data-done]").first.wait_for()

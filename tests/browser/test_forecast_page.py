@@ -32,7 +32,7 @@ async def test_a_series_is_continued_and_taken_away(
 ) -> None:
     page.set_default_timeout(60_000)
     await open_and_look(page, site_url, "forecast.html")
-    await page.get_by_role("button", name="Take an example").click()
+    await page.get_by_role("button", name="Try it with visitors").click()
     sources = page.locator("#sources")
     await sources.filter(has_text="a season of 12").wait_for()
     assert "steps of 1 month" in await sources.inner_text()
