@@ -7,7 +7,7 @@ from page import clear_error, element, make, show_error
 from pretrained import SMOLLM2, offer_model
 from pyscript import document, when
 
-from webnnm.transformers.text_inspection import TextInspector
+from webnnm import TextInspector
 
 MANY = 10
 RANDOM = random.Random()

@@ -103,7 +103,7 @@ GROUPS = {
         "Microphone",
         "log_mel",
     ],
-    "Text and speech": ["Generator", "Sampling", "TranscriptionThresholds"],
+    "Text and speech": ["Generator", "Sampling", "TextInspector", "TranscriptionThresholds"],
     "Weights": [
         "pack_safetensors",
         "unpack_safetensors",

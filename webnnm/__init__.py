@@ -134,6 +134,7 @@ if TYPE_CHECKING:
     from webnnm.transformers.pretrained_model import PretrainedModel as PretrainedModel
     from webnnm.transformers.pretrained_model import from_pretrained as from_pretrained
     from webnnm.transformers.text_head import train_text_head as train_text_head
+    from webnnm.transformers.text_inspection import TextInspector as TextInspector
     from webnnm.transformers.transcription import TranscriptionThresholds as TranscriptionThresholds
 
 __version__ = "0.1.0"
@@ -222,6 +223,7 @@ _OFFERED = {
     "transformers.choice": "Sampling",
     "transformers.generator": "Generator",
     "transformers.log_mel": "log_mel",
+    "transformers.text_inspection": "TextInspector",
     "transformers.transcription": "TranscriptionThresholds",
 }
 """Module → public names. They are imported on first use: a page pays only for what it touches."""

@@ -67,6 +67,7 @@ PUBLIC = [
     "TableDataset",
     "TestResult",
     "TextDataset",
+    "TextInspector",
     "Training",
     "TranscriptionThresholds",
     "Transposed",
