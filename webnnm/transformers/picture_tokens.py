@@ -79,7 +79,9 @@ def split_pictures(values: Any) -> list[list[HostArray]]:
         return [[HostArray("float32", array.shape[1:], data)] for data in pixels]
     if len(array.shape) != 5:
         message = f"{PICTURES} of texts are [texts, pictures, 3, height, width]"
-        raise DataError("NNM702", f"{message}, but {show(array.shape)} was given")
+        raise DataError(
+            "NNM702", f"{message}, or without pictures, but {show(array.shape)} was given"
+        )
     texts, pictures, *shape = array.shape
     step, rows = 4 * count(shape), list[list[HostArray]]()
     data = memoryview(array.data)

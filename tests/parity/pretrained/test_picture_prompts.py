@@ -141,7 +141,7 @@ async def test_wrong_prompts_are_refused() -> None:
             with pytest.raises(DataError, match=r"NNM702: a text has . tokens of pictures"):
                 await model.generate_ids(rows, pixel_values=given)
         with pytest.raises(DataError, match=r"NNM702: pixel_values of texts are \[texts"):
-            await model.predict(input_ids=ids, pixel_values=[[[[1.0]]]])
+            await model.predict(input_ids=ids, pixel_values=[[[1.0]]])
         with pytest.raises(DataError, match=r"NNM702: 2 texts, and pictures of 1"):
             await model.predict(input_ids=ids * 2, pixel_values=pixels)
     processor = json.loads(files["processor_config.json"])
