@@ -24,6 +24,7 @@ from tools import (
 )
 from tools.browsers import document as browsers
 from tools.common import ROOT, say
+from tools.docs import gallery
 
 
 def files() -> dict[Path, str]:
@@ -46,6 +47,7 @@ def files() -> dict[Path, str]:
         pipelines_document.PAGE: pipelines_document.page(),
         portable_limits.PAGE: portable_limits.page(),
         **choices.files(),
+        **gallery.files(),
         **grammar.files(),
         **by_optimizers,
         hyperparameters.PAGE: training,

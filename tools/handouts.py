@@ -1,4 +1,4 @@
-"""Prints the lessons of the course as hand-outs: `make handouts` calls it."""
+"""Prints the lessons of the course as hand-outs, and their solutions: `make handouts` calls it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from playwright.async_api import Browser, async_playwright
 
 from tools.common import DOCUMENTS, ROOT, playwright_config, say
 from tools.docs import documents
+from tools.docs.markup import exercises
+from webnnm.core.markup import Markup, page, tag
 
 HANDOUTS = ROOT / "build" / "handouts"
 MARGINS = {"top": "15mm", "bottom": "15mm", "left": "15mm", "right": "15mm"}
@@ -27,18 +29,40 @@ async def print_page(browser: Browser, document: Path, target: Path) -> None:
     await context.close()
 
 
+def write_solutions() -> str:
+    """Return a page with one solution of each exercise of the course, as HTML."""
+    parts: list[Markup] = []
+    for lesson in sorted((ROOT / "docs" / "course").glob("[0-9]*.md")):
+        text = lesson.read_text(encoding="utf-8")
+        parts.append(tag("h2", text.partition("\n")[0].removeprefix("# ")))
+        for number, exercise in enumerate(exercises(text), 1):
+            parts.append(tag("h3", f"Exercise {number}: {exercise.name}"))
+            parts.append(tag("pre", exercise.solution))
+    return page("Solutions", *parts)
+
+
+async def print_solutions(browser: Browser, target: Path) -> None:
+    """Print the solutions of all exercises to a PDF."""
+    sheet = await browser.new_page()
+    await sheet.set_content(write_solutions())
+    await sheet.pdf(path=target, format="A4", margin=MARGINS)
+    await sheet.close()
+
+
 async def print_course(folder: Path) -> list[Path]:
     """Print all pages of the course for a class, and return the files."""
     pages = [path for pattern in PAGES for path in sorted((DOCUMENTS / "course").glob(pattern))]
     folder.mkdir(parents=True, exist_ok=True)
     targets = [folder / f"{path.stem}.pdf" for path in pages]
+    solutions = folder / "solutions.pdf"
     async with async_playwright() as playwright:
         options = playwright_config().launch_options("webnn")
         browser = await playwright.chromium.launch(**options)
         for path, target in zip(pages, targets, strict=True):
             await print_page(browser, path, target)
+        await print_solutions(browser, solutions)
         await browser.close()
-    return targets
+    return [*targets, solutions]
 
 
 def main() -> None:

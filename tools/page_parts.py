@@ -15,6 +15,7 @@ from webnnm.core.markup import tag
 HOME = "index.html"
 DOCUMENTS = "docs/index.html"
 COURSE = "docs/course/index.html"
+GALLERY = "docs/gallery/index.html"
 GROUPS = {
     "Learn": {
         "hello.html": "First graph",
@@ -196,7 +197,8 @@ def links(current: str) -> str:
     button = tag("button", "Pages", type="button", popovertarget="menu")
     documents = tag("a", "Documentation", href=f"./{DOCUMENTS}")
     course = tag("a", "Course in eight lessons", href=f"./{COURSE}")
-    menu = tag("div", "\n", *groups, course, documents, "\n", id="menu", popover="")
+    gallery = tag("a", "Gallery of examples", href=f"./{GALLERY}")
+    menu = tag("div", "\n", *groups, course, gallery, documents, "\n", id="menu", popover="")
     near = tag("ul", "\n", *_link_items(own, current), class_="near") if own else ""
     guide = tag("a", "Guide", href=f"./docs/{GUIDES[current]}.html", title="Guide to this page")
     last = tag("p", documents if current == HOME else guide)

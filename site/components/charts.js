@@ -83,7 +83,8 @@ class LiveChart {
     const { columns = 0, spec } = this.spec;
     const width = this.holder.clientWidth; // 0 while it is hidden
     if (!columns || !width) return columns;
-    const each = spec.width + (spec.encoding.y.axis === null ? GAP : GAP + AXIS);
+    // Small charts of several layers have no encoding in common.
+    const each = spec.width + (spec.encoding?.y.axis === null ? GAP : GAP + AXIS);
     return Math.max(1, Math.min(columns, Math.floor(width / each)));
   }
 

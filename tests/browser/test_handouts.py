@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tools.common import DOCUMENTS
-from tools.handouts import print_page
+from tools.handouts import print_page, print_solutions, write_solutions
 
 LESSON = DOCUMENTS / "course" / "1-neuron.html"
 VISIBLE = "(elements) => elements.filter((it) => it.getClientRects().length > 0).length"
@@ -23,6 +23,16 @@ async def test_a_lesson_is_printed(browser: Any, project: Any, tmp_path: Path) -
     content = target.read_bytes()
     assert content.startswith(b"%PDF-")
     assert content.count(b"/Type /Page\n") >= 4
+
+
+@pytest.mark.projects("webnn")
+async def test_solutions_are_printed(browser: Any, project: Any, tmp_path: Path) -> None:
+    text = write_solutions()
+    assert text.count("<h2>") == 8
+    assert text.count("<h3>Exercise ") == text.count("<pre>") == 24
+    assert "weight = 3.0\n" in text
+    await print_solutions(browser, tmp_path / "solutions.pdf")
+    assert (tmp_path / "solutions.pdf").read_bytes().startswith(b"%PDF-")
 
 
 @pytest.mark.projects("webnn")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
 import doctest
-import inspect
 import io
 import re
 from collections.abc import Iterator
@@ -54,7 +51,8 @@ def test_examples_run(
 ) -> None:
     if page.name in NEEDS:
         pytest.importorskip(NEEDS[page.name], reason=f"{page.name} needs it")
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    for folder in ("tests", "site"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     printed: str | None = ""
@@ -88,12 +86,8 @@ def run_session(piece: Piece, page: Path, names: dict[str, Any]) -> None:
 
 def run_program(piece: Piece, page: Path, names: dict[str, Any]) -> str:
     """Run a program, at whose top level `await` may stand, and return what it prints."""
-    lines = "\n" * piece.line + piece.text
-    code = compile(lines, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     with redirect_stdout(io.StringIO()) as printed:
-        value = eval(code, names)
-        if code.co_flags & inspect.CO_COROUTINE:
-            asyncio.run(value)
+        pictures.run("\n" * piece.line + piece.text, names, str(page))
     return printed.getvalue()
 
 

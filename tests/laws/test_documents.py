@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.document_files import DOCS, PAGES, ROOT, TEXTS, headings, id_of
 from tools.citations import anchor
+from tools.docs.gallery import FOLDER, examples
 from tools.docs.markup import pieces
 from tools.docs.pictures import pictures
 
@@ -51,7 +52,8 @@ MODULES = "charts|language|random|sync|xp"
 def test_guides_import_public_names() -> None:
     statement = rf"^[\s>.]*(?:from|import) (webnnm\.(?!(?:{MODULES})\b)[\w.]+)"
     inner = re.compile(statement, re.MULTILINE)
-    guides = [*DOCS.glob("*.md"), *(DOCS / "course").glob("[0-9]*.md"), ROOT / "README.md"]
+    lessons = (DOCS / "course").glob("[0-9]*.md")
+    guides = [*DOCS.glob("*.md"), *lessons, *FOLDER.glob("*.md"), ROOT / "README.md"]
     hidden = {page.name: inner.findall(page.read_text()) for page in guides}
     generated = {"api.md", "expert.md", "rules.md"}
     assert {name for name, modules in hidden.items() if modules} - generated == {*INSIDE}
@@ -60,8 +62,9 @@ def test_guides_import_public_names() -> None:
 def test_every_document_is_listed() -> None:
     index = (DOCS / "README.md").read_text()
     linked = set(re.findall(r"\]\(([\w./-]+)[)#]", index))
+    linked |= {f"gallery/{name}.md" for name in examples()}
     files = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*") if path.is_file()}
-    pictures = {name for name in files if name.startswith("course/pictures/")}
+    pictures = {name for name in files if "/pictures/" in name}
     assert sorted(files - {"README.md"} - linked - pictures) == []
 
 

@@ -10,10 +10,10 @@ import pytest
 from tests.document_files import DOCS, headings
 from tools import choices, licences, page_parts
 from tools.citations import anchor
-from tools.docs import feedback, search_words
+from tools.docs import feedback, gallery, search_words
 
 
-@pytest.mark.parametrize("module", [choices, licences, feedback, page_parts, search_words])
+@pytest.mark.parametrize("module", [choices, licences, feedback, gallery, page_parts, search_words])
 def test_examples_run(module: ModuleType) -> None:
     result = doctest.testmod(module)
     assert result.attempted > 0
@@ -31,7 +31,7 @@ def test_words_of_the_search_belong_to_sections() -> None:
     assert len(words) > 80
     for location, section_words in words.items():
         page, _, heading = location.partition("#")
-        name = "README.md" if page == "index.html" else page.replace(".html", ".md")
+        name = page.replace("index.html", "README.md").replace(".html", ".md")
         anchors = {anchor(title) for title in headings(DOCS / name)}
         assert not heading or heading in anchors, f"{name} has no section #{heading}"
         assert all(section_words), location

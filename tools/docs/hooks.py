@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files  # pyrefly: ignore[missing-import
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools.docs import feedback, glossary, markup, search_words  # noqa: E402
+from tools.docs import feedback, gallery, glossary, markup, search_words  # noqa: E402
 
 INDEX = "README.md"
 INLINE = re.compile(r"<script>(.+?)</script>", re.DOTALL)
@@ -89,6 +89,8 @@ def on_page_context(context: Any, page: Any, config: Any, nav: Any) -> Any:
     context["example_files"] = sorted(markup.files(text))
     context["examples_alone"] = page.file.src_uri in markup.GENERATED
     context["pages_of_guide"] = feedback.pages_of(page.file.src_uri)
+    context["examples_of_guide"] = gallery.examples_of(page.file.src_uri)
+    context["neighbours"] = gallery.neighbours(page.file.src_uri)
     context["feedback"] = feedback.feedback_on(page.file.src_uri, text)
     return context
 

@@ -43,7 +43,8 @@ PIECE = re.compile(
 LINK = re.compile(r"\[((?:[^][]|\[[^]]*\])*)\]\(((?:\.\./)+)([^)#\s]*)(#[^)\s]*)?\)")
 MODULE = re.compile(r"^\*.* in \[[^]]*\]\(\.\./(webnnm/[\w/]+)\.py\)", re.MULTILINE)
 """Where a docstring comes from: its examples can use the names of this module."""
-FILE = re.compile(r"""["'](tests/data/[\w./-]+)["']""")
+FILE = re.compile(r"""["']((?:tests/data|site)/[\w./-]+)["']""")
+"""A file of the repository that a program names; the site has a copy for its examples."""
 
 
 @dataclass(frozen=True)

@@ -63,15 +63,15 @@ def pictures(page: Path) -> Iterator[Picture]:
             programs.append(piece)
 
 
-def run(program: str, names: dict[str, Any]) -> Any:
-    """Run a program, at whose top level `await` may stand, and return its last expression."""
+def run(program: str, names: dict[str, Any], file: str = "<picture>") -> Any:
+    """Run a program, at whose top level `await` may stand, and return its last expression.
+
+    It is also the value of `_`, as in Python's prompt.
+    """
     tree = ast.parse(program)
-    last = tree.body[-1]
-    if isinstance(last, ast.Expr):
+    if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         tree.body[-1] = ast.Assign([ast.Name("_", ast.Store())], last.value)
-    code = compile(
-        ast.fix_missing_locations(tree), "<picture>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    )
+    code = compile(ast.fix_missing_locations(tree), file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     value = eval(code, names)
     if code.co_flags & inspect.CO_COROUTINE:
         asyncio.run(value)

@@ -16,6 +16,14 @@ SESSIONS = {}
 """Session → the names of its programs."""
 LONGEST = 1000
 """Characters of a text that is shown as the value of an expression; `print` shows all of it."""
+show_chart = None
+"""Takes the description of a chart, which a page draws; without it, charts show as texts."""
+
+
+def draw_charts_with(function):
+    """Let a function draw the charts that expressions return."""
+    global show_chart
+    show_chart = function
 
 
 class _Awaited(ast.NodeTransformer):
@@ -172,7 +180,10 @@ async def _run(statement, names):
         value = await value
     if shows and value is not None:
         names["_"] = value
-        print(_format_value(value))
+        if show_chart and hasattr(value, "to_page"):
+            show_chart(value.to_page())
+        else:
+            print(_format_value(value))
 
 
 def _format_value(value):

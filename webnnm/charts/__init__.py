@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite specifications: of training, tests, parameters and decision boundaries.
+"""Charts as Vega-Lite specifications: of training, tests, parameters, pictures and curves.
 
 >>> from webnnm import charts
 >>> charts.confusion_matrix([[3, 1], [0, 4]], ["no", "yes"]).spec["description"]
@@ -21,8 +21,11 @@ from webnnm.charts.course import metrics as metrics
 from webnnm.charts.feature_maps import feature_maps as feature_maps
 from webnnm.charts.first_layer import filters as filters
 from webnnm.charts.forecasts import forecast as forecast
+from webnnm.charts.heat_map import heat_map as heat_map
 from webnnm.charts.histograms import histograms as histograms
 from webnnm.charts.importance import permutation_importance as permutation_importance
+from webnnm.charts.picture_rows import pictures as pictures
+from webnnm.charts.plane import plot as plot
 from webnnm.charts.predicted import prediction_error as prediction_error
 from webnnm.charts.roc import roc_curve as roc_curve
 from webnnm.charts.worst import worst_pictures as worst_pictures
@@ -38,11 +41,14 @@ __all__ = (
     "filters",
     "forecast",
     "gradient_norm",
+    "heat_map",
     "histograms",
     "learning_rate",
     "loss",
     "metrics",
     "permutation_importance",
+    "pictures",
+    "plot",
     "prediction_error",
     "roc_curve",
     "worst_pictures",

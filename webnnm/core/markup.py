@@ -16,7 +16,7 @@ from typing import Any, cast
 from webnnm.core.errors import DataError
 
 Scalar = str | int | float | None
-EMPTY = frozenset(("br", "circle", "input", "link", "meta", "path", "polygon", "rect"))
+EMPTY = frozenset(("br", "circle", "img", "input", "link", "meta", "path", "polygon", "rect"))
 """Elements that close themselves if there is nothing in them."""
 ADDRESSES = frozenset(("action", "formaction", "href", "src"))
 SCHEMES = frozenset(("", "http", "https", "mailto"))

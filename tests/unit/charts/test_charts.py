@@ -102,6 +102,17 @@ CHARTS = {
     ),
     "filters": lambda: charts.filters([[[[1.0, -1.0], [0.5, 0.0]]]] * 3),
     "feature maps": lambda: charts.feature_maps([[[[1.0, 2.0], [0.5, 0.0]]] * 3]),
+    "pictures": lambda: charts.pictures([[[0.0, 1.0], [0.5, 0.2]]] * 11, columns=4),
+    "named pictures": lambda: charts.pictures(
+        {"grey": [[[0.0], [9.0]]] * 3, "colours": [[[[1.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]]]}
+    ),
+    "plot": lambda: charts.plot(
+        {"rows": [(0, 1), (2, 3)], "others": [(1, 1)]},
+        {"model": [(0, 0.5), (2, 2)]},
+        {"80 %": [(0, 0, 1), (2, 1, 3)]},
+    ),
+    "square plot": lambda: charts.plot({str(n): [(n, n * n)] for n in range(10)}, square=True),
+    "heat map": lambda: charts.heat_map([[0.5, 0.25]], ["a"], ["b", "c"], x="to", y="from"),
     "nothing": lambda: charts.loss(History({}, "numpy")),
 }
 
@@ -145,7 +156,8 @@ def test_pages_get_one_specification_and_both_themes(chart: charts.Chart) -> Non
     found = json.loads(chart.to_page())
     assert {*found["themes"]} == {*THEMES}
     assert "config" not in found["spec"]
-    assert found["spec"].get("width") in ("container", None)
+    width = found["spec"].get("width")
+    assert width in ("container", None) or isinstance(width, int)
     assert ("facet" in found["spec"]) == ("width" not in found["spec"])
 
 
@@ -457,3 +469,56 @@ def test_the_most_wrong_pictures_come_first() -> None:
     with pytest.raises(DataError, match="NNM702: dataset is not pictures"):
         table = Dataset([[1.0], [2.0]], ["a", "b"], split=(1, 0, 0))
         charts.worst_pictures(table, [[0.1, 0.9]] * 2, subset="training")
+
+
+def test_pictures_are_drawn_in_lines_or_in_named_rows() -> None:
+    lines = CHARTS["pictures"]().spec
+    assert lines["description"] == "11 pictures of 2 × 2 pixels."
+    places = [(row["x"], row["y"]) for row in lines["data"]["values"]]
+    assert places == [(n % 4, n // 4) for n in range(11)]
+    assert lines["encoding"]["y"]["axis"] is None
+    named = CHARTS["named pictures"]().spec
+    assert named["description"] == "4 pictures of 2 × 1 pixels, in the rows grey and colours."
+    assert [row["line"] for row in named["data"]["values"]] == ["grey"] * 3 + ["colours"]
+    assert named["width"] * 2 < named["height"] * 3
+    png = base64.b64decode(named["data"]["values"][-1]["url"].partition(",")[2])
+    raw = zlib.decompress(png[png.index(b"IDAT") + 4 :])
+    assert raw == b"\0\xff\0\0\0\0\0\xff", "each line begins with its filter"
+    with pytest.raises(DataError, match=r"pictures of a of shape \[2\]"):
+        charts.pictures({"a": [1.0, 2.0]})
+    with pytest.raises(DataError, match="NNM705"):
+        charts.pictures({})
+
+
+def test_a_plot_names_each_group_once_and_keeps_colours_apart() -> None:
+    band, line, points = CHARTS["plot"]().spec["layer"]
+    names = ["rows", "others", "model", "80 %"]
+    assert points["encoding"]["fill"]["scale"]["domain"] == names[:2]
+    assert points["encoding"]["fill"]["legend"] == {"values": names[:2]}
+    assert line["encoding"]["stroke"]["scale"]["domain"] == names[:3]
+    assert line["encoding"]["stroke"]["legend"] == {"values": ["model"]}
+    assert band["encoding"]["color"]["scale"]["domain"] == names
+    alone = charts.plot(lines={"model": [(0, 1), (1, 2)]}).spec["layer"][0]
+    assert alone["encoding"]["stroke"]["legend"] is None
+    assert band["data"]["values"][1] == {"name": "80 %", "x": 2, "low": 1, "high": 3}
+    many = CHARTS["square plot"]().spec
+    assert many["layer"][0]["mark"]["type"] == "text"
+    domains = [many["layer"][0]["encoding"][axis]["scale"]["domain"] for axis in "xy"]
+    assert domains[0][1] - domains[0][0] == pytest.approx(domains[1][1] - domains[1][0])
+    assert domains[1][0] < 0 < 81 < domains[1][1]
+    with pytest.raises(DataError, match="bands have 3 numbers each"):
+        charts.plot(bands={"80 %": [(0, 1)]})
+    with pytest.raises(DataError, match="NNM705"):
+        charts.plot()
+
+
+def test_a_heat_map_has_a_cell_for_each_number() -> None:
+    cells = CHARTS["heat map"]().spec["data"]["values"]
+    assert cells == [
+        {"row": "a", "column": "b", "value": 0.5},
+        {"row": "a", "column": "c", "value": 0.25},
+    ]
+    with pytest.raises(DataError, match=r"shape \[1, 2\], 2 rows"):
+        charts.heat_map([[1.0, 2.0]], ["a", "b"], ["c"])
+    with pytest.raises(DataError, match='"a" names two'):
+        charts.heat_map([[1.0], [2.0]], ["a", "a"], ["c"])

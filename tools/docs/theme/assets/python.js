@@ -47,6 +47,9 @@ async function start(runtime, files) {
     pyodide.FS.writeFile(path, await bytes(address));
   }
   pyodide.FS.writeFile("session.py", session);
+  const sessions = pyodide.pyimport("session");
+  sessions.draw_charts_with((/** @type {string} */ chart) => postMessage({ chart }));
+  sessions.destroy();
   return pyodide;
 }
 

@@ -12,11 +12,12 @@ import { takeExercise } from "./exercise.js";
  * @property {boolean} done Whether Python has run it as it stands.
  * @property {boolean} alone Whether it is an exercise, whose names other blocks do not get.
  * @property {(text: string) => void} show
+ * @property {(chart: string) => void} draw Takes what `Chart.to_page` wrote.
  */
 
 /** @type {HTMLElement} */
 const facts = /** @type {HTMLElement} */ (document.querySelector('meta[name="webnnm:examples"]'));
-const { runtime = "", assets = "", files = "" } = facts.dataset;
+const { runtime = "", assets = "", components = "", files = "" } = facts.dataset;
 const PROMPT = /^(>>>|\.\.\.) ?/;
 /** Characters of an output that still show. */
 const LONGEST = 100_000;
@@ -34,15 +35,16 @@ class Python {
   #worker = new Worker(new URL("python.js", import.meta.url), { type: "module" });
   /**
    * @type {{
-   *   show: (text: string) => void, end: (ending: string) => void,
-   *   judge: (verdict: string) => void,
+   *   show: (text: string) => void, draw: (chart: string) => void,
+   *   end: (ending: string) => void, judge: (verdict: string) => void,
    * } | null}
    */
   #current = null;
 
   constructor() {
-    this.#worker.onmessage = ({ data: { text, verdict, ending } }) => {
+    this.#worker.onmessage = ({ data: { text, chart, verdict, ending } }) => {
       if (text !== undefined) this.#current?.show(text);
+      if (chart !== undefined) this.#current?.draw(chart);
       if (verdict !== undefined) this.#current?.judge(verdict);
       if (ending !== undefined) this.#current?.end(ending);
     };
@@ -67,10 +69,11 @@ class Python {
    * @param {(verdict: string) => void} [judge] Takes what that says.
    * @returns {Promise<string>}
    */
-  run({ program, session, module, errors, alone, show }, check, judge = () => {}) {
+  run({ program, session, module, errors, alone, show, draw }, check, judge = () => {}) {
     return new Promise((resolve) => {
       this.#current = {
         show,
+        draw,
         judge,
         end: (ending) => {
           this.#current = null;
@@ -126,6 +129,25 @@ function writer(target) {
 }
 
 /**
+ * Draw a chart below others, with the component of the pages, which is fetched for the first one.
+ * @param {HTMLElement} target
+ * @param {string} chart
+ * @param {(text: string) => void} show Takes what went wrong.
+ */
+async function drawChart(target, chart, show) {
+  const holder = document.createElement("div");
+  holder.className = "example-chart";
+  target.append(holder);
+  try {
+    const address = new URL(`${components}charts.js`, location.href).href;
+    (await import(address)).show(holder, chart);
+  } catch (error) {
+    holder.remove();
+    show(`The chart cannot be drawn here: ${error instanceof Error ? error.message : error}\n`);
+  }
+}
+
+/**
  * @param {string} label
  * @param {string} kind
  */
@@ -168,6 +190,7 @@ function equip(place, number) {
     done: false,
     alone: place.classList.contains("exercise"),
     show: () => {},
+    draw: () => {},
   };
   blocks.push(block);
   if (place.classList.contains("setup")) return;
@@ -198,6 +221,10 @@ function equip(place, number) {
   /** @type {HTMLTextAreaElement | null} */
   let editor = null;
   block.show = writer(output);
+  const drawn = document.createElement("div");
+  drawn.className = "example-charts";
+  output.after(drawn);
+  block.draw = (chart) => drawChart(drawn, chart, block.show);
 
   /**
    * @param {HTMLButtonElement} pressed
@@ -212,6 +239,8 @@ function equip(place, number) {
     stop.focus();
     exercise?.judge("");
     output.textContent = "";
+    output.hidden = true;
+    drawn.replaceChildren();
     // What it printed once makes room for what it prints now.
     if (shown?.matches(".output")) shown.hidden = true;
     status.textContent = python ? "Running …" : "Starting Python …";
@@ -279,7 +308,7 @@ async function runInOrder(block, tell, check, judge) {
   for (const other of before) {
     python ??= new Python();
     tell("Running the examples before this one …");
-    const ending = await python.run({ ...other, show: () => {} });
+    const ending = await python.run({ ...other, show: () => {}, draw: () => {} });
     if (ending === "stopped") return ending;
     other.done = ending === "done";
   }
