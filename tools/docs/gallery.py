@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from tools.common import ROOT
-from webnnm.core.markup import Markup, tag
+from webnnm.core.markup import tag
 
 FOLDER = ROOT / "docs" / "gallery"
 INDEX = FOLDER / "README.md"
@@ -83,8 +83,8 @@ def write_cards() -> str:
     parts: list[str] = []
     for title, names in GROUPS.items():
         cards = "\n".join(write_card(examples()[name]) for name in names)
-        inside = Markup(f"\n\n{cards}\n\n")
-        parts += [f"## {title}", tag("div", inside, class_="gallery", markdown="1")]
+        group = tag("div", "CARDS", class_="gallery", markdown="1")
+        parts += [f"## {title}", group.replace("CARDS", f"\n\n{cards}\n\n")]
     return "\n\n".join(parts) + "\n\n"
 
 
