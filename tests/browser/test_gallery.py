@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import json
+import re
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from tests.browser.site_pages import WATCH_POLICY
 from tools.docs import gallery
 from tools.docs.markup import files, pieces
 
-OUTPUTS = doctest.OutputChecker()
+NUMBER = re.compile(r"\d+(?:\.(\d+))?")
 TEXTS = {name: (gallery.FOLDER / f"{name}.md").read_text() for name in gallery.examples()}
 FIRST = "two-moons"
 # Lets the page of one example open the files of all: before its script reads which there are.
@@ -31,6 +31,26 @@ def program_and_output(text: str) -> tuple[str, str]:
     blocks = [*pieces(text)]
     (program,) = [piece.text for piece in blocks if piece.is_program]
     return program, "".join(piece.text for piece in blocks if piece.is_output)
+
+
+def agrees(shown: str, expected: str) -> bool:
+    """Return whether a page prints what a desktop does, but for the last digits of numbers.
+
+    Devices round differently, and trainings enlarge that: two units of the last digit, or 5 %.
+    """
+    if NUMBER.sub("", shown) != NUMBER.sub("", expected):
+        return False
+    for ours, other in zip(NUMBER.finditer(expected), NUMBER.finditer(shown), strict=True):
+        unit = 10.0 ** -len(ours[1] or "")
+        if abs(float(ours[0]) - float(other[0])) > max(2.01 * unit, 0.05 * float(ours[0])):
+            return False
+    return True
+
+
+def test_numbers_may_differ_in_their_last_digits_only() -> None:
+    assert agrees("99 % right, off by 0.11", "100 % right, off by 0.10")
+    assert not agrees("90 % right", "100 % right")
+    assert not agrees("99 % wrong", "99 % right")
 
 
 async def run(page: Any) -> str:
@@ -58,14 +78,14 @@ async def test_every_example_runs_on_webnn_and_draws_its_picture(
         program, expected = program_and_output(text)
         await editor.fill(program)
         shown = await run(page)
-        if not OUTPUTS.check_output(expected, shown, doctest.ELLIPSIS):
+        if not agrees(shown, expected):
             problems.append(f"{name}: {shown}")
         charts = page.locator(".example-chart[aria-label] canvas")
         try:
             await charts.wait_for(timeout=5000)
         except Exception as error:  # the report names all examples that fail
             problems.append(f"{name}: {error}")
-    assert problems == []
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.projects("webnn", "no-webnn")
@@ -82,7 +102,7 @@ async def test_one_button_runs_an_example_as_it_stands(
     await chart.locator("canvas").wait_for(timeout=TIMEOUT)
     assert "Decision boundary" in await chart.get_attribute("aria-label")
     shown = await page.get_by_label("Output of example 1", exact=True).text_content()
-    assert OUTPUTS.check_output(expected, shown, doctest.ELLIPSIS), shown
+    assert shown.endswith(expected), "before it, Python may say that it loads NumPy"
     assert await violations(page) == []
     assert await page.evaluate("refused") == []
 
