@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -19,11 +20,13 @@ from tests.browser.site_pages import (
     open_site_page,
     result_of,
     skip_where_nothing_runs,
+    write_model,
 )
 
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 
+IDLE = "#train:has-text('Train')"
 CONSOLE_PROGRESS = "webnnm:progress "
 # The colours of the plane, from which a boundary is read: those of a column of its canvas.
 COLUMN = """
@@ -69,11 +72,11 @@ async def test_a_training_that_begins_at_once_waits_for_the_charts_and_starts_ov
     await open_site_page(page, site_url, "playground.html")
     await page.locator("#train").click()
     await page.evaluate(LIVE)
-    assert await page.locator("#train").is_disabled()
+    assert await page.locator("#train").text_content() == "Pause"
     # What is set anew meanwhile is trained, and nothing else.
     await page.locator("#epochs").fill("5")
     await page.locator("#epochs").press("Tab")
-    await page.locator("#train:enabled").click()
+    await page.locator(IDLE).click()
     come.set()
     await result_of(page)
     assert "Epoch 5 of 5" in await page.locator("#progress-text").text_content()
@@ -89,13 +92,13 @@ async def test_the_boundary_changes_from_step_to_step_and_a_link_gives_the_same_
     epochs = losses_of(page)
     await open_playground(page, site_url)
     await fill(page, data="circles", rows="60", noise="0.02", lr="0.05", epochs="12", seed="7")
-    await page.get_by_label("x1²").check()
+    await page.get_by_role("checkbox", name="x1²").check()
     # The model takes as many numbers as it is told.
     await page.wait_for_function("location.hash.includes('shape%3D%5B3%5D')")
     before = await page.evaluate(COLUMN)
     await page.locator("#step").click()
     await page.get_by_text("Epoch 1 of 12").first.wait_for()
-    await page.locator("#train:enabled").wait_for()
+    await page.locator(IDLE).wait_for()
     after_one = await page.evaluate(COLUMN)
     assert after_one != before
     assert [epoch for epoch, *_ in epochs] == [1], "the training waits after a step"
@@ -114,7 +117,7 @@ async def test_the_boundary_changes_from_step_to_step_and_a_link_gives_the_same_
     epochs.clear()
     await open_playground(page, site_url, f"#{address.partition('#')[2]}")
     assert await page.locator("#data").input_value() == "circles"
-    assert await page.get_by_label("x1²").is_checked()
+    assert await page.get_by_role("checkbox", name="x1²").is_checked()
     await page.locator("#train").click()
     await result_of(page)
     assert epochs == first, "the same link gives the same losses, to the last digit"
@@ -168,3 +171,223 @@ async def test_points_are_drawn_and_learnt_and_the_page_suits_all(
     assert await violations(page) == []
     await check_policy(page)
     await check_usable(page)
+
+
+# The pictures of drawn units, column by column, each as one text.
+PICTURES = """
+() => [...document.querySelectorAll("#network .column")].map((column) =>
+  [...column.querySelectorAll("canvas")].map((canvas) => {
+    const { width, height } = canvas;
+    return [...canvas.getContext("2d").getImageData(0, 0, width, height).data].join();
+  }))
+"""
+LINES = """
+() => [...document.querySelectorAll("#network path")].map((path) =>
+  [path.getAttribute("class"), Number(path.getAttribute("stroke-width"))])
+"""
+
+
+async def units_of(page: Any) -> list[int]:
+    """Return how many units the drawn columns have."""
+    columns = await page.locator("#network .column").all()
+    return [await column.locator(".unit").count() for column in columns]
+
+
+async def press(page: Any, label: str) -> None:
+    await page.get_by_role("button", name=label, exact=True).click()
+
+
+@in_one_browser
+async def test_buttons_edit_the_text_and_the_text_changes_the_drawing(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_playground(page, site_url)
+    assert await units_of(page) == [2, 8, 8, 2]
+    await press(page, "Remove a unit from layer 1")
+    await page.locator("#network", has_text="7 tanh").wait_for()
+    source = page.locator("#source")
+    assert "dense(shape=[7], activation=tanh),\n  dense(shape=[8]" in await source.input_value()
+    focused = await page.evaluate("document.activeElement.ariaLabel")
+    assert focused == "Remove a unit from layer 1", "the focus stays on the button"
+    await press(page, "Add a layer before the output")
+    await page.locator("#network", has_text="Layer 3").wait_for()
+    assert await units_of(page) == [2, 7, 8, 8, 2]
+    await press(page, "Remove layer 2")
+    await page.locator("#network .column:nth-of-type(n)", has_text="Layer 3").wait_for(
+        state="detached"
+    )
+    assert await units_of(page) == [2, 7, 8, 2]
+    assert "shape%3D%5B7%5D" in page.url, "the link has the text as it is now"
+
+    await write_model(page, (await source.input_value()).replace("[7]", "[40]"))
+    await page.get_by_text("and 32 more").wait_for()
+    assert await units_of(page) == [2, 8, 8, 2]
+    await page.get_by_role("checkbox", name="x1·x2").check()
+    await page.locator("#network .inputs .unit").nth(2).wait_for()
+    # What is no stack of dense layers is drawn as boxes.
+    branch = "p:input shape=[3]; p:output shape=[2]; p:layers matmul(w, shape=[4], name=h), "
+    await write_model(page, branch + "relu(), add(h), matmul(v), softmax();")
+    await page.locator("#diagram svg").wait_for()
+    assert await page.locator("#network-view").is_hidden()
+    await fill(page, epochs="3")
+    await page.locator("#train").click()
+    await result_of(page)
+    await write_model(page, "p:input shape=[3]; p:output shape=[2]; p:layers matmul(w), softmax();")
+    await page.locator("#network .unit").first.wait_for()
+    assert await units_of(page) == [3, 2]
+    assert await page.locator("#diagram-view").is_hidden()
+
+
+@in_both_browsers
+async def test_units_show_what_they_make_of_the_plane(
+    page: Any, site_url: str, project: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    await open_playground(page, site_url)
+    await fill(page, data="circles", lr="0.05", epochs="40")
+    await page.locator("#train").click()
+    await result_of(page)
+    columns = await page.evaluate(PICTURES)
+    assert [len(column) for column in columns] == [2, 8, 8, 2]
+    assert all(len({*column}) == len(column) for column in columns), "no two are the same"
+    lines = await page.evaluate(LINES)
+    assert len(lines) == 2 * 8 + 8 * 8 + 8 * 2
+    assert {sign for sign, _ in lines} == {"positive", "negative"}
+    assert min(width for _, width in lines) < 1.5 < 4 < max(width for _, width in lines)
+
+    decided = await page.evaluate(COLUMN)
+    await page.locator("#network .unit").first.focus()
+    await page.keyboard.press("ArrowRight")
+    await page.keyboard.press("ArrowDown")
+    assert await page.locator("#plane-title").text_content() == "Unit 2 of layer 1"
+    readout = await page.locator("#network-readout").text_content()
+    assert readout.startswith("Unit 2 of layer 1. Weights from x1: ") and ". Bias: " in readout
+    label = await page.evaluate("document.activeElement.ariaLabel")
+    assert f"{label}." == readout
+    await page.wait_for_function(f"(before) => ({COLUMN})() !== before", arg=decided)
+    await page.locator("#train").focus()
+    await page.wait_for_function(f"(before) => ({COLUMN})() === before", arg=decided)
+    assert await page.locator("#plane-title").text_content() == "What it decides"
+
+    # Near the middle of a line its weight is told.
+    middle = await page.evaluate("""() => {
+      const path = document.querySelector("#network path");
+      const { x, y } = path.getPointAtLength(path.getTotalLength() / 2);
+      const box = path.ownerSVGElement.getBoundingClientRect();
+      return [x + box.x, y + box.y];
+    }""")
+    await page.mouse.move(*middle)
+    await page.get_by_text("Input x1 to unit 1 of layer 1: weight ").wait_for()
+    assert await violations(page) == []
+
+
+@in_one_browser
+async def test_who_prefers_less_motion_sees_the_network_change_at_the_end(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.emulate_media(reduced_motion="reduce")
+    await open_playground(page, site_url)
+    await fill(page, epochs="10000")
+    await page.locator("#train").click()
+    await page.wait_for_function("document.querySelector('#progress').value > 20")
+    assert {sign for sign, _ in await page.evaluate(LINES)} == {None}
+    await page.locator("#train").click()
+    await page.locator(IDLE).wait_for()
+    assert None not in {sign for sign, _ in await page.evaluate(LINES)}
+
+
+@in_one_browser
+async def test_the_speed_is_the_one_that_is_chosen(page: Any, site_url: str, project: Any) -> None:
+    epochs = losses_of(page)
+    await open_playground(page, site_url)
+    await page.locator("#speed").select_option("10")
+    await page.locator("#step").click()
+    await page.get_by_text("Epoch 1 of").first.wait_for()
+    await page.locator(IDLE).wait_for()
+    before = time.perf_counter()
+    await page.locator("#train").click()
+    await page.wait_for_function("document.querySelector('#progress').value >= 11")
+    assert 0.8 < time.perf_counter() - before < 4
+    await page.locator("#train").click()
+    await page.locator(IDLE).wait_for()
+    count = len(epochs)
+    await page.evaluate(LIVE)
+    assert len(epochs) == count, "a training that is paused goes no further"
+
+
+@in_one_browser
+async def test_the_result_is_saved_as_a_picture_and_as_a_video(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_playground(page, site_url)
+    await fill(page, epochs="30")
+    await page.locator("#save-picture").wait_for()
+    can_record = await page.evaluate("globalThis.MediaRecorder?.isTypeSupported('video/webm')")
+    assert await page.locator("#record").is_visible() == bool(can_record)
+    if can_record:
+        await page.locator("#record").click()
+    await page.locator("#train").click()
+    await result_of(page)
+    async with page.expect_download() as download:
+        await page.locator("#save-picture").click()
+    content = Path(await (await download.value).path()).read_bytes()
+    assert content.startswith(b"\x89PNG") and len(content) > 10_000
+    if can_record:
+        async with page.expect_download() as download:
+            await page.locator("#record").click()
+        content = Path(await (await download.value).path()).read_bytes()
+        assert content.startswith(b"\x1aE\xdf\xa3") and len(content) > 5_000
+
+
+class Claim(NamedTuple):
+    """What a question of the page claims: the rule by which the expert finds what is wrong, and
+    that the validation loss is above the first number with it, below the second one without."""
+
+    rule: str
+    above: float
+    below: float
+
+
+CLAIMS = {
+    "What do inputs change?": Claim("E902", 0.6, 0.1),
+    "Why relu?": Claim("E309", 0.6, 0.1),
+    "Why depth?": Claim("E922", 0.25, 0.1),
+    "What is overfitting?": Claim("E905", 1, 0.6),
+    "When do units die?": Claim("E908", 0.6, 0.2),
+    "Why standardise?": Claim("E603", 0.5, 0.1),
+}
+
+
+async def answer(page: Any) -> tuple[float, float]:
+    """Train what a question loads, and return the validation loss and the percentage that is right,
+    one of which its conclusion names."""
+    await page.locator("#result").evaluate("result => delete result.dataset.done")
+    await page.locator(IDLE).click()
+    await result_of(page)
+    accuracy = await page.locator("#accuracy").text_content()
+    loss = float((await page.locator("#progress-text").text_content()).rpartition(" ")[2])
+    conclusion = await page.locator("#lesson-text").text_content()
+    assert accuracy in conclusion or f"{loss:.2f}" in conclusion
+    return loss, float(accuracy.removesuffix(" %"))
+
+
+@in_one_browser
+async def test_questions_show_what_they_claim(page: Any, site_url: str, project: Any) -> None:
+    await open_playground(page, site_url)
+    for question, claim in CLAIMS.items():
+        await press(page, question)
+        await page.locator("#lesson-text").wait_for()
+        assert await page.locator("#lesson-finding").is_hidden()
+        loss, accuracy = await answer(page)
+        assert loss > claim.above, question
+        finding = await page.locator("#lesson-finding").text_content()
+        assert finding.startswith("The expert: ") and finding.endswith(claim.rule), question
+        await page.locator("#lesson-next").click()
+        await page.locator("#lesson-next").wait_for(state="hidden")
+        better_loss, better_accuracy = await answer(page)
+        assert better_loss < claim.below and better_accuracy > accuracy, question
+        assert await page.locator("#lesson-finding").is_hidden(), "nothing of it is left"
+    # What is set otherwise is no longer the question's.
+    await page.locator("#epochs").fill("7")
+    await page.locator("#epochs").press("Tab")
+    await page.locator("#lesson").wait_for(state="hidden")

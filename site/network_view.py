@@ -1,0 +1,226 @@
+"""The network beside its text: units with what they make of the plane, weights, and edits.
+
+Networks that are no plain stack of dense layers are drawn as a diagram instead.
+"""
+
+import asyncio
+import json
+
+from dense_layers import (
+    UneditableError,
+    expose_columns,
+    find_columns,
+    insert_layer,
+    remove_layer,
+    set_units,
+)
+from diagram import ModelDiagram
+from page import element, sentence, show_error_text
+from pyscript import ffi
+from pyscript.js_modules import network as drawing
+
+MAX_UNITS = 8
+"""Units of a layer that are drawn; of others there is the number."""
+
+
+class NetworkView:
+    """What #network-view shows of the network of an editor.
+
+    - `describe_ends()` returns the names of the inputs and of the classes.
+    - `sample_inputs()` returns the inputs at each cell of the plane, as rows.
+    - `on_edit(text)` is called with the text that a button asks for, and `on_look()` when another
+      unit is looked at, or none any more.
+    """
+
+    def __init__(self, editor, *, describe_ends, sample_inputs, on_edit, on_look):
+        self.editor = editor
+        self.describe_ends, self.sample_inputs = describe_ends, sample_inputs
+        self.on_edit, self.on_look = on_edit, on_look
+        self.looked = None
+        self.columns = self.diagram = self.drawn = None
+        self.context = self.model = None
+        self.callback = ffi.create_proxy(self.act)
+
+    def start(self):
+        """Draw the network that is written, and every one that is written from now on."""
+        self.editor.on_network = self.show
+        if self.editor.network:
+            self.show(self.editor.network)
+
+    def show(self, network):
+        """Draw a network, of which nothing is known yet, unless it is drawn already."""
+        self.columns = find_columns(network)
+        element("network-view").hidden = self.columns is None
+        element("diagram-view").hidden = self.columns is not None
+        if self.columns is None:
+            self.drawn = None
+            self.show_diagram(network)
+            return
+        text = json.dumps(self.describe())
+        if text != self.drawn:
+            self.drawn = text
+            drawing.build(text, self.callback)
+            self.show_inputs()
+
+    def redraw(self):
+        """Draw the network anew, without anything that was learnt."""
+        self.drawn = None
+        if self.columns and self.editor.network:
+            self.show(self.editor.network)
+
+    def follows(self):
+        """Return whether the drawing may change while a training goes on."""
+        return drawing.follows()
+
+    def looked_at(self):
+        """Return the name of the unit that is looked at, and its picture as JSON, or two "".
+
+        The picture is that of network.js: a number from 0 to 1 for each cell of the plane.
+        """
+        if not self.looked or not self.drawn:
+            return "", ""
+        column, number = self.looked
+        picture = drawing.picture(column, number)
+        return (drawing.title(column, number), picture) if picture else ("", "")
+
+    def show_diagram(self, network):
+        """Draw the layers as boxes."""
+        if self.diagram is None:
+            self.diagram = ModelDiagram(self.editor)
+            self.editor.on_network = self.show
+            task = asyncio.ensure_future(self.diagram.begin(None))
+            task.add_done_callback(lambda done: done.result())
+        else:
+            self.diagram.show(network)
+
+    def describe(self):
+        """Return the columns as network.js takes them, the inputs first."""
+        inputs, classes = self.describe_ends()
+        last = len(self.columns) - 1
+        described = [
+            {
+                "name": "inputs",
+                "about": f"{len(inputs)}",
+                "units": inputs[:MAX_UNITS],
+                "count": len(inputs),
+                "range": "signed",
+                "resizable": False,
+                "removable": False,
+                "insertable": False,
+            }
+        ]
+        for number, column in enumerate(self.columns):
+            is_last, is_written = number == last, column.start is not None
+            names = [f"{unit + 1}" for unit in range(column.units)]
+            if is_last and column.units <= len(classes):
+                names = classes[-column.units :]
+            is_share = is_last and column.activation in ("softmax", "sigmoid")
+            described.append(
+                {
+                    "name": "the output" if is_last else f"layer {number + 1}",
+                    "about": f"{column.units} {column.activation}",
+                    "units": names[:MAX_UNITS],
+                    "count": column.units,
+                    "range": "classes" if is_share else "signed",
+                    "resizable": is_written and not is_last,
+                    "removable": is_written and not is_last,
+                    "insertable": is_written,
+                }
+            )
+        return described
+
+    def show_inputs(self):
+        """Show the inputs over the plane."""
+        rows = self.sample_inputs()
+        if rows.shape[1] == len(self.describe_ends()[0]):
+            drawing.showActivations(0, floats(rows))
+
+    # What a model has learnt.
+
+    async def look(self, model, cells):
+        """Show the activations and weights of a model; `cells` are its inputs over the plane.
+
+        A training has to lend its parameters meanwhile.
+        """
+        if self.columns is None or model.source != self.editor.text:
+            return
+        context = await self.open(model, cells)
+        await context.run()
+        activations = await context.outputs()
+        names = [name for column in self.columns for name in (column.weights, column.bias) if name]
+        tensors = model.state.parameters.tensors
+        arrays = await model.backend.read(*(tensors[name] for name in names))
+        values = dict(zip(names, arrays, strict=True))
+        if self.context is not context:
+            return  # another network is drawn by now
+        for number, column in enumerate(self.columns):
+            weights = values[column.weights]
+            if column.is_transposed:
+                weights = transpose(weights)
+            bias = floats(values[column.bias]) if column.bias else None
+            drawing.showWeights(number + 1, floats(weights), bias)
+            drawing.showActivations(number + 1, floats(activations[f"{number}"]))
+        drawing.drawWeights()
+
+    async def open(self, model, cells):
+        """Return the context that computes the activations of a model at the cells of the plane."""
+        from webnnm.runtime.inference.context import InferenceContext
+
+        if self.model is not model:
+            self.close()
+            network = model.state.network
+            self.context = InferenceContext(
+                expose_columns(network, find_columns(network)),
+                model.backend,
+                model.state.parameters,
+                model.state.standardizations,
+                batch_size=cells.shape[0],
+                sequence={},
+                seed=0,
+            )
+            self.context.set_data(cells, raw=True)
+            self.model = model
+        return self.context
+
+    def close(self):
+        """Free what looking at a model takes."""
+        if self.context:
+            self.context.close()
+        self.context = self.model = None
+
+    # What somebody asks for.
+
+    def act(self, text):
+        """Edit the text as a button asks, or tell which unit is looked at."""
+        does, *numbers = json.loads(text)
+        if does == "look":
+            self.looked = numbers
+            self.on_look()
+            return
+        number = numbers[0] - 1
+        try:
+            if does == "units":
+                units = self.columns[number].units + numbers[1]
+                edited = set_units(self.editor.text, number, units)
+            elif does == "insert":
+                edited = insert_layer(self.editor.text, number)
+            else:
+                edited = remove_layer(self.editor.text, number)
+        except UneditableError as error:
+            show_error_text(sentence(str(error)))
+            return
+        task = asyncio.ensure_future(self.on_edit(edited))
+        task.add_done_callback(lambda done: done.result())
+
+
+def floats(array):
+    """Return the numbers of an array as network.js takes them."""
+    return ffi.to_js(memoryview(getattr(array, "data", array)).cast("B").cast("f"))
+
+
+def transpose(array):
+    """Return a matrix with rows for columns."""
+    from webnnm.core.arrays import HostArray
+
+    rows = array.tolist()
+    return HostArray.of([list(column) for column in zip(*rows, strict=True)], "float32")

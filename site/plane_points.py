@@ -1,0 +1,153 @@
+"""The points of the playground: made, drawn or taken from a link, and as data for a model."""
+
+import json
+
+from page import element, make
+
+LABELS = ("blue", "orange")
+EXTENT = (-1.3, 1.3)
+GRID = 40
+"""Cells of the plane in each direction."""
+SPLIT = (0.7, 0.3, 0)
+MAX_POINTS = 1000
+"""The maximum number of points of a link."""
+NEAR = 0.02
+"""Points drawn by dragging are as far apart, at least."""
+SCALES = {"1": 1, "100": 100, "standard": 100}
+"""By what inputs are multiplied, by the choices of the field; the last one is standardised then."""
+
+
+def offer_features():
+    """Offer a check box for each feature that a model may be told."""
+    from webnnm.data.examples.plane import FEATURES
+
+    for number, name in enumerate(FEATURES):
+        box = make("div", class_="check")
+        field = make("input", type="checkbox", id=f"feature-{number}", value=name)
+        field.checked = number < 2
+        box.append(field, make("label", name, for_=field.id))
+        element("features").append(box)
+
+
+def chosen_features():
+    """Return the names of the features that are chosen."""
+    boxes = element("features").querySelectorAll("input")
+    return [box.value for box in boxes if box.checked]
+
+
+def choose_features(names):
+    """Choose features by their names."""
+    for box in element("features").querySelectorAll("input"):
+        box.checked = box.value in names
+
+
+def compute_inputs(points):
+    """Return what a model is told of points, a row for each."""
+    from webnnm import plane_features
+
+    scale = SCALES[element("scale").value]
+    rows = plane_features(points, chosen_features())
+    return [[scale * number for number in row] for row in rows]
+
+
+def sample_plane():
+    """Return what a model is told of the middle of each cell of the plane."""
+    from webnnm.core.arrays import HostArray
+
+    width = (EXTENT[1] - EXTENT[0]) / GRID
+    middles = [EXTENT[0] + (number + 0.5) * width for number in range(GRID)]
+    return HostArray.of(compute_inputs([(x, y) for y in middles for x in middles]), "float32")
+
+
+class PlanePoints:
+    """Points and the class of each, 0 or 1."""
+
+    def __init__(self):
+        self.points, self.classes = [], []
+
+    @property
+    def are_drawn(self):
+        """Whether somebody draws them, rather than that they are made."""
+        return element("data").value == "drawn"
+
+    def make(self):
+        """Make the points of the shape that is chosen; drawn ones stay as they are."""
+        import webnnm
+
+        if self.are_drawn:
+            return
+        make_shape = getattr(webnnm, f"make_{element('data').value}")
+        noise, seed = float(element("noise").value), int(element("seed").value)
+        rows = int(element("rows").value)
+        self.points, self.classes = make_shape(rows, noise=noise, seed=seed)
+
+    def clear(self):
+        """Remove all points."""
+        self.points, self.classes = [], []
+
+    def add(self, x, y, number):
+        """Add a point of a class."""
+        self.points.append((round(x, 2), round(y, 2)))
+        self.classes.append(number)
+
+    def draw(self, text):
+        """Add a point where the pointer is, as components/charts.js says it; return whether."""
+        x, y, first, other = json.loads(text)
+        if not first and any(abs(x - a) < NEAR and abs(y - b) < NEAR for a, b in self.points[-1:]):
+            return False
+        self.add(x, y, int(element("brush").value) ^ bool(other))
+        return True
+
+    def counts(self):
+        """Return how many points there are of each class."""
+        return [self.classes.count(number) for number in range(len(LABELS))]
+
+    def to_text(self):
+        """Return the points as a link has them."""
+        rows = zip(self.points, self.classes, strict=True)
+        return ";".join(f"{x:.2f},{y:.2f},{number}" for (x, y), number in rows)
+
+    def take(self, text):
+        """Take the points of a link: x, y and the class of each. Return what was wrong with it."""
+        self.clear()
+        parts = [part for part in text.split(";") if part]
+        problems = []
+        if len(parts) > MAX_POINTS:
+            problems.append(f"{len(parts):,} points, of which {MAX_POINTS:,} are shown")
+        wrong = 0
+        for part in parts[:MAX_POINTS]:
+            try:
+                x, y, number = part.split(",")
+                x, y = float(x), float(y)
+            except ValueError:
+                wrong += 1
+                continue
+            if all(
+                EXTENT[0] <= coordinate <= EXTENT[1] for coordinate in (x, y)
+            ):  # which NaN is not
+                self.points.append((x, y))
+                self.classes.append(int(number == "1"))
+            else:
+                wrong += 1
+        if wrong:
+            problems.append(f"{wrong} points that are none, or not in the plane")
+        return problems
+
+    def to_dataset(self, network):
+        """Return the points as a network is told them; 3 in 10 are kept apart for validation."""
+        from webnnm import DataError, Dataset
+
+        if min(self.counts()) < 2:
+            raise DataError("NNM705", "there are not two points of each class", hint="draw some")
+        has_one_output = str(network.outputs[0].source.features) == "[1]"
+        return Dataset(
+            compute_inputs(self.points),
+            [[float(number)] for number in self.classes] if has_one_output else self.classes,
+            name="points",
+            labels=LABELS,
+            features=chosen_features(),
+            split=SPLIT,
+            batch_size=min(int(element("batch").value), len(self.points)),
+            seed=int(element("seed").value),
+            standardize=element("scale").value == "standard",
+        )

@@ -1,0 +1,118 @@
+"""The plane of the playground with its points, and the curve of the loss below it."""
+
+import json
+
+import charting
+from page import element
+from plane_points import EXTENT, GRID, LABELS
+from pyscript import ffi
+
+CURVES = ("training", "validation")
+TITLE = "What it decides"
+UNDECIDED = json.dumps([0.5] * GRID**2)
+
+
+class PlaneView:
+    """The charts of the page: `points` are drawn on the plane, `draw` is called with places there.
+
+    `looked_at` returns a title and a picture in the place of what the model decides: what one of
+    its units makes of the plane, as JSON, or two empty texts.
+    """
+
+    def __init__(self, points, *, draw, looked_at):
+        self.points, self.draw, self.looked_at = points, draw, looked_at
+        self.plane = self.curve = None
+        self.shares = UNDECIDED
+        self.records, self.unshown = [], []
+        self.painted = 0
+
+    async def show(self):
+        """Show the points, on a plane that nothing is known of yet, and an empty curve."""
+        from webnnm import charts
+
+        empty = [[0.5] * GRID for _ in range(GRID)]
+        chart = charts.decision_boundary(
+            empty, self.points.points, self.points.classes, x=EXTENT, y=EXTENT, labels=LABELS
+        )
+        self.plane = await charting.show(element("plane"), chart)
+        self.plane.onDraw(ffi.create_proxy(self.draw))
+        self.curve = await charting.show(element("chart"), charts.curves("Loss", [], names=CURVES))
+        self.describe()
+
+    def show_points(self):
+        """Show the points as they are now."""
+        from webnnm.charts.boundary import point_rows
+
+        if self.plane:
+            rows = point_rows(self.points.points, self.points.classes, LABELS)
+            self.plane.set("points", json.dumps(rows))
+            self.describe()
+
+    def show_shares(self):
+        """Paint what the model decides, or what is looked at."""
+        title, picture = self.looked_at()
+        element("plane-title").textContent = title or TITLE
+        if self.plane:
+            self.plane.paint("grid", "p", picture or self.shares)
+
+    def describe(self, share=None):
+        """Say in words what the plane shows."""
+        blue, orange = self.points.counts()
+        text = f"{blue} blue circles and {orange} orange squares. "
+        if share is None:
+            text += "The model has not learnt them yet."
+        else:
+            text += (
+                f"After {self.records[-1].epoch} epochs the model takes {100 * share:.0f} % of the "
+                f"plane for orange, {element('accuracy').textContent} of the points kept apart are "
+                "right."
+            )
+        self.plane.describe(text)
+
+    def clear(self):
+        """Show that nothing is learnt."""
+        self.records, self.unshown = [], []
+        self.painted = 0
+        self.shares = UNDECIDED
+        element("progress").value = 0
+        element("progress-text").textContent = "Not trained yet"
+        element("accuracy").textContent = element("samples").textContent = ""
+        self.show_shares()
+        if self.curve:
+            self.curve.set("epochs", "[]")
+            self.curve.describe("Training loss, no epochs yet")
+            self.describe()
+
+    def add(self, record):
+        """Take in an epoch, which shows with the next painting."""
+        self.records.append(record)
+        self.unshown.append(record)
+
+    async def paint(self, shares):
+        """Paint shares of the second class in the cells of the plane, and the epochs up to now."""
+        from webnnm.charts.course import series
+
+        record = self.records[-1]
+        self.shares = json.dumps(shares)
+        epochs = [(entry.epoch, entry.loss) for entry in self.unshown]
+        rows = series("", "training", epochs)
+        rows += series("", "validation", [(entry.epoch, entry.val_loss) for entry in self.unshown])
+        self.unshown = []
+        self.curve.add("epochs", json.dumps(rows))
+        self.show_shares()
+        element("progress").value = record.epoch
+        element("progress-text").textContent = (
+            f"Epoch {record.epoch} of {record.epochs} · loss {record.loss:.4f} · "
+            f"validation {record.val_loss:.4f}"
+        )
+        if "accuracy" in record.val_metrics:
+            element("accuracy").textContent = f"{100 * record.val_metrics['accuracy']:.1f} %"
+            element("samples").textContent = "of the points that training does not see"
+        self.describe(sum(share > 0.5 for share in shares) / len(shares))
+        self.curve.describe(
+            f"Training loss {self.records[0].loss:.3f} at first, {record.loss:.3f} after "
+            f"{record.epoch} epochs, validation loss {record.val_loss:.3f}"
+        )
+        self.painted += 1
+        # The browser paints before the training goes on.
+        await self.plane.settle()

@@ -1,0 +1,72 @@
+"""All that is set in the playground as the address of the page."""
+
+import page
+from page import element
+from plane_points import choose_features, chosen_features
+from pyscript import window
+from share import MAX_BYTES, UnfitLink, modest, take
+
+FIELDS = (
+    *("data", "rows", "noise", "seed", "scale"),
+    *("optimizer", "lr", "l2", "batch", "epochs"),
+)
+"""Fields of the form that stand in the link under their names."""
+MAX_PROBLEMS = 3
+"""The maximum number of problems of a link that are shown."""
+
+
+def read_settings(editor, points):
+    """Return all that is set, as texts by the names that the link has."""
+    settings = {name: element(name).value for name in FIELDS}
+    settings |= {"features": ",".join(chosen_features()), "model": editor.text}
+    if points.are_drawn:
+        settings["points"] = points.to_text()
+    return settings
+
+
+def write_link(settings):
+    """Put all that is set into the address."""
+    query = window.URLSearchParams.new()
+    for name, value in settings.items():
+        query.set(name, value)
+    window.history.replaceState(None, "", f"#{query.toString()}")
+
+
+def read_link():
+    """Return what the address holds, as texts by name, and what is wrong with it."""
+    if len(window.location.hash) > MAX_BYTES:
+        return {}, ["it is too long"]
+    query = window.URLSearchParams.new(window.location.hash[1:])
+    names = (*FIELDS, "features", "model", "points")
+    return {name: query.get(name) for name in names if query.has(name)}, []
+
+
+def apply_settings(settings, editor, points):
+    """Set what settings hold, and leave the rest; return what could not be set, and why."""
+    problems = []
+    for name in FIELDS:
+        if name in settings:
+            try:
+                take(element(name), settings[name])
+            except UnfitLink as error:
+                problems.append(str(error))
+    if "features" in settings:
+        choose_features(settings["features"].split(","))
+    if "model" in settings:
+        try:
+            editor.text = modest(settings["model"])
+        except UnfitLink as error:
+            problems.append(str(error))
+    if points.are_drawn:
+        problems += points.take(settings.get("points", ""))
+    return problems
+
+
+def show_problems(problems):
+    """Say what of a link could not be set."""
+    if problems:
+        more = len(problems) - MAX_PROBLEMS
+        page.show_error_text(
+            f"Parts of this link were left out: {'; '.join(problems[:MAX_PROBLEMS])}"
+            f"{f'; {more} more' if more > 0 else ''}."
+        )
