@@ -63,6 +63,7 @@ async def typed_arrays(backend: str) -> dict[str, Any]:
             for result in (results, mixed, again)
         ],
         "shape": memoryview(results["double_x"]).shape,
+        "printed": [repr(result) for result in (results["double_ids"], expected["double_ids"])],
         "element": results["double_x"][0, 1, 2] == expected["double_x"][0, 1, 2],
     }
     net.close()
