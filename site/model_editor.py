@@ -3,7 +3,6 @@
 import asyncio
 
 import page
-import share
 from editor import Editor
 from page import element, make
 from pyscript import js_import, when, window
@@ -144,6 +143,8 @@ class ModelEditor(Editor):
 
     async def share(self, event):
         """Put the text and the settings into the address of the page, and copy that."""
+        import share
+
         address = share.link(self.text)
         window.history.replaceState(None, "", address)
         copied = await page.write_clipboard(address)
@@ -155,6 +156,8 @@ class ModelEditor(Editor):
 
     def restore(self, event=None):
         """Take over the text and the settings of the address, if it has some."""
+        import share  # pages without links do not load it
+
         try:
             shared = share.read_link()
             if shared is not None:

@@ -303,7 +303,7 @@ async def test_without_webnn_a_picture_is_painted_on_onnx_runtime(
     await ready(page, site_url, "camera.html", "ONNX Runtime Web (WebAssembly)")
     await page.locator("#side").select_option("128")
     await page.locator("#file").set_input_files([await make_square(page)])
-    rate = page.locator("#rate[data-count='1']")
+    rate = page.locator("#rate[data-count='3']")
     await rate.wait_for()
     assert "A picture of 128 × 128 pixels" in await rate.text_content()
 
@@ -337,7 +337,7 @@ async def test_a_camera_that_does_not_play_is_closed(
     await page.locator("#start").click()
     await page.locator("#alert", has_text="The camera cannot be opened").wait_for()
     await page.locator("#file").set_input_files([await make_square(page)])
-    rate = page.locator("#rate[data-count='1']")
+    rate = page.locator("#rate[data-count='3']")
     await rate.wait_for()
     assert "A picture of 128 × 128 pixels" in await rate.text_content()
 
@@ -352,7 +352,7 @@ async def test_quick_changes_leave_one_painter(
     await ready(page, site_url, "camera.html")
     await page.locator("#side").select_option("128")
     await page.locator("#file").set_input_files([await make_square(page)])
-    await page.locator("#rate[data-count='1']").wait_for()
+    await page.locator("#rate[data-count='3']").wait_for()
     graphs = await page.evaluate("graphs")
     await page.evaluate("""
     () => {
@@ -362,5 +362,5 @@ async def test_quick_changes_leave_one_painter(
         side.dispatchEvent(new Event("change", { bubbles: true }));
       }
     }""")
-    await page.locator("#rate[data-count='3']").wait_for()
+    await page.locator("#rate[data-count='5']").wait_for()
     assert await page.evaluate("graphs") == graphs

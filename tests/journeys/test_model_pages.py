@@ -30,7 +30,7 @@ async def test_camera(journey: Journey) -> None:
         await journey.fill(side="128")
         file = write_png(journey.folder / "red.png", (200, 30, 30))
         await journey.tab.upload("#file", [file])
-        await journey.tab.wait_until(COUNT, 1)
+        await journey.tab.wait_until(COUNT, 3)  # after the landscape in two sizes
         journey.record_success("paints")
         await sense(journey, "sees by the camera")
 
