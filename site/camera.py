@@ -136,7 +136,7 @@ async def choose(event):
 @when("change", "#style, #side")
 async def change(event):
     """Paint the same picture in another style; the camera's next one has it anyway."""
-    if studio.painter and not studio.running:
+    if studio.net and not studio.running:
         await still()
 
 
