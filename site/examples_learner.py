@@ -7,11 +7,11 @@ import asyncio
 import math
 import re
 
+from example_counts import describe_lack
+
 from webnnm import Dataset, NNModel, join_models
 
 CLASSES = re.compile(r"(:output\s+shape=\[)(\d+)(\])")
-MIN_EXAMPLES = 5
-"""Examples of a class below which the pages do not train."""
 
 
 class UnfitExamples(Exception):
@@ -164,27 +164,6 @@ class Learner:
             model.close()
         self.model = self.whole = None
         self.names = []
-
-
-def describe_lack(names, counts, minimum, noun):
-    """Say what is missing before classes with so many examples each can be learnt, or nothing.
-
-    >>> describe_lack(["Cat", "Dog"], [5, 2], 5, "picture")
-    '“Dog” has 2 of at least 5 pictures.'
-    """
-    if len(names) < 2:
-        return "There is one class. Add another: a model tells classes apart."
-    if not any(counts):
-        return f"Record at least {minimum} {noun}s of each class."
-    for name, count in zip(names, counts, strict=True):
-        if not count:
-            return f"“{name}” has no {noun}s. Add some, or remove the class."
-        if count < minimum:
-            return f"“{name}” has {count} of at least {minimum} {noun}s."
-    duplicate = next((name for name in names if names.count(name) > 1), None)
-    if duplicate is not None:
-        return f"Two classes are called “{duplicate}”. Give one of them another name."
-    return ""
 
 
 def with_classes(text, count):

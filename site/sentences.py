@@ -1,10 +1,14 @@
 """The page of texts: sentences with labels, a model of them, and which words decide."""
 
+import asyncio
+import time
+
 from attempts import attempt
-from page import element, make, show_shares, table
+from page import element, make, make_bar, show_shares, table
 from pyscript import when, window
 from rows_link import copy_link, restore_link
-from table_reading import Pauses, read_table, show_form
+from table_reading import Pauses, read_table
+from text_classes import TextClasses
 from trainer import MAX_MISTAKES, class_of
 from training_page import TrainingPage
 
@@ -12,6 +16,10 @@ from webnnm import DataError
 
 NAME = "texts"
 """Of the model; and of files, if the rows have no name."""
+TYPED = "sentences"
+"""The name of rows that were written into the fields of the classes."""
+LOOK = 0.05
+"""Seconds between two looks at a model that is being trained."""
 MAX_COLUMNS = 100
 """Columns among which texts and labels can be chosen."""
 UNKNOWN = "[UNK]"
@@ -26,11 +34,15 @@ class SentencesPage(TrainingPage):
     """The page's sentences, their dataset, its model and its training."""
 
     example = "messages.csv"
-    fields = "#form input, #form select, #file, #example, #read, #suggest"
+    fields = (
+        "#form :is(input, select), #kinds :is(textarea, button), #add, #example, #read, #suggest"
+    )
 
     def __init__(self):
         super().__init__(NAME)
         self.table, self.row, self.rows = None, 0, None
+        self.classes_shown = TextClasses(self.on_written)
+        self.written, self.look_due = "", 0.0
 
     async def open(self):
         """Say that the page is ready, and take what its address has."""
@@ -46,13 +58,33 @@ class SentencesPage(TrainingPage):
 
     # The sentences.
 
-    async def take(self, content, name):
-        """Read a table, and find the columns of texts and of labels."""
+    def on_written(self, rows):
+        """Take the sentences of the classes, once nobody has written for a moment."""
+        self.written = rows
+        self.soon(self.take_written)
+
+    async def take_written(self):
+        """Take the sentences of the classes; while some lack, there is nothing to train."""
+        if self.written:
+            await self.take(self.written, TYPED, shown=True)
+        else:
+            await self.start_over()
+            self.dataset = None
+            self.offer()
+
+    def offer(self):
+        """Offer to train, if there is something to learn from."""
+        element("train").hidden = self.dataset is None
+        element("needs").hidden = self.dataset is not None
+        element("example").classList.toggle("primary", self.dataset is None)
+
+    async def take(self, content, name, *, shown=False):
+        """Read a table, and find the columns of texts and of labels; show its rows by classes."""
         about = element("about")
         before = about.textContent
         try:
             loaded = await read_table(content, name, Pauses())
-            text, label = find_columns(loaded)
+            text, label = (0, 1) if name == TYPED else find_columns(loaded)
         except BaseException:
             about.textContent = before
             raise
@@ -64,8 +96,16 @@ class SentencesPage(TrainingPage):
             options = [make("option", title, value=str(k)) for k, title in columns_of(loaded)]
             options[chosen].selected = True
             element(field).replaceChildren(*options)
-        show_form()
+        for part in ("columns", "workbench", "linking"):
+            element(part).hidden = False
+        if not shown:
+            self.show_rows()
         await self.prepare()
+
+    def show_rows(self):
+        """Show the rows in the fields of their classes."""
+        columns = (self.table.columns[int(element(name).value)] for name in ("text", "label"))
+        self.classes_shown.show(*columns)
 
     async def prepare(self):
         """Make the dataset that the form wants, and suggest a model for it."""
@@ -74,6 +114,11 @@ class SentencesPage(TrainingPage):
         await self.take_over(
             self.make_dataset, lambda dataset: suggest_text_model(dataset, NAME), self.sources
         )
+        self.offer()
+        if self.dataset is None:
+            element("needs").textContent = element("sources").textContent
+        elif not element("sentence").value:
+            element("sentence").value = self.test_rows()[0]
 
     def make_dataset(self):
         """Return the sentences as a dataset."""
@@ -140,6 +185,33 @@ class SentencesPage(TrainingPage):
 
     # The model, asked.
 
+    async def discard(self):
+        """Forget the model, and what it said."""
+        await super().discard()
+        for name in ("answer", "actual", "words", "importances"):
+            element(name).replaceChildren()
+        bars, labels = element("shares"), ("Class 1", "Class 2")
+        bars.replaceChildren(*(node for label in labels for node in make_bar(label)))
+        bars.dataset.example = bars.ariaHidden = "true"
+
+    async def on_epoch(self, record):
+        """Show what the model says of the sentence by now, a few times per second."""
+        text = element("sentence").value
+        if text.strip() and time.perf_counter() >= self.look_due:
+            await self.answer(text)
+            self.look_due = time.perf_counter() + LOOK
+            await asyncio.sleep(0)  # the page draws it
+
+    async def answer(self, text):
+        """Show what the model says of a sentence."""
+        answer = await self.model.predict(text)
+        bars = element("shares")
+        for name in ("data-example", "aria-hidden"):
+            bars.removeAttribute(name)
+        element("answer").textContent = show_shares(
+            dict(zip(map(str, answer.labels), answer.tolist()[0], strict=True))
+        )
+
     async def next_row(self):
         """Ask the model about another row of the test."""
         texts, labels = self.test_rows(), self.dataset.labels()
@@ -155,14 +227,13 @@ class SentencesPage(TrainingPage):
 
         text = element("sentence").value
         element("actual").textContent = ""
+        if self.training and not self.result:
+            return  # the epochs show it
         if not self.model or not text.strip():
             for part in ("answer", "shares", "words", "importances"):
                 element(part).replaceChildren()
             return
-        answer = await self.model.predict(text)
-        element("answer").textContent = show_shares(
-            dict(zip(map(str, answer.labels), answer.tolist()[0], strict=True))
-        )
+        await self.answer(text)
         importance = await token_importance(self.model, text)
         pairs = list(zip(importance.tokens, importance.importances, strict=True))
         element("words").replaceChildren(*(mark(*pair) for pair in pairs))
@@ -208,6 +279,8 @@ sentences_page = SentencesPage()
 @when("change", "#text, #label, #tokens, #seed, #choose, #test")
 def on_change(event):
     """Take in what the dataset depends on."""
+    if event.target.id in ("text", "label"):
+        sentences_page.show_rows()
     sentences_page.soon(sentences_page.prepare)
 
 

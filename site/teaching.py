@@ -5,7 +5,8 @@ import time
 
 from editor import Editor
 from example_class import ExampleClass
-from examples_learner import MIN_EXAMPLES, UnfitExamples, describe_lack
+from example_counts import MIN_EXAMPLES, describe_lack
+from examples_learner import UnfitExamples
 from fetched import show_ready
 from fetched import tell as tell_progress
 from page import (

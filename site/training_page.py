@@ -200,7 +200,7 @@ class TrainingPage(Delayed):
             source=self.editor.text, dataset=dataset, seed=seed, log=page.log
         )
         element("runs").textContent = page.sentence(f"runs on {model.backend.description}")
-        self.training = model.train(hyperparameters, progress=self)
+        self.training = model.train(hyperparameters, progress=self, on_epoch=self.on_epoch)
         history = await self.training
         self.follow()
         self.history = history

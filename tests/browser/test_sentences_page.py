@@ -106,6 +106,7 @@ async def test_confusions_of_many_classes_are_listed_and_another_file_begins_ane
     await page.get_by_label("Rows: a text and its label").fill(rows)
     await page.get_by_role("button", name="Read the rows").click()
     await page.locator("#sources").filter(has_text="14 classes").wait_for()
+    await page.get_by_text("More", exact=True).click()
     await page.locator("#epochs").fill("3")
     await page.locator("#train").click()
     await result_of(page)
@@ -122,12 +123,59 @@ async def test_confusions_of_many_classes_are_listed_and_another_file_begins_ane
     assert "Training has ended" in str(await page.locator("#status").text_content())
     curve = page.locator("#chart")
     assert str(await curve.get_attribute("aria-label")).startswith("Training loss from")
-    await page.locator("#other").click()
     await page.locator("#example").click()
     await page.locator("#sources").filter(has_text="3 classes").wait_for()
     assert await page.locator("#status").text_content() == ""
     assert await curve.is_hidden()
     assert await curve.get_attribute("aria-label") == "Training loss, no epochs yet"
+
+
+# Notes what the page says of the sentence, and how far the training is then.
+WATCH_BARS = """
+() => {
+  globalThis.looks = [];
+  const [bars, course] = ["#shares", "#progress-text"].map((name) => document.querySelector(name));
+  const note = () => looks.push([course.textContent, bars.textContent]);
+  new MutationObserver(note).observe(bars, { childList: true, subtree: true, characterData: true });
+}
+"""
+
+
+@in_one_browser
+async def test_sentences_are_written_by_class_and_the_bars_follow(page: Any, site_url: str) -> None:
+    page.set_default_timeout(30_000)
+    await open_site_page(page, site_url, "sentences.html")
+    needs = page.locator("#needs")
+    assert await needs.text_content() == "Write at least 5 sentences of each class."
+    assert await page.locator("#train").is_hidden()
+    classes = page.locator("#kinds > li")
+    await classes.nth(0).get_by_label("Name").fill("Weather")
+    things = ("rain", "snow", "wind", "sun", "fog", "hail")
+    lines = [f"There will be {thing} {when}" for thing in things for when in ("today", "at night")]
+    await page.get_by_label("Sentences of Weather").fill("\n".join(lines))
+    await needs.filter(has_text="“Class 2” has no sentences").wait_for()
+    await classes.nth(1).get_by_label("Name").fill("Food")
+    dishes = ("soup", "bread", "rice", "cake", "salad", "cheese")
+    lines = [f"We eat {dish} {how}" for dish in dishes for how in ("with butter", "for lunch")]
+    await page.get_by_label("Sentences of Food").fill("\n".join(lines))
+    await classes.nth(1).get_by_text("12 sentences").wait_for()
+    await page.locator("#train").wait_for()
+    await page.get_by_label("A sentence", exact=True).fill("We eat soup today")
+    await page.evaluate(WATCH_BARS)
+    await page.locator("#train").click()
+    await result_of(page)
+    looks = await page.evaluate("looks")
+    assert len({bars for course, bars in looks if course.startswith("Epoch")}) >= 3
+    await page.get_by_label("A sentence", exact=True).fill("We eat cake with cheese")
+    await page.locator("#answer", has_text="Food").wait_for()
+    assert await page.locator("#shares dt").all_text_contents() == ["Food", "Weather"]
+    # Another class is not known yet: the model has to learn anew.
+    await page.locator("#add").press("Enter")
+    await page.keyboard.type("Sport")
+    await needs.filter(has_text="“Sport” has no sentences").wait_for()
+    await page.locator("#train").wait_for(state="hidden")
+    await page.get_by_role("button", name="Remove class Sport").click()
+    await page.locator("#train").wait_for()
 
 
 @in_both_browsers
