@@ -194,11 +194,6 @@ class SentencesPage(TrainingPage):
         bars.replaceChildren(*(node for label in labels for node in make_bar(label)))
         bars.dataset.example = bars.ariaHidden = "true"
 
-    async def run(self):
-        """Train, with the curve in sight from then on."""
-        element("course").hidden = False
-        await super().run()
-
     async def on_epoch(self, record):
         """Show what the model says of the sentence by now, a few times per second."""
         text = element("sentence").value

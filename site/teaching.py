@@ -169,6 +169,8 @@ class TeachingPage:
         names = [example_class.name for example_class in self.classes]
         counts = [len(example_class.examples) for example_class in self.classes]
         lack = describe_lack(names, counts, MIN_EXAMPLES, self.kind.noun)
+        # One thing to press at a time: what is to be done next.
+        element("ready").classList.toggle("primary", not any(counts) and not self.trained)
         element("needs").textContent = lack
         element("needs").hidden = not lack or self.busy
         element("learn").hidden = bool(lack) or self.busy

@@ -14,7 +14,7 @@ SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 INPUTS = {"digits.html": "#pad"}
 """What can be used at once beside the button, by page."""
 UNLIKE = (
-    *("playground.html", "examples.html", "sounds.html", "teach.html"),
+    *("playground.html", "teach.html"),
     *("inside.html", "writes.html"),
 )
 """Pages that are not held to this yet."""
