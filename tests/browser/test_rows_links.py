@@ -22,7 +22,7 @@ async def test_a_link_has_the_sentences_the_form_and_the_model(page: Any, site_u
     await sources.filter(has_text="3 classes").wait_for()
     before = await page.locator("#source").input_value()
     await page.get_by_label("Read them by").select_option("ngrams")
-    await page.get_by_text("More", exact=True).click()
+    await page.locator(".teaching summary", has_text="More").click()
     await page.locator("#epochs").fill("7")
     await page.wait_for_function(
         "before => document.querySelector('#source').value !== before", arg=before

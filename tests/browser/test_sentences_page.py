@@ -106,7 +106,7 @@ async def test_confusions_of_many_classes_are_listed_and_another_file_begins_ane
     await page.get_by_label("Rows: a text and its label").fill(rows)
     await page.get_by_role("button", name="Read the rows").click()
     await page.locator("#sources").filter(has_text="14 classes").wait_for()
-    await page.get_by_text("More", exact=True).click()
+    await page.locator(".teaching summary", has_text="More").click()
     await page.locator("#epochs").fill("3")
     await page.locator("#train").click()
     await result_of(page)
