@@ -115,7 +115,7 @@ class Playground:
         """Make the points of the shape that is chosen; drawn ones stay as they are."""
         drawn = self.points.are_drawn
         element("drawing-tools").hidden = not drawn
-        element("plane").classList.toggle("drawing", drawn)
+        element("plane").classList.toggle("drawable", drawn)
         element("rows").disabled = element("noise").disabled = drawn
         if self.valid():
             self.points.make()
@@ -154,10 +154,9 @@ class Playground:
         self.plane.show_points()
         self.write_link()
 
-    async def clear_points(self):
-        """Remove all points."""
+    async def forget_points(self):
+        """Forget what was learnt of points that are gone."""
         await self.discard()
-        self.points.clear()
         self.plane.show_points()
         self.write_link()
 
@@ -361,9 +360,11 @@ def add_point(event):
 
 
 @when("click", "#clear-points")
-async def clear_points(event):
-    """Remove all points."""
-    await playground.clear_points()
+def clear_points(event):
+    """Remove all points, before others are drawn."""
+    playground.points.clear()
+    task = asyncio.ensure_future(playground.forget_points())
+    task.add_done_callback(lambda done: done.result())
 
 
 @when("click", "#share")
