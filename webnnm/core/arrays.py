@@ -250,6 +250,11 @@ class HostArray:
             return result.copy() if copy else result
         return result.astype(dtype)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the data, as memoryviews and NumPy's arrays call them."""
+        return self.data.nbytes
+
     def copy(self) -> HostArray:
         """Return a copy of the array in read-only memory of its own."""
         return HostArray(self.dtype, self.shape, bytes(self.data))
