@@ -24,6 +24,8 @@ NEXT = ("Next: loss", "Next: backward", "Next: update", "Next: another row")
 MANY = 100
 LEARNT = 0.01
 """The mean loss of the rows below which the network counts as trained."""
+LARGEST = 1e6
+"""The mean loss from which the training has diverged."""
 SUBSCRIPTS = str.maketrans("12", "₁₂")
 THICKNESS = 4
 """The width of the line of a weight of 1, in pixels of the drawing."""
@@ -97,10 +99,16 @@ class Step:
         if focused.startswith("row-"):
             element(focused).focus()
         mean = sum(losses) / len(losses)
-        text = f"Mean loss {mean:.3f} after {self.steps} steps"
-        element("learnt").textContent = (
-            f"{text}: it has learnt all four." if mean < LEARNT else text
-        )
+        steps = "step" if self.steps == 1 else "steps"
+        text = f"Mean loss {mean:.3f} after {self.steps} {steps}"
+        if mean < LEARNT:
+            text += ": it has learnt all four."
+        elif not mean < LARGEST:
+            text = (
+                f"After {self.steps} {steps} the numbers are too large to compute with: the "
+                "learning rate was too high. Press “Start again”, and lower it."
+            )
+        element("learnt").textContent = text
 
     def show_weights(self):
         """Show every weight, and its gradient once it is known."""
@@ -112,7 +120,9 @@ class Step:
             element(f"gradient-{field}").textContent = f"∂ {signed(gradient)}" if shown else ""
             if field[0] in "wv":  # biases have no line
                 line = element(f"line-{field}")
-                line.setAttribute("stroke-width", f"{1 + THICKNESS * min(abs(weight), 3):.1f}")
+                line.setAttribute(
+                    "stroke-width", f"{1 + THICKNESS * (abs(weight) if abs(weight) < 3 else 3):.1f}"
+                )
                 line.classList.toggle("negative", weight < 0)
                 text = f"∂ {signed(gradient)}" if self.phase == BACKWARD else signed(weight)
                 element(f"on-{field}").textContent = text
@@ -254,6 +264,8 @@ def name_of(field):
 
 def signed(value):
     """Return a number with two digits, and a minus sign as printed in books."""
+    if not abs(value) < LARGEST:
+        return "∞"
     text = f"{value:.2f}"
     return text.replace("-", "−") if text != "-0.00" else "0.00"
 

@@ -101,6 +101,7 @@ class Writing:
             item.append(button, meter, share)
             items.append(item)
         element("next").replaceChildren(*items)
+        element("count").textContent = "ten"
 
     async def write(self, token):
         """Write a token, and read again."""

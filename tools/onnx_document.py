@@ -50,9 +50,9 @@ four bits are refused as well, because it computes them wrongly; on the WebNN of
   NNM816.
 - **Types.** Float64 is computed as float32, which `report` mentions; what is known when the graph
   is built is computed in float64, and outputs that are declared as float64 are returned as such.
-  Integers of 16 bits, as quantisation writes them, are held in int32: they are quantised,
-  dequantised, converted, compared and moved; arithmetic with them is refused. Texts are refused
-  where something uses them.
+  16-bit integers, which quantised models contain, are stored as int32. They can be quantised,
+  dequantised, converted, compared and moved, but not used in arithmetic. String tensors that a
+  node uses are refused.
 - **Random numbers** are drawn when the graph is built, from the `seed` of the node or else its
   name, and are the same in every run.
 - **Indices** that are known have to exist; computed ones beyond an axis select its nearest element,
@@ -62,8 +62,8 @@ four bits are refused as well, because it computes them wrongly; on the WebNN of
 - **Functions** of a model are expanded.
 - **Truth values** are uint8, 0 and 1.
 - **Integers.** Quantised models compute as the file says. QuantizeLinear divides in float32 and
-  rounds halves to even, which is bit for bit what ONNX Runtime does: of the 9,203,044 elements
-  that the 65 of them in an int8 MobileNet quantise, none differs, given the same operands. Sums in
+  rounds halves to even, which is bit for bit what ONNX Runtime does: given the same
+  inputs, all 9,203,044 elements from the 65 such nodes of an int8 MobileNet are identical. Sums in
   convolutions are accumulated in another order, so the values before quantisation differ in the
   last bits; a value halfway between two integers may then be rounded the other way, and later
   layers propagate a whole step of the scale. Outputs of deep int8 models are therefore only close
@@ -73,8 +73,8 @@ four bits are refused as well, because it computes them wrongly; on the WebNN of
   are inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept,
   or as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
   can be trained. See [the comparison with ONNX Runtime Web](performance.md#onnx-models).
-- **Trees** are walked for all rows at once. A label is that of the largest score, as ONNX defines
-  it, also where ONNX Runtime looks at the second of two scores alone.
+- **Trees** are walked for all rows at once. The label is the class with the largest score, as ONNX
+  defines it, even for two classes, where ONNX Runtime looks only at the second score.
 - **Left out.** Nodes that no output depends on are not imported, whatever they are.
 - **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
   is bounded. Tensors of up to 512 KiB are computed in advance, 64 MiB in all, larger ones on the
@@ -105,24 +105,24 @@ which, or if a folder has no other weights:
 
 A dict has a type for each file: `dtype={{"encoder_model": "fp32", "decoder_model_merged": "q4"}}`.
 Models with an encoder are in `encoder_model.onnx` and `decoder_model_merged.onnx`, or
-`decoder_model.onnx`. Weights may be in further files beside these. A URL is not asked what it has:
-say `dtype`.
+`decoder_model.onnx`. Weights may be in further files beside these. webnnm cannot list
+the files behind a URL, so pass `dtype`.
 
 The result is a [`PretrainedOnnxModel`](api.md#pretrainedonnxmodel): it predicts, generates and
 transcribes as other [models of the hub](transformers.md) do, with the same arguments. Unlike a
 `PretrainedModel` it has no text, so that it is neither trained nor changed; but it may be of any
 architecture.
 
-Files that generate take keys and values of any length. Here they have a fixed length, so that no
-graph is compiled for a token: what follows the last token is masked. Files with `attention_mask`
-and `position_ids`, or `GroupQueryAttention`, take that as it is. Others derive positions, and
-distances between tokens, from the length of the past; those of models with an encoder, such as T5,
-BART and Whisper, are of this kind. Which values these are shows when the file is imported for two
-lengths, and they are computed from the number of tokens instead. The keys and values of what an
-encoder has read are computed once. A text that continues an earlier one is computed from its
-beginning with such files. Where a file uses its past in another way, where texts of a batch differ
-in length and positions are not an input, or without keys and values, all tokens are computed again
-for each new one.
+Models that generate text accept a cache of keys and values of any length. webnnm fixes its length
+and masks the unused part, so that no graph has to be compiled for a new token. Files with
+`attention_mask` and `position_ids`, or `GroupQueryAttention`, take that as it is. Others derive
+positions, and distances between tokens, from the length of the past; those of models with an
+encoder, such as T5, BART and Whisper, are of this kind. webnnm imports the file for two lengths
+to find these values, and then computes them from the number of tokens. The keys and values of
+what an encoder has read are computed once. A text that continues an earlier one is computed from
+its beginning with such files. All tokens are computed again for each new one if the file has no
+cache or uses it differently, or if the texts of a batch differ in length and positions are not an
+input.
 
 ## In a model text
 

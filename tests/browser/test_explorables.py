@@ -62,6 +62,9 @@ async def test_weights_are_moved_and_learn(page: Any, page_log: PageLog, site_ur
     for _ in range(3):
         await page.locator("#next").click()
     await page.locator("#explanation", has_text="Try a smaller learning rate").wait_for()
+    for _ in range(20):
+        await page.locator("#many").click()
+    await page.locator("#learnt", has_text="the learning rate was too high").wait_for()
     await page.locator("#reset").click()
     await page.locator("#rate").fill("0.1")
     for count in (100, 200, 300):
