@@ -24,6 +24,7 @@ const STRENGTH = 0.9;
  * @property {boolean} resizable whether the number of units can be changed
  * @property {boolean} removable
  * @property {boolean} insertable whether a layer can be put before it
+ * @property {string} limit why there is no room for one, "" if there is
  */
 /** @typedef {{ column: number, from: number, to: number, path: SVGPathElement, ends: number[] }} Wire */
 
@@ -88,7 +89,23 @@ export function build(text, callback) {
   for (const row of units) for (const unit of row) describe(unit);
   sizes.observe(stack);
   place();
-  if (focused) (stack.querySelector(`[data-key="${focused}"]:enabled`) ?? units[0][0]).focus();
+  if (focused) nearest(focused).focus();
+}
+
+/** Return the button with a key, or the nearest one to where it was. */
+function nearest(key) {
+  const [kind, at, number] = key.split(" ");
+  const others = {
+    units: [`units ${at} ${-number}`],
+    remove: [`remove ${at - 1}`, `insert ${at}`],
+    insert: [`remove ${at}`],
+    unit: [],
+  }[kind];
+  for (const each of [key, ...others]) {
+    const button = stack.querySelector(`[data-key="${each}"]:enabled`);
+    if (button) return button;
+  }
+  return units[at]?.[0] ?? units[0][0];
 }
 
 function make(tag, className, text = "") {
@@ -112,8 +129,9 @@ function makeButton(text, label, action, enabled = true) {
 /** Return the gap before a column, where a layer can be put. */
 function makeJoin(at) {
   const join = make("div", "join");
-  const { name, insertable } = columns[at];
-  if (insertable) join.append(makeButton("+", `Add a layer before ${name}`, ["insert", at]));
+  const { name, insertable, limit } = columns[at];
+  const label = limit || `Add a layer before ${name}`;
+  if (insertable) join.append(makeButton("+", label, ["insert", at], !limit));
   return join;
 }
 

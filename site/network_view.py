@@ -7,6 +7,7 @@ import asyncio
 import json
 
 from dense_layers import (
+    MAX_COLUMNS,
     UneditableError,
     expose_columns,
     find_columns,
@@ -97,6 +98,7 @@ class NetworkView:
         """Return the columns as network.js takes them, the inputs first."""
         inputs, classes = self.describe_ends()
         last = len(self.columns) - 1
+        is_full = len(self.columns) == MAX_COLUMNS
         described = [
             {
                 "name": "inputs",
@@ -107,6 +109,7 @@ class NetworkView:
                 "resizable": False,
                 "removable": False,
                 "insertable": False,
+                "limit": "",
             }
         ]
         for number, column in enumerate(self.columns):
@@ -125,6 +128,9 @@ class NetworkView:
                     "resizable": is_written and not is_last,
                     "removable": is_written and not is_last,
                     "insertable": is_written,
+                    "limit": f"At most {MAX_COLUMNS - 1} hidden layers are drawn"
+                    if is_full
+                    else "",
                 }
             )
         return described

@@ -36,9 +36,13 @@ def chosen_features():
 
 
 def choose_features(names):
-    """Choose features by their names."""
-    for box in element("features").querySelectorAll("input"):
+    """Choose features by their names, unless none has such a name; return whether one has."""
+    boxes = [*element("features").querySelectorAll("input")]
+    if not any(box.value in names for box in boxes):
+        return False
+    for box in boxes:
         box.checked = box.value in names
+    return True
 
 
 def compute_inputs(points):
@@ -102,6 +106,11 @@ class PlanePoints:
         """Return how many points there are of each class."""
         return [self.classes.count(number) for number in range(len(LABELS))]
 
+    @property
+    def are_enough(self):
+        """Whether there are two points of each class, so that one can be kept apart."""
+        return min(self.counts()) >= 2
+
     def to_text(self):
         """Return the points as a link has them."""
         rows = zip(self.points, self.classes, strict=True)
@@ -135,10 +144,8 @@ class PlanePoints:
 
     def to_dataset(self, network):
         """Return the points as a network is told them; 3 in 10 are kept apart for validation."""
-        from webnnm import DataError, Dataset
+        from webnnm import Dataset
 
-        if min(self.counts()) < 2:
-            raise DataError("NNM705", "there are not two points of each class", hint="draw some")
         has_one_output = str(network.outputs[0].source.features) == "[1]"
         return Dataset(
             compute_inputs(self.points),

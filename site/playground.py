@@ -43,6 +43,7 @@ class Playground:
         self.points = PlanePoints()
         self.model = self.training = self.begun = None
         self.start = self.steps = self.showing = None
+        self.ending = asyncio.Lock()
         self.is_running = False
         self.paint_due = self.look_due = self.turn_due = 0
         self.editor = ModelEditor(shared=False)
@@ -129,7 +130,12 @@ class Playground:
     async def on_change(self, event):
         """Start over with what is set now."""
         self.lessons.end()
+        element("features-note").textContent = ""
         if event.target.closest("#features"):
+            if not chosen_features():
+                event.target.checked = True
+                element("features-note").textContent = "The network needs at least one input."
+                return
             self.editor.text = set_inputs(self.editor.text, len(chosen_features()))
         await self.discard()
         self.take_over()
@@ -184,6 +190,9 @@ class Playground:
         if not self.valid():
             return
         page.clear_error()
+        if not self.points.are_enough:
+            page.show_error_text("Draw at least two points of each class.")
+            return
         if self.training and self.settings() == self.begun:
             self.steps = steps
             self.show_running(True)
@@ -241,7 +250,13 @@ class Playground:
             hyperparameters["lr"] = float(element("lr").value)
         element("progress").max = hyperparameters["epochs"]
         element("progress-text").textContent = "Reviewing the model …"
-        return model.train(hyperparameters, on_epoch=self.epoch, progress=None)
+
+        async def take_in(record):
+            if self.training is training:  # unless somebody has started over meanwhile
+                await self.epoch(training, record)
+
+        training = model.train(hyperparameters, on_epoch=take_in, progress=None)
+        return training
 
     async def run(self, training):
         """Wait for the end of a training, and show how it ended."""
@@ -267,10 +282,10 @@ class Playground:
         self.announce("Training has ended")
         page.log(f"painted {self.plane.painted} times in {training.history.seconds:.2f} s")
 
-    async def epoch(self, record):
+    async def epoch(self, training, record):
         """Take in an epoch, and paint what the model decides now if it is time."""
         if record.epoch == 1:
-            findings.show(review_of(self.training.history), self.editor)
+            findings.show(review_of(training.history), self.editor)
         self.plane.add(record)
         progress = {"epoch": record.epoch, "loss": record.loss, "val_loss": record.val_loss}
         window.console.log(f"webnnm:progress {json.dumps(progress)}")
@@ -278,7 +293,7 @@ class Playground:
             self.steps -= 1
         held = self.steps is not None and self.steps <= 0 and record.epoch < record.epochs
         if held:
-            self.training.pause()
+            training.pause()
         is_last = held or record.epoch == record.epochs
         if is_last or time.perf_counter() >= self.paint_due:
             began = time.perf_counter()
@@ -309,18 +324,19 @@ class Playground:
 
     async def discard(self):
         """End the training that there is, and forget what it learnt."""
-        training, self.training, self.begun, self.start = self.training, None, None, None
-        if training:
-            await training.stop()
-        self.network.close()
-        if self.model:
-            self.model.close()
-            self.model = None
-        element("review").hidden = True
-        element("result").removeAttribute("data-done")
-        self.network.redraw()
-        self.plane.clear()
-        self.show_running(False)
+        async with self.ending:  # one after the other: a model is in use until its training ends
+            training, self.training, self.begun, self.start = self.training, None, None, None
+            if training:
+                await training.stop()
+            self.network.close()
+            if self.model:
+                self.model.close()
+                self.model = None
+            element("review").hidden = True
+            element("result").removeAttribute("data-done")
+            self.network.redraw()
+            self.plane.clear()
+            self.show_running(False)
 
 
 playground = Playground()

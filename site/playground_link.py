@@ -50,8 +50,8 @@ def apply_settings(settings, editor, points):
                 take(element(name), settings[name])
             except UnfitLink as error:
                 problems.append(str(error))
-    if "features" in settings:
-        choose_features(settings["features"].split(","))
+    if "features" in settings and not choose_features(settings["features"].split(",")):
+        problems.append(f'"{settings["features"][:40]}" names no input')
     if "model" in settings:
         try:
             editor.text = modest(settings["model"])

@@ -105,6 +105,8 @@ export function enhance(area, services = {}) {
   function setText(text) {
     const change = changeTo(view.state.doc.toString(), text.replaceAll("\r\n", "\n"));
     if (change) view.dispatch({ changes: change, userEvent: "input.replace" });
+    // A form that was reset just now has changed the field alone.
+    write(view.state.doc.toString());
   }
 
   const hadFocus = area.getRootNode() instanceof Document && document.activeElement === area;

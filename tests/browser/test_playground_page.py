@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,6 +193,24 @@ async def units_of(page: Any) -> list[int]:
     return [await column.locator(".unit").count() for column in columns]
 
 
+async def check_layers(page: Any, layers: str) -> None:
+    """Check that the drawing, the field and the editor have these hidden layers, and keep them."""
+    await page.evaluate(LIVE)
+    abouts = await page.locator("#network .column.hidden .about").all_text_contents()
+    assert " | ".join(abouts) == layers.replace("identity", "linear")
+    for text in (
+        await page.locator("#source").input_value(),
+        await page.locator(".cm-content").inner_text(),
+    ):
+        *hidden, _ = re.findall(r"dense\(shape=\[(\d+)\], activation=(\w+)\)", text)
+        assert " | ".join(f"{units} {activation}" for units, activation in hidden) == layers
+
+
+async def focused(page: Any) -> str:
+    """Return the name of the button that has the focus."""
+    return await page.evaluate("document.activeElement.ariaLabel")
+
+
 async def press(page: Any, label: str) -> None:
     await page.get_by_role("button", name=label, exact=True).click()
 
@@ -206,8 +225,7 @@ async def test_buttons_edit_the_text_and_the_text_changes_the_drawing(
     await page.locator("#network", has_text="7 tanh").wait_for()
     source = page.locator("#source")
     assert "dense(shape=[7], activation=tanh),\n  dense(shape=[8]" in await source.input_value()
-    focused = await page.evaluate("document.activeElement.ariaLabel")
-    assert focused == "Remove a unit from layer 1", "the focus stays on the button"
+    assert await focused(page) == "Remove a unit from layer 1", "the focus stays on the button"
     await press(page, "Add a layer before the output")
     await page.locator("#network", has_text="Layer 3").wait_for()
     assert await units_of(page) == [2, 7, 8, 8, 2]
@@ -235,6 +253,84 @@ async def test_buttons_edit_the_text_and_the_text_changes_the_drawing(
     await page.locator("#network .unit").first.wait_for()
     assert await units_of(page) == [3, 2]
     assert await page.locator("#diagram-view").is_hidden()
+
+
+@in_one_browser
+async def test_four_hidden_layers_fit_and_buttons_end_at_limits_without_losing_the_focus(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await open_playground(page, site_url)
+    for count in range(3, 8):
+        await press(page, "Add a layer before the output")
+        await page.locator("#network", has_text=f"Layer {count}").wait_for()
+        hidden = await page.locator("#network").evaluate("box => box.scrollWidth - box.clientWidth")
+        assert (hidden > 0) == (count > 4), f"{count} hidden layers"
+    # There is no more room: no button asks for more, and the focus is near.
+    assert await focused(page) == "Remove layer 7"
+    limits = page.get_by_role("button", name="At most 7 hidden layers are drawn")
+    assert await limits.count() == 8
+    assert await limits.first.is_disabled()
+    for number in range(7, 0, -1):
+        await press(page, f"Remove layer {number}")
+        await page.locator("#network", has_text=f"Layer {number}").wait_for(state="detached")
+        neighbour = f"Remove layer {number - 1}" if number > 1 else "Add a layer before the output"
+        assert await focused(page) == neighbour
+    await press(page, "Add a layer before the output")
+    for units in (3, 2, 1):
+        await press(page, "Remove a unit from layer 1")
+        await page.locator("#network", has_text=f"{units} tanh").wait_for()
+    assert await focused(page) == "Add a unit to layer 1"
+
+
+# Starts over when the page first says that it reviews the model, as somebody quick does.
+START_OVER_AT_ONCE = """
+() => {
+  const text = document.querySelector("#progress-text");
+  new MutationObserver((_changes, observer) => {
+    if (!text.textContent.startsWith("Reviewing")) return;
+    observer.disconnect();
+    document.querySelector("#again").click();
+    document.querySelector("#again").click();
+  }).observe(text, { childList: true });
+}
+"""
+
+
+@in_one_browser
+async def test_starting_over_before_the_first_epoch_leaves_a_page_that_trains(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_playground(page, site_url)
+    await fill(page, epochs="5")
+    await page.evaluate(START_OVER_AT_ONCE)
+    await page.locator("#train").click()
+    await page.locator("#train:has-text('Pause')").wait_for()
+    await page.locator(IDLE).wait_for()
+    await page.evaluate(LIVE)
+    assert await page.locator("#progress-text").text_content() == "Not trained yet"
+    await page.locator("#train").click()
+    await result_of(page)
+    assert "Epoch 5 of 5" in await page.locator("#progress-text").text_content()
+
+
+@in_one_browser
+async def test_what_cannot_be_trained_is_said_in_plain_words(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_playground(page, site_url)
+    await page.locator("#feature-0").click()
+    await page.get_by_text("shape=[1]").wait_for()
+    await page.locator("#feature-1").click()
+    await page.get_by_text("The network needs at least one input.").wait_for()
+    assert await page.locator("#feature-1").is_checked()
+    await page.locator("#feature-0").click()
+    await page.locator("#features-note:empty").wait_for(state="attached")
+    await fill(page, data="drawn")
+    await page.locator("#clear-points").click()
+    await page.locator("#train").click()
+    error = await page.locator("#alert pre").text_content()
+    assert error == "Draw at least two points of each class."
 
 
 @in_both_browsers
@@ -356,20 +452,23 @@ async def test_the_result_is_saved_as_a_picture_and_as_a_video(
 
 class Claim(NamedTuple):
     """What a question of the page claims: the rule by which the expert finds what is wrong, and
-    that the validation loss is above the first number with it, below the second one without."""
+    that the validation loss is above the first number with it, below the second one without; and
+    the hidden layers of both."""
 
     rule: str
     above: float
     below: float
+    layers: str
+    better_layers: str
 
 
 CLAIMS = {
-    "What do inputs change?": Claim("E902", 0.6, 0.1),
-    "Why relu?": Claim("E309", 0.6, 0.1),
-    "Why depth?": Claim("E922", 0.25, 0.1),
-    "What is overfitting?": Claim("E905", 1, 0.6),
-    "When do units die?": Claim("E908", 0.6, 0.2),
-    "Why standardise?": Claim("E603", 0.5, 0.1),
+    "What do inputs change?": Claim("E902", 0.6, 0.1, "", ""),
+    "Why relu?": Claim("E309", 0.6, 0.1, "8 identity | 8 identity", "8 relu | 8 relu"),
+    "Why depth?": Claim("E922", 0.25, 0.1, "3 relu", "6 relu | 6 relu | 6 relu"),
+    "What is overfitting?": Claim("E905", 1, 0.6, "32 relu | 32 relu", "32 relu | 32 relu"),
+    "When do units die?": Claim("E908", 0.6, 0.2, "8 relu", "8 relu"),
+    "Why standardise?": Claim("E603", 0.5, 0.1, "8 tanh | 8 tanh", "8 tanh | 8 tanh"),
 }
 
 
@@ -390,8 +489,9 @@ async def answer(page: Any) -> tuple[float, float]:
 async def test_questions_show_what_they_claim(page: Any, site_url: str, project: Any) -> None:
     await open_playground(page, site_url)
     for question, claim in CLAIMS.items():
-        await press(page, question)
+        await page.get_by_role("button", name=question).dblclick()
         await page.locator("#lesson-text").wait_for()
+        await check_layers(page, claim.layers)
         assert await page.locator("#lesson-finding").is_hidden()
         loss, accuracy = await answer(page)
         assert loss > claim.above, question
@@ -399,6 +499,7 @@ async def test_questions_show_what_they_claim(page: Any, site_url: str, project:
         assert finding.startswith("The expert: ") and finding.endswith(claim.rule), question
         await page.locator("#lesson-next").click()
         await page.locator("#lesson-next").wait_for(state="hidden")
+        await check_layers(page, claim.better_layers)
         better_loss, better_accuracy = await answer(page)
         assert better_loss < claim.below and better_accuracy > accuracy, question
         assert await page.locator("#lesson-finding").is_hidden(), "nothing of it is left"
