@@ -82,7 +82,7 @@ def make_lists(findings, editor):
             areas.setdefault(finding["area"], []).append(finding)
         folded, box = make("details", class_="others"), make("div", class_="areas")
         box.append(*(group(*area, editor) for area in areas.items()))
-        folded.append(make("summary", f"{'Also' if first else 'Found'}: {summary(others)}"), box)
+        folded.append(make("summary", f"Also: {summary(others)}" if first else "Show them"), box)
         lists.append(folded)
     return lists
 

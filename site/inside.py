@@ -15,6 +15,7 @@ BATCH = 16
 SECONDS = 0.5
 """For which the graph is run to measure it, about."""
 MAX_RUNS = 1000
+AGE = "of the last model that worked"
 
 
 class Tour:
@@ -22,6 +23,7 @@ class Tour:
 
     def __init__(self):
         self.device = self.latest = None
+        self.drawn = self.measured = None
 
     async def open(self):
         """Open the device, and say which it is."""
@@ -32,18 +34,44 @@ class Tour:
     async def show(self):
         """Show every stage of what is in the editor."""
         self.latest = this = object()
+        now = self.wanted()
         training = element("kind").value == "train"
+        self.show_age()
         try:
             async with await self.create() as model:
                 graph = self.build(model, training)
                 fitted = self.show_graph(graph)
+                self.drawn = now
                 figures = await self.measure(graph)
         except Exception as error:
             if self.latest is this:
                 show_error(error)
+                self.show_age()
             return
         if self.latest is this:
             self.show_figures(fitted, figures)
+            self.measured = now
+            self.show_age()
+
+    def wanted(self):
+        """Return the text and the kind of graph that the page would follow now."""
+        return editor.text, element("kind").value
+
+    def show_age(self):
+        """Dim the stages that do not show what is in the editor, and say so."""
+        now = self.wanted()
+        stale = {"layers": self.drawn and not editor.network}
+        stale |= dict.fromkeys(("graph", "fitted", "calls"), self.drawn not in (None, now))
+        stale["device"] = self.measured not in (None, now)
+        for name, dimmed in stale.items():
+            heading = element(f"stage-{name}")
+            section = heading.parentElement
+            if section.classList.contains("stale") != bool(dimmed):
+                section.classList.toggle("stale", bool(dimmed))
+                if dimmed:
+                    heading.append(make("small", f" {AGE}"))
+                else:
+                    heading.lastElementChild.remove()
 
     async def create(self):
         """Return a model of the text."""
@@ -82,8 +110,13 @@ class Tour:
             about = "Without WebNN, this is what a browser that has all of it would get. " + about
         if before != after and not rewrites:
             about += (
-                f" To make it fast, the compiler turns {before} operators into {after}: it folds "
-                "constants, fuses biases, and puts channels last where the device prefers that."
+                " For speed, the compiler folds constants, fuses biases, and puts channels last "
+                "where the device prefers that"
+            )
+            about += (
+                f": {before} operators become {after}."
+                if after < before
+                else ", which can add reshapes and transposes."
             )
         element("fitted-about").textContent = about
         plan = lower(fitted)
@@ -163,6 +196,7 @@ async def change(event):
 
 tour, editor = Tour(), ModelEditor()
 diagram = ModelDiagram(editor)
+editor.on_check = tour.show_age
 ready()
 try:
     await tour.open()

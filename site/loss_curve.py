@@ -44,7 +44,7 @@ class LossCurve:
         self.figure.hidden = True
         self.chart = self.following = None
         self.drawing = asyncio.Lock()
-        self.stale = False
+        self.stale, self.names = False, ()
         self.words = NO_EPOCHS
         for name in ("smoothing", "compare"):
             if element(name):
@@ -99,7 +99,8 @@ class LossCurve:
 
         runs = [*self.runs()]
         self.stale = False
-        options = {"names": CURVES, "runs": runs, "smoothed": True}
+        self.names = self.curve_names()
+        options = {"names": self.names, "runs": runs, "smoothed": True}
         if self.chart:
             self.chart.close()
         self.chart = await charting.show(
@@ -113,6 +114,11 @@ class LossCurve:
             return {"": self.example or self.records}
         numbered = enumerate((*self.earlier, self.records), 1)
         return {f"training {number}": records for number, records in numbered}
+
+    def curve_names(self):
+        """Return the names of the curves that there are: not all trainings have validation rows."""
+        records = (record for records in self.runs().values() for record in records)
+        return CURVES if any(record[2] is not None for record in records) else CURVES[:1]
 
     def all_rows(self):
         """Return what the chart shows of all trainings."""
@@ -161,8 +167,11 @@ class LossCurve:
         """Draw what was added, until there is no more."""
         while self.stale:
             self.stale, began = False, time.perf_counter()
-            self.chart.set("epochs", json.dumps(self.all_rows()))
-            await self.chart.settle()
+            if self.curve_names() == self.names:
+                self.chart.set("epochs", json.dumps(self.all_rows()))
+                await self.chart.settle()
+            else:
+                await self.draw()
             await asyncio.sleep(REST * (time.perf_counter() - began))
         self.following = None
 

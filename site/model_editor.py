@@ -23,11 +23,11 @@ class ModelEditor(Editor):
     the text and the form into the address, rather than a link of its own.
 
     `network` is what the text means, None while it is wrong; `on_network` is called with every new
-    one.
+    one, and `on_check` after every check.
     """
 
     def __init__(self, shared=True):
-        self.timer = self.rich = self.network = self.on_network = None
+        self.timer = self.rich = self.network = self.on_network = self.on_check = None
         super().__init__()
         if shared:
             self.restore()
@@ -93,6 +93,8 @@ class ModelEditor(Editor):
         element("diagnostics").replaceChildren(*messages)
         if self.network and self.on_network:
             self.on_network(self.network)
+        if self.on_check:
+            self.on_check()
 
     def make_problem(self, error):
         """Return an error with its place, its excerpt, its hint, and a button that mends it."""

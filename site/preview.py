@@ -23,7 +23,7 @@ class Preview:
         self.content, self.sensing = None, False
         self.opening, self.following = asyncio.Lock(), None
         self.answered, self.look_due, self.samples = 0, 0.0, 0
-        self.steady = {}
+        self.steady, self.outdated = {}, False
         attempting = page.attempting
         when("click", "#start")(attempting(self.start))
         when("click", "#stop")(attempting(self.stop))
@@ -51,7 +51,7 @@ class Preview:
     async def ask_again(self):
         """Show what the model says of the example that is shown."""
         learner = self.page.learner
-        if self.content is None or self.page.busy or not learner.names:
+        if self.content is None or self.page.busy or self.outdated or not learner.names:
             return
         shares, seconds = await self.judge(learner.shares, self.content)
         before = self.steady if self.steady.keys() == shares.keys() else shares
@@ -91,7 +91,17 @@ class Preview:
 
     def reset(self):
         """Take a new model: what the last one said does not count."""
-        self.steady, self.look_due = {}, 0.0
+        self.steady, self.look_due, self.outdated = {}, 0.0, False
+
+    def clear(self):
+        """Show no answer before the next training: the model knows a class that is removed."""
+        self.steady, self.outdated = {}, True
+        for name in ("answer", "rate", "parts"):
+            element(name).replaceChildren()
+        bars, help_text = element("shares"), element("shares-help")
+        bars.dataset.example = bars.ariaHidden = "true"
+        help_text.textContent = "The classes have changed: train again to see the bars."
+        help_text.hidden = False
 
     async def choose(self, event):
         """Try the model on a file."""

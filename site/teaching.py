@@ -60,7 +60,7 @@ class TeachingPage:
 
     def __init__(self, kind):
         self.kind, self.learner = kind, None
-        self.busy, self.training = False, False
+        self.busy, self.training, self.filling = False, False, False
         self.preparing, self.trained = asyncio.Lock(), 0
         self.linked = None
         self.seal, self.editor, self.log = Seal(), Editor(), log
@@ -146,15 +146,35 @@ class TeachingPage:
         """Remove a class with its examples."""
         self.classes.remove(example_class)
         example_class.element.remove()
+        if self.learner and example_class.name in self.learner.names:
+            self.preview.clear()
+            element("try").hidden = True
         element("add").focus()
         say(f"{example_class.name} is removed.")
         self.refresh()
 
     async def take_ready(self):
-        """Fill classes that have no examples with ready ones, and try one that is none of them."""
+        """Fill classes that have no examples with ready ones, and try one that is none of them.
+
+        Nothing is done while that is under way, or for classes that are there.
+        """
+        if self.filling:
+            return
+        self.filling = True
+        try:
+            await self.fill()
+        finally:
+            self.filling = False
+
+    async def fill(self):
+        """Add the ready classes that are missing."""
         await self.prepare()
+        filled = {example_class.name for example_class in self.classes if example_class.examples}
+        missing = [name for name in self.kind.ready if name not in filled]
+        if not missing:
+            return
         empty = [example_class for example_class in self.classes if not example_class.examples]
-        for name in self.kind.ready:
+        for name in missing:
             example_class = empty.pop(0) if empty else self.add()
             example_class.rename(name)
             for number in range(READY):

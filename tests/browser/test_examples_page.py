@@ -155,17 +155,20 @@ async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
         "Class 1",
         "Class 2",
     ]
-    await page.locator("#ready").click()
+    await page.locator("#ready").dblclick()
     await page.locator("#learn").wait_for()
-    assert [await class_of(page, n).get_by_label("Name").input_value() for n in (0, 1)] == [
-        "Sun",
-        "Leaf",
-    ]
+    names = page.locator("#classes input[required]")
+    assert await names.evaluate_all("fields => fields.map(({ value }) => value)") == ["Sun", "Leaf"]
+    assert await page.locator("#classes .thumbnails li").count() == 16
     assert await page.evaluate("document.activeElement.id") == "learn"
+    await page.locator("#ready").click()
+    await page.locator("#learn").focus()
     assert await page.locator("#without").is_checked()
     await page.evaluate(WATCH_BARS)
     await page.keyboard.press("Enter")
     await page.locator("#course-text[data-trained='1']").wait_for()
+    summary = await page.locator("#course-text").text_content()
+    assert summary.startswith("16 pictures of 2 classes learnt"), "more clicks add no examples"
     looks = await page.evaluate("looks")
     early = {bars for course, bars in looks if course.startswith("Epoch")}
     assert len(early) >= 3, "the bars move while the network learns"
@@ -173,6 +176,11 @@ async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
     for kind in ("Sun", "Leaf", "Sun"):
         await page.locator("#sample").click()
         await page.locator("#answer", has_text=kind).wait_for()
+    widths = await page.locator("#shares .bar").evaluate_all(
+        "bars => bars.map((bar) => bar.getBoundingClientRect().width)"
+    )
+    assert len(widths) == 2
+    assert widths[0] == widths[1]
     # The link has the model; opened in another tab it says the same.
     await page.locator("#link").click()
     await page.wait_for_function("location.hash.startsWith('#taught=pixels.')")
@@ -187,6 +195,16 @@ async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
         rounded, exact = (float(text.removesuffix(" %")) for text in (share, shares[label]))
         assert abs(rounded - exact) < 1, "the link has its numbers in 16 bits"
     await tab.close()
+    # An answer that names a class that is removed goes with it.
+    await class_of(page, 0).get_by_role("button", name="Remove class Sun").click()
+    assert await page.locator("#answer").text_content() == ""
+    assert await page.locator("#shares dt").all_text_contents() == ["Leaf"]
+    await page.locator("#shares-help", has_text="train again").wait_for()
+    await page.locator("#ready").click()
+    await class_of(page, 1).get_by_text("8 pictures").wait_for()
+    assert await names.evaluate_all("fields => fields.map(({ value }) => value)") == ["Leaf", "Sun"]
+    await train(page)
+    assert await answer(page, file) == "Sun"
 
 
 @in_one_browser

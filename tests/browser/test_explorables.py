@@ -90,6 +90,16 @@ async def test_a_model_is_followed_to_the_device(
     await write_model(page, "model:input shape=[4]; model:output shape=[4];")
     await page.locator("#run").click()
     await page.locator("#alert pre").wait_for()
+    # Stages that do not show this model say so; layers follow the text by themselves.
+    stale = page.locator(".stale h2", has_text="of the last model that worked")
+    assert await stale.count() == 4
+    await write_model(page, "model:input shape=[4")
+    await page.locator(".stale #stage-layers").wait_for()
+    await write_model(page, NETWORK)
+    await page.locator(".stale #stage-layers").wait_for(state="detached")
+    await page.locator("#kind").select_option("inference")
+    await page.locator("#figures[data-done]").wait_for()
+    assert await page.locator(".stale, .stages h2 small").count() == 0
     await check_policy(page)
 
 
