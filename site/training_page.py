@@ -29,10 +29,12 @@ class TrainingPage(Delayed):
     file of the site, and methods: `take(content, name)` takes the rows of a file, `prepare()` makes
     the dataset that the form wants, `show(result)` shows the test of a model, `predict()` returns
     the probabilities of the rows of the test, and `mistakes(actual, predicted)` rows of a class
-    that were taken for another; `list_row(row)` makes an element of one of them.
+    that were taken for another; `list_row(row)` makes an element of one of them. A page that shows
+    more while it trains has `on_epoch(record)`.
     """
 
     fields = example = ""
+    on_epoch = None
 
     def __init__(self, name):
         super().__init__()

@@ -206,7 +206,7 @@ def test_rows_and_classes_have_to_fit() -> None:
 def test_the_matrix_is_an_array(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "numpy", raising=False)
     matrix = ClassificationReport(MATRIX, ("a", "b", "c")).confusion_matrix
-    assert (matrix.format, matrix.shape, matrix[1, 0]) == ("q", (3, 3), 1)
+    assert (matrix.dtype, matrix.shape, matrix[1][0]) == ("int64", (3, 3), 1)
     assert matrix.tolist() == [list(row) for row in MATRIX]
 
 
