@@ -21,7 +21,7 @@ from playwright.async_api import Error
 from tests.browser.accessibility import violations
 from tests.browser.site_pages import HOLD_QUIET, WATCH_POLICY, leave_alone
 from tools import release
-from tools.common import VENV_PYTHON, inside
+from tools.common import ROOT, VENV_PYTHON, inside
 from tools.release import Release
 from webnnm import (
     ImageDataset,
@@ -50,6 +50,8 @@ WHITE = """() => {
   context.fillRect(0, 0, canvas.width, canvas.height);
   return canvas.toDataURL().split(",")[1];
 }"""
+BLOCK = re.compile(r"(<!-- not run[^\n]*-->\n)?```(python|html|js)\n(.*?)```", re.S)
+"""A block of a document: what says that it is not run, its language, its text."""
 TRAINED = re.compile(r"training on WebNN \(cpu\).*test accuracy (\S+)\n.*: setosa 9\d", re.S)
 
 
@@ -177,6 +179,25 @@ async def test_a_new_page_trains_with_and_then_without_a_network(
     await visitor.reload()
     await answer.wait_for()
     assert "accuracy now" in await answer.text_content()
+    assert await visitor.evaluate("refused") == []
+
+
+async def test_the_page_at_the_end_of_the_tutorial_answers(
+    user: User, released: Release, visitor: Any
+) -> None:
+    blocks = BLOCK.findall((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    programs = [text for skipped, language, text in blocks if language == "python" and not skipped]
+    ((_, _, html),) = [block for block in blocks if block[1] == "html"]
+    ((_, _, script),) = [block for block in blocks if block[1] == "js"]
+    user.run("new", "iris", "--runtime", str(released.runtime))
+    page = user.home / "iris"
+    last = "str((await again.predict([5.9, 3.0, 4.2, 1.5])).classes)"
+    (page / "own.html").write_text(html)
+    (page / "start.js").write_text(script)
+    (page / "program.py").write_text("\n".join([*programs, last]))
+    with user.serving("iris") as url:
+        await visitor.goto(f"{url}/own.html")
+        await visitor.locator("#answer", has_text="['versicolor']").wait_for()
     assert await visitor.evaluate("refused") == []
 
 
