@@ -1,5 +1,6 @@
 """One training step of a network of nine weights, phase by phase; the reader moves the weights."""
 
+import asyncio
 from pathlib import Path
 
 import nine_weights
@@ -277,15 +278,16 @@ def term(value):
 
 
 async def do(action):
-    """Run what a control asks for, show what follows, and show an error if there is one."""
+    """Run what a control asks for, one after the other, and show an error if there is one."""
     clear_error()
     try:
-        await action()
+        async with turn:
+            await action()
     except Exception as error:
         show_error(error)
 
 
-state = Step()
+state, turn = Step(), asyncio.Lock()
 
 
 @when("click", "#next")
@@ -309,22 +311,30 @@ async def train(event):
 @when("click", "#reset")
 async def reset(event):
     """Begin with the first weights again."""
-    state.begin()
-    await do(state.show)
+
+    async def action():
+        state.begin()
+        await state.show()
+
+    await do(action)
 
 
 @when("input", "#form")
 async def change(event):
     """Take a weight that was moved, or another row; the learning rate counts from the next step."""
-    field = event.target.id
+    field, value = event.target.id, event.target.value
     if field == "rate":
-        element("value-rate").textContent = f"{float(element('rate').value):.2f}"
+        element("value-rate").textContent = f"{float(value):.2f}"
         return
-    if field in START:
-        state.move(field, float(event.target.value))
-    else:
-        state.row, state.phase = int(event.target.value), FORWARD
-    await do(state.show)
+
+    async def action():
+        if field in START:
+            state.move(field, float(value))
+        else:
+            state.row, state.phase = int(value), FORWARD
+        await state.show()
+
+    await do(action)
 
 
 element("program").textContent = Path("nine_weights.py").read_text()

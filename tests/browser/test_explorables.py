@@ -62,9 +62,14 @@ async def test_weights_are_moved_and_learn(page: Any, page_log: PageLog, site_ur
     for _ in range(3):
         await page.locator("#next").click()
     await page.locator("#explanation", has_text="Try a smaller learning rate").wait_for()
-    for _ in range(20):
+    learnt = page.locator("#learnt")
+    for count in range(101, 3001, 100):
         await page.locator("#many").click()
-    await page.locator("#learnt", has_text="the learning rate was too high").wait_for()
+        await page.locator("#learnt", has_text=f"fter {count} steps").wait_for()
+        if "the learning rate was too high" in await learnt.text_content():
+            break
+    else:
+        pytest.fail("a learning rate of 1 does not diverge")
     await page.locator("#reset").click()
     await page.locator("#rate").fill("0.1")
     for count in (100, 200, 300):

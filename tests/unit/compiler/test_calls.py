@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
-from webnnm.compiler import calls
 from webnnm.compiler.calls import javascript
 from webnnm.compiler.plan import lower
 from webnnm.graph.builder import GraphBuilder
@@ -13,12 +10,6 @@ from webnnm.graph.builder import GraphBuilder
 def lines(b: GraphBuilder, **outputs: object) -> list[str]:
     """Return the calls after that of the builder."""
     return javascript(lower(b.build(outputs))).splitlines()[1:]
-
-
-def test_example_runs() -> None:
-    result = doctest.testmod(calls)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_names_are_those_of_javascript_and_differ() -> None:
