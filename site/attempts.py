@@ -28,6 +28,22 @@ class Delayed:
         await show_errors(function())
 
 
+class Queue:
+    """Does what a page is asked for one after the other, however fast somebody clicks."""
+
+    def __init__(self):
+        self.turn = asyncio.Lock()
+
+    async def attempt(self, function, *arguments):
+        """Await a function once those before it have ended, and show the error it ends with."""
+        await attempt(self.run(function, *arguments))
+
+    async def run(self, function, *arguments):
+        """Await a function once those before it have ended."""
+        async with self.turn:
+            await function(*arguments)
+
+
 async def attempt(doing):
     """Wait for what somebody asked for, and show the error that it ends with, and no older one."""
     page.clear_error()
@@ -35,7 +51,7 @@ async def attempt(doing):
 
 
 async def show_errors(doing):
-    """Wait for something, and show the error that it ends with."""
+    """Wait for something that nobody asked for, and show the error that it ends with."""
     try:
         await doing
     except Exception as error:

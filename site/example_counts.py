@@ -1,7 +1,18 @@
-"""Whether there are enough examples of each class to learn from."""
+"""The classes of pages that are taught: their names, and whether they have enough examples."""
+
+from itertools import count
 
 MIN_EXAMPLES = 5
 """Examples of a class below which the pages do not train."""
+
+
+def find_free_name(names):
+    """Return the first of "Class 1", "Class 2", … that no class has.
+
+    >>> find_free_name({"Class 1", "Dog"})
+    'Class 2'
+    """
+    return next(name for k in count(1) if (name := f"Class {k}") not in names)
 
 
 def describe_lack(names, counts, minimum, noun, verb="Record"):
@@ -14,11 +25,11 @@ def describe_lack(names, counts, minimum, noun, verb="Record"):
         return "There is one class. Add another: a model tells classes apart."
     if not any(counts):
         return f"{verb} at least {minimum} {noun}s of each class."
-    for name, count in zip(names, counts, strict=True):
-        if not count:
+    for name, examples in zip(names, counts, strict=True):
+        if not examples:
             return f"“{name}” has no {noun}s. Add some, or remove the class."
-        if count < minimum:
-            return f"“{name}” has {count} of at least {minimum} {noun}s."
+        if examples < minimum:
+            return f"“{name}” has {examples} of at least {minimum} {noun}s."
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         return f"Two classes are called “{duplicate}”. Give one of them another name."

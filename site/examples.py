@@ -50,8 +50,8 @@ class Pictures:
     @property
     def current(self):
         """What learns from new examples, as far as it is there."""
-        wanted = None if element("without").checked else self.photographs
-        return wanted or self.pixels
+        photographs = None if element("without").checked else self.photographs
+        return photographs or self.pixels
 
     async def choose(self):
         """Return the learner that is to be trained; the first training downloads what it takes."""

@@ -40,7 +40,7 @@ class Learner:
         self.shape, self.trunk = shape, trunk
         self.features = features if trunk else shape
         self.settings = settings or {}
-        self.model, self.whole, self.names = None, None, []
+        self.model, self.joined, self.names = None, None, []
         self.training = None
         # A model is not closed while it computes.
         self.turn = asyncio.Lock()
@@ -115,11 +115,11 @@ class Learner:
         `sized` is given the sizes of an example, and returns its numbers.
         """
         async with self.turn:
-            return await self.shares_of(self.model or self.whole, self.names, sized)
+            return await self.shares_of(self.model or self.joined, self.names, sized)
 
     async def shares_of(self, model, names, sized):
         """Return what a model says; one that was trained here takes what the trunk finds."""
-        if self.trunk and model is not self.whole:
+        if self.trunk and model is not self.joined:
             numbers = await self.compute_features(sized(self.shape))
         else:
             numbers = sized(shape_of(model))
@@ -146,23 +146,23 @@ class Learner:
             if is_head:
                 self.model = model
             else:
-                self.whole = model
+                self.joined = model
 
     async def pack(self):
         """Return the model as short as it can be saved: without the trunk, in 16 bits."""
-        return await (self.model or self.whole).save(optimizer=False, dtype="float16")
+        return await (self.model or self.joined).save(optimizer=False, dtype="float16")
 
     async def join(self):
         """Return the model that takes examples: trunk and head as one."""
-        if not self.whole:
-            self.whole = await join_models(self.trunk, self.model) if self.trunk else self.model
-        return self.whole
+        if not self.joined:
+            self.joined = await join_models(self.trunk, self.model) if self.trunk else self.model
+        return self.joined
 
     def forget(self):
         """Close the models that were trained or opened."""
-        for model in {self.model, self.whole} - {None}:
+        for model in {self.model, self.joined} - {None}:
             model.close()
-        self.model = self.whole = None
+        self.model = self.joined = None
         self.names = []
 
 

@@ -7,7 +7,7 @@ from random import Random
 import charting
 import page
 import saving
-from attempts import Delayed, attempt
+from attempts import Delayed, attempt, show_errors
 from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import when, window
@@ -41,7 +41,7 @@ class ForecastPage(Delayed):
         page.ready()
         report = json.loads(await where("{}"))
         page.show_sentence(report["summary"], report["sentence"])
-        await attempt(self.restore())
+        await show_errors(self.restore())
 
     async def restore(self):
         """Take the rows, the form and the model of the address, if it has some."""

@@ -2,9 +2,10 @@
 
 import time
 
+from attempts import show_errors
 from diagram import ModelDiagram
 from model_editor import ModelEditor
-from page import clear_error, element, make, ready, show_error, show_sentence
+from page import clear_error, element, make, ready, show_error, show_what_runs
 from pyscript import when
 
 from webnnm import NNModel, backend
@@ -26,15 +27,16 @@ class Tour:
         self.drawn = self.measured = None
 
     async def open(self):
-        """Open the device, and say which it is."""
+        """Open the device, say which it is, and follow the first model there."""
         await load_rest()
         self.device = await backend("auto")
-        show_sentence(f"runs on {self.device.description}")
+        await show_what_runs()
+        await self.show()
 
     async def show(self):
         """Show every stage of what is in the editor."""
         self.latest = this = object()
-        now = self.wanted()
+        now = self.request()
         training = element("kind").value == "train"
         self.show_age()
         try:
@@ -53,13 +55,13 @@ class Tour:
             self.measured = now
             self.show_age()
 
-    def wanted(self):
-        """Return the text and the kind of graph that the page would follow now."""
+    def request(self):
+        """Return the text and the kind of graph that are set now."""
         return editor.text, element("kind").value
 
     def show_age(self):
         """Dim the stages that do not show what is in the editor, and say so."""
-        now = self.wanted()
+        now = self.request()
         stale = {"layers": self.drawn and not editor.network}
         stale |= dict.fromkeys(("graph", "fitted", "calls"), self.drawn not in (None, now))
         stale["device"] = self.measured not in (None, now)
@@ -198,9 +200,4 @@ tour, editor = Tour(), ModelEditor()
 diagram = ModelDiagram(editor)
 editor.on_check = tour.show_age
 ready()
-try:
-    await tour.open()
-except Exception as error:
-    show_error(error)
-else:
-    await follow()
+await show_errors(tour.open())

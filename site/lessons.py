@@ -254,17 +254,17 @@ class Lessons:
         conclusion = self.run.conclusion.format(accuracy=accuracy, **losses)
         element("lesson-text").textContent = conclusion
         ranks = {rule: rank for rank, rule in enumerate(self.run.rules)}
-        found = sorted(
+        relevant = sorted(
             (finding for finding in findings if finding["id"] in ranks),
             key=lambda finding: ranks[finding["id"]],
         )
-        element("lesson-finding").hidden = not found
-        if found:
-            message, remedy = found[0]["message"], found[0]["remedy"]
+        element("lesson-finding").hidden = not relevant
+        if relevant:
+            message, remedy = relevant[0]["message"], relevant[0]["remedy"]
             element("lesson-finding").replaceChildren(
                 make("strong", "The expert: "),
                 f"{message}. {remedy} ",
-                make("small", found[0]["id"]),
+                make("small", relevant[0]["id"]),
             )
         is_problem = self.run is self.lesson.problem
         element("lesson-next").hidden = not is_problem

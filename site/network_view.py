@@ -73,7 +73,7 @@ class NetworkView:
         """Return whether the drawing may change while a training goes on."""
         return drawing.follows()
 
-    def looked_at(self):
+    def unit_picture(self):
         """Return the name of the unit that is looked at, and its picture as JSON, or two "".
 
         The picture is that of network.js: a number from 0 to 1 for each cell of the plane.

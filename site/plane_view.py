@@ -15,12 +15,12 @@ UNDECIDED = json.dumps([0.5] * GRID**2)
 class PlaneView:
     """The charts of the page: `points` are drawn on the plane, `draw` is called with places there.
 
-    `looked_at` returns a title and a picture in the place of what the model decides: what one of
+    `unit_picture` returns a title and a picture in the place of what the model decides: what one of
     its units makes of the plane, as JSON, or two empty texts.
     """
 
-    def __init__(self, points, *, draw, looked_at):
-        self.points, self.draw, self.looked_at = points, draw, looked_at
+    def __init__(self, points, *, draw, unit_picture):
+        self.points, self.draw, self.unit_picture = points, draw, unit_picture
         self.plane = self.curve = None
         self.shares = UNDECIDED
         self.records, self.unshown = [], []
@@ -50,7 +50,7 @@ class PlaneView:
 
     def show_shares(self):
         """Paint what the model decides, or what is looked at."""
-        title, picture = self.looked_at()
+        title, picture = self.unit_picture()
         element("plane-title").textContent = title or TITLE
         if self.plane:
             self.plane.paint("grid", "p", picture or self.shares)

@@ -56,7 +56,7 @@ class Playground:
             on_edit=self.on_edit,
             on_look=lambda: self.plane.show_shares(),
         )
-        self.plane = PlaneView(self.points, draw=self.draw, looked_at=self.network.looked_at)
+        self.plane = PlaneView(self.points, draw=self.draw, unit_picture=self.network.unit_picture)
 
     async def open(self):
         """Take what the address holds, show the points, and say that the page is ready."""

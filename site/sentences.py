@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from attempts import attempt
+from attempts import attempt, show_errors
 from page import element, make, make_bar, show_shares, table
 from pyscript import when, window
 from rows_link import copy_link, restore_link
@@ -47,7 +47,7 @@ class SentencesPage(TrainingPage):
     async def open(self):
         """Say that the page is ready, and take what its address has."""
         await super().open()
-        await attempt(self.restore())
+        await show_errors(self.restore())
 
     async def restore(self):
         """Take the rows, the form and the model of the address, if it has some."""

@@ -1,10 +1,10 @@
 """One training step of a network of nine weights, phase by phase; the reader moves the weights."""
 
-import asyncio
 from pathlib import Path
 
 import nine_weights
-from page import clear_error, element, make, ready, show_error, show_sentence
+from attempts import Queue, show_errors
+from page import element, make, ready, show_what_runs
 from pyscript import document, when
 
 from webnnm import xp
@@ -92,7 +92,7 @@ class Step:
             choice.value, choice.checked = str(number), number == self.row
             head, line = make("th", scope="row"), make("tr")
             head.append(box)
-            cells = f"{target:g}", signed(answer), f"{losses[-1]:.3f}"
+            cells = f"{target:g}", decimal(answer), f"{losses[-1]:.3f}"
             line.append(head, *(make("td", text) for text in cells))
             lines.append(line)
         focused = document.activeElement.id
@@ -116,23 +116,23 @@ class Step:
         for field, weight in self.weights.items():
             gradient = self.gradients[field]
             element(field).value = f"{weight:.4f}"
-            element(f"value-{field}").textContent = signed(weight)
+            element(f"value-{field}").textContent = decimal(weight)
             shown = self.phase >= BACKWARD
-            element(f"gradient-{field}").textContent = f"∂ {signed(gradient)}" if shown else ""
+            element(f"gradient-{field}").textContent = f"∂ {decimal(gradient)}" if shown else ""
             if field[0] in "wv":  # biases have no line
                 line = element(f"line-{field}")
                 line.setAttribute(
                     "stroke-width", f"{1 + THICKNESS * (abs(weight) if abs(weight) < 3 else 3):.1f}"
                 )
                 line.classList.toggle("negative", weight < 0)
-                text = f"∂ {signed(gradient)}" if self.phase == BACKWARD else signed(weight)
+                text = f"∂ {decimal(gradient)}" if self.phase == BACKWARD else decimal(weight)
                 element(f"on-{field}").textContent = text
 
     def show_units(self, x):
         """Show the value of each unit, and in the backward phase its gradient."""
         values = {"x-1": x[0], "x-2": x[1], "h-1": self.hidden[0], "h-2": self.hidden[1]}
         for name, value in (values | {"y": self.answer}).items():
-            element(f"at-{name}").textContent = f"{value:g}" if name[0] == "x" else signed(value)
+            element(f"at-{name}").textContent = f"{value:g}" if name[0] == "x" else decimal(value)
         # The gradient of a bias is that of the sum it is part of.
         sums = {
             "h-1": self.gradients["b-1"],
@@ -141,7 +141,7 @@ class Step:
         }
         for name, gradient in sums.items():
             element(f"back-{name}").textContent = (
-                f"∂ {signed(gradient)}" if self.phase == BACKWARD else ""
+                f"∂ {decimal(gradient)}" if self.phase == BACKWARD else ""
             )
 
     def explain_forward(self, x, target):
@@ -151,17 +151,17 @@ class Step:
         return (
             f"x₁ = {x[0]:g} and x₂ = {x[1]:g} go in. Each unit multiplies what comes in by its "
             "weights and adds its bias; hidden units bend the sum by tanh: "
-            f"h₁ = tanh({w11} · {x[0]:g} + {w12} · {x[1]:g} + {b1}) = {signed(h1)}, and h₂ = "
-            f"{signed(h2)} in the same way. The answer is y = {v1} · {term(h1)} + {v2} · "
-            f"{term(h2)} + {c} = {signed(self.answer)}."
+            f"h₁ = tanh({w11} · {x[0]:g} + {w12} · {x[1]:g} + {b1}) = {decimal(h1)}, and h₂ = "
+            f"{decimal(h2)} in the same way. The answer is y = {v1} · {term(h1)} + {v2} · "
+            f"{term(h2)} + {c} = {decimal(self.answer)}."
         )
 
     def explain_loss(self, x, target):
         """Return how the loss is computed, and what it is for."""
         return (
-            f"The target is {target:g}, the answer {signed(self.answer)}. The loss says in one "
+            f"The target is {target:g}, the answer {decimal(self.answer)}. The loss says in one "
             "number how wrong that is: the square of the difference, "
-            f"({signed(self.answer)} − {target:g})² = {self.loss:.3f}. To learn is to make it "
+            f"({decimal(self.answer)} − {target:g})² = {self.loss:.3f}. To learn is to make it "
             "smaller."
         )
 
@@ -180,7 +180,7 @@ class Step:
         return (
             "The gradient ∂ of a weight says how the loss changes when that weight grows a "
             "little. It is computed from right to left: first for the answer, "
-            f"2 · ({signed(self.answer)} − {target:g}) = {signed(self.gradients['c'])}; then, by "
+            f"2 · ({decimal(self.answer)} − {target:g}) = {decimal(self.gradients['c'])}; then, by "
             f"the chain rule, for the hidden units and all weights. {advice}"
         )
 
@@ -198,8 +198,8 @@ class Step:
             )
         return (
             f"Every weight moves against its gradient, by {rate:.2f} of it: {name_of(field)} = "
-            f"{signed(weights[field])} − {rate:.2f} · {term(self.gradients[field])} = "
-            f"{signed(self.weights[field])}. {result}"
+            f"{decimal(weights[field])} − {rate:.2f} · {term(self.gradients[field])} = "
+            f"{decimal(self.weights[field])}. {result}"
         )
 
     def steepest(self):
@@ -226,10 +226,27 @@ class Step:
         self.weights = await from_arrays(weights)
         self.steps += count
 
-    def move(self, field, value):
+    async def train(self, count):
+        """Apply so many steps, and show what they led to."""
+        await self.update(count)
+        self.phase = FORWARD
+        await self.show()
+
+    async def reset(self):
+        """Begin with the first weights again."""
+        self.begin()
+        await self.show()
+
+    async def move(self, field, value):
         """Give a weight another value."""
         self.weights = self.weights | {field: value}
         self.phase = FORWARD
+        await self.show()
+
+    async def choose_row(self, row):
+        """Show another row."""
+        self.row, self.phase = row, FORWARD
+        await self.show()
 
 
 def to_arrays(weights):
@@ -263,7 +280,7 @@ def name_of(field):
     return field.replace("-", "").translate(SUBSCRIPTS)
 
 
-def signed(value):
+def decimal(value):
     """Return a number with two digits, and a minus sign as printed in books."""
     if not abs(value) < LARGEST:
         return "∞"
@@ -273,50 +290,29 @@ def signed(value):
 
 def term(value):
     """Return a number as part of a formula: negative ones in parentheses."""
-    text = signed(value)
+    text = decimal(value)
     return f"({text})" if text.startswith("−") else text
 
 
-async def do(action):
-    """Run what a control asks for, one after the other, and show an error if there is one."""
-    clear_error()
-    try:
-        async with turn:
-            await action()
-    except Exception as error:
-        show_error(error)
-
-
-state, turn = Step(), asyncio.Lock()
+state, queue = Step(), Queue()
 
 
 @when("click", "#next")
 async def go_on(event):
     """Go on to the next phase."""
-    await do(state.advance)
+    await queue.attempt(state.advance)
 
 
 @when("click", "#many")
 async def train(event):
     """Train a hundred steps."""
-
-    async def action():
-        state.phase = FORWARD
-        await state.update(MANY)
-        await state.show()
-
-    await do(action)
+    await queue.attempt(state.train, MANY)
 
 
 @when("click", "#reset")
 async def reset(event):
     """Begin with the first weights again."""
-
-    async def action():
-        state.begin()
-        await state.show()
-
-    await do(action)
+    await queue.attempt(state.reset)
 
 
 @when("input", "#form")
@@ -325,20 +321,13 @@ async def change(event):
     field, value = event.target.id, event.target.value
     if field == "rate":
         element("value-rate").textContent = f"{float(value):.2f}"
-        return
-
-    async def action():
-        if field in START:
-            state.move(field, float(value))
-        else:
-            state.row, state.phase = int(value), FORWARD
-        await state.show()
-
-    await do(action)
+    elif field in START:
+        await queue.attempt(state.move, field, float(value))
+    else:
+        await queue.attempt(state.choose_row, int(value))
 
 
 element("program").textContent = Path("nine_weights.py").read_text()
 ready()
-await do(state.show)
-device = await xp.open_device()
-show_sentence(f"runs on {device.backend.description}")
+await show_errors(queue.run(state.show))
+await show_what_runs()

@@ -5,7 +5,7 @@ import time
 
 from editor import Editor
 from example_class import ExampleClass
-from example_counts import MIN_EXAMPLES, describe_lack
+from example_counts import MIN_EXAMPLES, describe_lack, find_free_name
 from examples_learner import UnfitExamples
 from fetched import show_ready
 from fetched import tell as tell_progress
@@ -95,7 +95,8 @@ class TeachingPage:
     async def open(self):
         """Say that the page is ready, and take the model of the address, if it has one."""
         await show_ready()
-        await self.attempt(self.restore)
+        if window.location.hash:  # an attempt would take the error of an earlier one away
+            await self.attempt(self.restore)
 
     async def prepare(self):
         """Get all that it takes to learn, then seal the page, before there is anything to keep."""
@@ -134,13 +135,9 @@ class TeachingPage:
         example_class = ExampleClass(self)
         self.classes.append(example_class)
         element("classes").append(example_class.element)
-        example_class.rename(self.free_name())
+        names = {other.name for other in self.classes if other is not example_class}
+        example_class.rename(find_free_name(names))
         return example_class
-
-    def free_name(self):
-        """Return the next name that no class has."""
-        names = {example_class.name for example_class in self.classes}
-        return next(name for k in range(1, 999) if (name := f"Class {k}") not in names)
 
     def remove(self, example_class):
         """Remove a class with its examples."""

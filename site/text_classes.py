@@ -3,7 +3,7 @@
 import csv
 import io
 
-from example_counts import MIN_EXAMPLES, describe_lack
+from example_counts import MIN_EXAMPLES, describe_lack, find_free_name
 from page import element
 from pyscript import document, when
 
@@ -66,8 +66,7 @@ class TextClasses:
 
     def add_by_hand(self):
         """Add a class that is to be named."""
-        names = {text_class.name for text_class in self.classes}
-        self.add(next(name for k in range(1, 999) if (name := f"Class {k}") not in names))
+        self.add(find_free_name({text_class.name for text_class in self.classes}))
         self.classes[-1].field.select()
         self.change()
 

@@ -3,7 +3,8 @@
 import random
 import time
 
-from page import clear_error, element, make, show_error
+from attempts import Delayed, Queue
+from page import element, make
 from pretrained import SMOLLM2, offer_model
 from pyscript import document, when
 
@@ -13,10 +14,11 @@ MANY = 10
 RANDOM = random.Random()
 
 
-class Writing:
+class Writing(Delayed):
     """The text, what the model makes of it, and which token's attention is shown."""
 
     def __init__(self):
+        super().__init__()
         self.inspector = self.seen = self.chosen = None
         self.latest = None
 
@@ -105,15 +107,24 @@ class Writing:
 
     async def write(self, token):
         """Write a token, and read again."""
-        decode = self.inspector.model.tokenizer.decode
-        element("text").value = decode([*self.seen.tokens, token])
-        await self.read()
+        await self.rewrite([*self.seen.tokens, token])
 
-    async def draw(self):
-        """Draw a token by its probability, and write it."""
-        tokens = self.seen.next_tokens(len(self.seen.scores), temperature=temperature())
-        (token,) = RANDOM.choices(tokens, [token.probability for token in tokens])
-        await self.write(token.token)
+    async def draw(self, count):
+        """Draw tokens by their probabilities, and write each."""
+        for _ in range(count):
+            shares = self.seen.probabilities(temperature())
+            (token,) = RANDOM.choices(range(len(shares)), shares)
+            await self.write(token)
+
+    async def take_back(self):
+        """Take the last token back."""
+        if len(self.seen.tokens) > 1:
+            await self.rewrite(self.seen.tokens[:-1])
+
+    async def rewrite(self, tokens):
+        """Make tokens the text, and read it."""
+        element("text").value = self.inspector.model.tokenizer.decode(tokens)
+        await self.read()
 
 
 def temperature():
@@ -126,23 +137,14 @@ def visible(text):
     return text.replace(" ", "·").replace("\n", "↵") or "∅"
 
 
-async def do(action):
-    """Run what a control asks for, and show an error if there is one."""
-    clear_error()
-    try:
-        await action()
-    except Exception as error:
-        show_error(error)
-
-
-writing = Writing()
+writing, queue = Writing(), Queue()
 
 
 @when("input", "#text")
-async def change(event):
-    """Read what is written."""
+def change(event):
+    """Read what is written, once nobody writes for a moment."""
     if element("text").value:
-        await do(writing.read)
+        writing.soon(writing.read)
 
 
 @when("input", "#layer, #head, #first")
@@ -165,7 +167,7 @@ async def take(event):
     """Write the token that is pressed."""
     button = event.target.closest("button")
     if button:
-        await do(lambda: writing.write(int(button.dataset.token)))
+        await queue.attempt(writing.write, int(button.dataset.token))
 
 
 @when("input", "#temperature")
@@ -177,31 +179,19 @@ def warm(event):
 @when("click", "#draw")
 async def draw(event):
     """Draw one token."""
-    await do(writing.draw)
+    await queue.attempt(writing.draw, 1)
 
 
 @when("click", "#go")
 async def draw_many(event):
     """Draw ten tokens, one after the other."""
-
-    async def action():
-        for _ in range(MANY):
-            await writing.draw()
-
-    await do(action)
+    await queue.attempt(writing.draw, MANY)
 
 
 @when("click", "#back")
 async def take_back(event):
     """Take the last token back."""
-
-    async def action():
-        if len(writing.seen.tokens) > 1:
-            decode = writing.inspector.model.tokenizer.decode
-            element("text").value = decode(writing.seen.tokens[:-1])
-            await writing.read()
-
-    await do(action)
+    await queue.attempt(writing.take_back)
 
 
 @when("click", "#download")

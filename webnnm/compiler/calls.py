@@ -9,20 +9,16 @@ from typing import Any
 
 from webnnm.compiler.plan import Plan
 from webnnm.core.arrays import HostArray
+from webnnm.core.dtypes import DataType
+from webnnm.core.page_arrays import TYPED_ARRAYS
 from webnnm.core.shapes import count
 from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 
 MAX_NUMBERS = 8
 """Constants of more numbers are taken from the buffer `constants`."""
-ARRAYS = {
-    "float32": "Float32Array",
+ARRAYS: Mapping[DataType, str] = {
     "float16": "Float16Array",
-    "int64": "BigInt64Array",
-    "uint64": "BigUint64Array",
-    "int32": "Int32Array",
-    "uint32": "Uint32Array",
-    "int8": "Int8Array",
-    "uint8": "Uint8Array",
+    **{dtype: name for name, dtype in TYPED_ARRAYS.items() if name != "Uint8ClampedArray"},
 }
 """The typed array whose elements have a data type; four-bit numbers are packed in bytes."""
 NO_NAME = re.compile(r"\W", re.ASCII)
@@ -97,7 +93,8 @@ def _descriptor(port: Mapping[str, Any]) -> str:
 
 def _data(constant: Mapping[str, Any], buffer: bytes) -> str:
     """Return the data of a constant: its numbers if they are few, else a part of the buffer."""
-    dtype, start, length = constant["dtype"], constant["offset"], constant["length"]
+    dtype: DataType = constant["dtype"]
+    start, length = constant["offset"], constant["length"]
     shape = tuple(constant["shape"])
     if dtype not in ARRAYS:
         return f"new Uint8Array(constants, {start}, {length})"

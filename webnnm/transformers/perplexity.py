@@ -14,10 +14,11 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph
 from webnnm.runtime.state import ModelState
+from webnnm.transformers.single_text import lower_for_text, pad_text
 from webnnm.transformers.training_texts import check_network
 
 LENGTH = 512
@@ -116,9 +117,7 @@ def _check(name: str, value: Any, minimum: int, maximum: int | None) -> None:
 def _graph(network: Network, length: int) -> Graph:
     """Return the graph of −log p of the tokens of a window, `[length]`."""
     b = GraphBuilder()
-    names = {vertex.features[0].sequence for vertex in network.inputs}
-    sequence = {name: length for name in names if name is not None}
-    lowered = lower_network(network, batch=1, sequence=sequence, builder=b)
+    lowered = lower_for_text(network, length, b)
     (scores,) = lowered.outputs.values()
     targets: Any = b.input(TARGETS, "int32", [1, length, 1])
     chosen = b.gather_elements(scores, targets, axis=2)
@@ -128,12 +127,6 @@ def _graph(network: Network, length: int) -> Graph:
 
 def _inputs(tokens: Sequence[int], window: Window, length: int) -> dict[str, Sequence[float]]:
     """Return the inputs of the graph for a window, padded at its end."""
-    own = list(tokens[window.start : window.end])
-    rest = [0] * (length - len(own))
-    return {
-        "input_ids": own + rest,
-        "attention_mask": [1] * len(own) + rest,
-        "position_ids": [*range(len(own)), *rest],
-        "token_type_ids": [0] * length,
-        TARGETS: [*own[1:], 0, *rest],
-    }
+    own = tokens[window.start : window.end]
+    targets = [*own[1:], *[0] * (1 + length - len(own))]
+    return {**pad_text(own, length), TARGETS: targets}

@@ -13,11 +13,12 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.shapes import is_integer
 from webnnm.graph.builder import GraphBuilder
-from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX, lower_network
+from webnnm.graph.elaboration.lowering import PARAMETER_PREFIX
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.graph.node import Graph, OperatorNode
 from webnnm.transformers.graphs import round_up
 from webnnm.transformers.pretrained_model import PretrainedModel
+from webnnm.transformers.single_text import lower_for_text, pad_text
 from webnnm.transformers.training_texts import check_network
 
 ATTENTION = "attend"
@@ -50,25 +51,33 @@ class TextInspection:
     scores: list[float] = field(repr=False)
     model: PretrainedModel = field(repr=False)
 
-    def next_tokens(self, count: int = NEXT, *, temperature: float = 1.0) -> list[NextToken]:
-        """Return the most probable next tokens, the most probable first.
+    def probabilities(self, temperature: float = 1.0) -> list[float]:
+        """Return how probable each token of the vocabulary is as the next one.
 
         `temperature` divides the scores before the softmax, as in generation: below 1 the probable
         become more probable, above 1 less.
 
-        Raises `DataError` NNM704 for a temperature that is not above 0 or a count below 1.
+        Raises `DataError` NNM704 for a temperature that is not above 0.
         """
         if not 0 < temperature < math.inf:
             hint = "a number above 0; at 1 the probabilities are those of the model"
             raise DataError("NNM704", f"temperature is {temperature!r}", hint=hint)
+        highest = max(self.scores)
+        weights = [math.exp((score - highest) / temperature) for score in self.scores]
+        total = math.fsum(weights)
+        return [weight / total for weight in weights]
+
+    def next_tokens(self, count: int = NEXT, *, temperature: float = 1.0) -> list[NextToken]:
+        """Return the most probable next tokens, the most probable first.
+
+        Raises `DataError` NNM704 for a count below 1, and what `probabilities` raises.
+        """
         if not is_integer(count) or count < 1:
             raise DataError("NNM704", f"count is {count!r}", hint="an integer from 1")
-        highest = max(self.scores)
-        shares = [math.exp((score - highest) / temperature) for score in self.scores]
-        total = math.fsum(shares)
+        shares = self.probabilities(temperature)
         best = heapq.nlargest(count, range(len(shares)), key=shares.__getitem__)
         decode = self.model.tokenizer.decode
-        return [NextToken(token, decode([token]), shares[token] / total) for token in best]
+        return [NextToken(token, decode([token]), shares[token]) for token in best]
 
 
 class TextInspector:
@@ -143,14 +152,7 @@ class TextInspector:
             PARAMETER_PREFIX + name: tensor
             for name, tensor in self.model.state.parameters.readable().items()
         }
-        rest = [0] * (length - len(tokens))
-        values = {
-            "input_ids": [*tokens, *rest],
-            "attention_mask": [1] * len(tokens) + rest,
-            "position_ids": [*range(len(tokens)), *rest],
-            "token_type_ids": [0] * length,
-            LAST: [len(tokens) - 1],
-        }
+        values = {**pad_text(tokens, length), LAST: [len(tokens) - 1]}
         tensors: dict[str, DeviceTensor] = {}
         try:
             for name, type in executable.inputs.items():
@@ -172,9 +174,7 @@ def inspection_graph(network: Network, length: int) -> Graph:
     The weights are the results of the softmax in each `attend`, `[1, heads, length, length]`.
     """
     b = GraphBuilder()
-    names = {vertex.features[0].sequence for vertex in network.inputs}
-    sequence = {name: length for name in names if name is not None}
-    lowered = lower_network(network, batch=1, sequence=sequence, builder=b)
+    lowered = lower_for_text(network, length, b)
     (scores,) = lowered.outputs.values()
     last: Any = b.input(LAST, "int32", [1])
     scores = b.cast(b.reshape(b.gather(scores, last, axis=1), new_shape=(-1,)), type="float32")

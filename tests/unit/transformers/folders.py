@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.unit.transformers.tokenizer_json import WORDS, tokenizer
 from webnnm.core.arrays import HostArray
 from webnnm.core.random import Purpose, Stream
 from webnnm.core.shapes import count
@@ -53,6 +54,15 @@ def weights() -> dict[str, HostArray]:
         values = [(stream.below(17) - 8) / 16 for _ in range(count(shape))]
         found[name] = HostArray.of(values, "float32", shape)
     return found
+
+
+def files_with_words() -> dict[str, bytes]:
+    """Return the files of the tiny Llama, with a tokenizer of a few words."""
+    return {
+        "config.json": json.dumps(CONFIG).encode(),
+        "model.safetensors": pack(weights()),
+        "tokenizer.json": tokenizer(WORDS, {0, 1, 2}).encode(),
+    }
 
 
 def wide_files() -> dict[str, bytes]:

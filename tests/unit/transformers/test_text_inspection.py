@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pytest
 
 import webnnm
-from tests.unit.transformers.folders import CONFIG, pack, weights
-from tests.unit.transformers.tokenizer_json import WORDS, tokenizer
+from tests.unit.transformers.folders import CONFIG, files_with_words
 from webnnm import DataError
 from webnnm.transformers.text_inspection import TextInspector
 
@@ -21,12 +19,7 @@ pytestmark = pytest.mark.desktop
 @pytest.fixture
 async def model() -> AsyncIterator[Any]:
     pytest.importorskip("tokenizers")
-    files = {
-        "config.json": json.dumps(CONFIG).encode(),
-        "model.safetensors": pack(weights()),
-        "tokenizer.json": tokenizer(WORDS, {0, 1, 2}).encode(),
-    }
-    opened = await webnnm.from_pretrained(files, backend="numpy", log=lambda _: None)
+    opened = await webnnm.from_pretrained(files_with_words(), backend="numpy", log=lambda _: None)
     yield opened
     opened.close()
 
