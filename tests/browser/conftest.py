@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.browser.harness import (
     PageLog,
     PyodidePage,
     hide_numpy,
+    limit_waits,
     open_pyodide,
     pages_have_numpy,
 )
@@ -72,6 +74,24 @@ async def launch() -> AsyncIterator[Launch]:
         yield start
         for browser in browsers.values():
             await browser.close()
+
+
+@pytest.fixture
+async def profile(tmp_path: Path) -> AsyncIterator[BrowserContext]:
+    """A context with WebNN that keeps on disk what pages store, as a visitor's browser does.
+
+    Those of other tests keep it in memory, where a large file has no room in the cache, and one in
+    IndexedDB is lost if the process of its page ends before all of it has left that process.
+    """
+    options = playwright_config().launch_options("webnn")
+    options["args"] = [*options["args"], ONLY_LOCAL]
+    async with async_playwright() as playwright:
+        context = await playwright.chromium.launch_persistent_context(
+            str(tmp_path), service_workers="block", **options
+        )
+        limit_waits(context)
+        yield context
+        await context.close()
 
 
 @pytest.fixture(scope="session")

@@ -237,12 +237,18 @@ async def new_context(browser: Any, *, service_workers: bool = False) -> Browser
 
     Requests of service workers, if it lets them in, bypass the routes of tests.
     """
-    config = playwright_config()
     policy = "allow" if service_workers else "block"
-    context = await browser.new_context(viewport=config.VIEWPORT, service_workers=policy)
+    viewport = playwright_config().VIEWPORT
+    context = await browser.new_context(viewport=viewport, service_workers=policy)
+    limit_waits(context)
+    return context
+
+
+def limit_waits(context: BrowserContext) -> None:
+    """Let pages of a context take as long as playwright.config.py says."""
+    config = playwright_config()
     context.set_default_timeout(config.ACTION_TIMEOUT_SECONDS * 1000)
     context.set_default_navigation_timeout(config.NAVIGATION_TIMEOUT_SECONDS * 1000)
-    return context
 
 
 async def open_pyodide(

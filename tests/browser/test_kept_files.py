@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from playwright.async_api import BrowserContext, Page
 
-from tests.browser.conftest import Launch
-from tests.browser.harness import PageLog, PyodidePage, new_context, open_pyodide_in
+from tests.browser.harness import PageLog, PyodidePage, open_pyodide_in
 from tests.work import everything
 
 NAME = "browser:kept.webnnm.safetensors"
@@ -61,7 +59,7 @@ try:
     found = [model.step, model.state.checkpoint.settings.optimizer]
     model.close()
 except DataError as error:
-    found = [error.code, ""]
+    found = [error.code, error.message]
 found
 """
 
@@ -87,11 +85,9 @@ def kept_context(scripts: list[str], webnn_context: BrowserContext) -> Kept:
 
 
 @pytest.fixture
-async def own_context(scripts: list[str], launch: Launch) -> AsyncIterator[Kept]:
-    """A context of its own: its process ends with its last page."""
-    context = await new_context(await launch("webnn"))
-    yield Kept(context, scripts)
-    await context.close()
+def kept_profile(scripts: list[str], profile: BrowserContext) -> Kept:
+    """A context of its own: the process of its pages ends with the last one."""
+    return Kept(profile, scripts)
 
 
 async def open_model(kept: Kept, log: PageLog, site_url: str) -> PyodidePage:
@@ -99,7 +95,7 @@ async def open_model(kept: Kept, log: PageLog, site_url: str) -> PyodidePage:
 
 
 async def test_a_page_closed_during_autosave_leaves_a_whole_file(
-    own_context: Kept, page_log: PageLog, site_url: str
+    kept_profile: Kept, page_log: PageLog, site_url: str
 ) -> None:
     """Each page looks what the one before left; but for the last, it then saves larger or smaller.
 
@@ -107,15 +103,15 @@ async def test_a_page_closed_during_autosave_leaves_a_whole_file(
     every three, two go while the next one is there already, and one with its process.
     """
     draw = random.Random(0)
-    own_context.scripts.append(COUNT)
+    kept_profile.scripts.append(COUNT)
     most = 0
     found: list[list[Any]] = []
     following: PyodidePage | None = None
     last = PAGES - 1
     for number in range(last + 1):
-        page = following or await open_model(own_context, page_log, site_url)
+        page = following or await open_model(kept_profile, page_log, site_url)
         beside = number % 3 and number < last
-        following = await open_model(own_context, page_log, site_url) if beside else None
+        following = await open_model(kept_profile, page_log, site_url) if beside else None
         found.append(await page.run_python(FOUND, name=NAME))
         if number == last:
             break
