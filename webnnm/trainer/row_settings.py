@@ -8,7 +8,12 @@ from webnnm.data.dataset import Dataset
 from webnnm.data.preparation.agreement import measure_agreement
 from webnnm.data.protocol import AnyDataset
 from webnnm.graph.elaboration.vertices import Network
-from webnnm.training.automatic import choose_decay, complete_settings, depends_on_rows
+from webnnm.training.automatic import (
+    choose_decay,
+    complete_settings,
+    depends_on_rows,
+    lower_decay,
+)
 from webnnm.training.settings import Settings
 
 
@@ -32,11 +37,18 @@ def complete_from_dataset(
                 + ("has validation rows" if dataset.size("validation") else "is not a Dataset"),
                 hint="leave it out; split= of the dataset divides its rows",
             )
-        if isinstance(dataset, Dataset) and depends_on_rows(settings):
-            agreement = measure_agreement(dataset)
+        if depends_on_rows(settings):
+            agreement = measure_agreement(dataset) if isinstance(dataset, Dataset) else None
             if agreement is not None:
                 decay = choose_decay(rows, agreement.features, agreement.unexplained)
                 reason = f"{rows:,} rows: {agreement}"
+            weights = _count_linear_weights(network)
+            if rows and weights:
+                usual = settings.weight_decay if decay is None else decay
+                assert usual is not None
+                decay = lower_decay(usual, rows, weights)
+                if decay < usual:
+                    reason = f"a linear model of {rows:,} rows"
     size = sum(count(p.features[0].sizes()) for p in network.parameters)
     return complete_settings(
         settings,
@@ -47,3 +59,12 @@ def complete_from_dataset(
         decay=decay,
         reason=reason,
     )
+
+
+def _count_linear_weights(network: Network) -> int:
+    """Return the parameters of a linear model for each number that it predicts, 0 for others."""
+    shapes = [parameter.features[0].sizes() for parameter in network.parameters]
+    if sum(len(shape) > 1 for shape in shapes) != 1 or len(network.outputs) != 1:
+        return 0
+    predicted = count(network.outputs[0].source.features.sizes())
+    return -(-sum(map(count, shapes)) // predicted)

@@ -130,6 +130,18 @@ def choose_decay(rows: int, features: int, unexplained: float) -> float:
     return float(f"{min(max(decay, MIN_DECAY), MAX_DECAY):.2g}")
 
 
+def lower_decay(decay: float, rows: int, weights: int) -> float:
+    """Return λ of a linear model: λ · weights/rows, at least 0.003, where rows outnumber weights.
+
+    >>> lower_decay(0.25, rows=20, weights=2), lower_decay(0.25, rows=20, weights=30)
+    (0.025, 0.25)
+
+    A linear model follows chance no further than its `weights` for each predicted number let it,
+    and as AdamW keeps weights below about 1/λ, it could not reach targets in units of their own.
+    """
+    return float(f"{max(decay * min(1, weights / rows), min(decay, MIN_DECAY)):.2g}")
+
+
 def turn_off_auto(settings: Settings) -> Settings:
     """Return settings in which those that are "auto" are what they are if no rule decides them.
 

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from webnnm.training.automatic import choose_decay, complete_settings, depends_on_rows
+from webnnm.training.automatic import (
+    choose_decay,
+    complete_settings,
+    depends_on_rows,
+    lower_decay,
+)
 from webnnm.training.settings import Settings, parse_settings
 
 
@@ -59,6 +64,13 @@ def test_rows_decide_weight_decay() -> None:
     assert choose_decay(4_000, 2, 0.0) == 0.003
     assert choose(210, decay=0.86).weight_decay == 0.86
     assert choose(60_000, decay=0.86, lr=0.01).weight_decay == 0.0083
+
+
+def test_weight_decay_of_linear_models_is_lower_where_rows_outnumber_weights() -> None:
+    assert lower_decay(0.25, 42, 2) == 0.012
+    assert lower_decay(0.25, 10, 20) == 0.25
+    assert lower_decay(0.25, 10_000, 2) == 0.003
+    assert lower_decay(0.001, 10, 2) == 0.001
 
 
 def test_only_a_default_of_an_adaptive_optimizer_depends_on_rows() -> None:

@@ -186,7 +186,7 @@ def validation_mismatch(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20)
     >>> print(*[found for found in history.findings if found.id == "E907"])
-    info E907: the validation loss is 1.04e+08 in the first epoch, the training loss 1.43: ...
+    info E907: the validation loss is 1.04e+08 in the first epoch, the training loss 1.44: ...
       probably because of E622
 
     Ignore it where validation rows are meant to be of another kind.

@@ -82,7 +82,7 @@ def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, lr=1e-7)
     >>> print(*[found for found in history.findings if found.id == "E901"])
-    info E901: the training loss fell by 0.00056 % in 20 epochs at lr 1e-07, and no weight ...
+    info E901: the training loss fell by 0.00051 % in 20 epochs at lr 1e-07, and no weight ...
       probably because of E324, E709
 
     Ignore it where the parameters were pretrained and need no further training.
@@ -177,7 +177,7 @@ def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=60, lr=0.002, schedule="constant")
     >>> print(*[found for found in history.findings if found.id == "E904"])
-    warning E904: the last of 60 epochs is the best, and the loss fell by 7.9 % in the last 15, ...
+    warning E904: the last of 60 epochs is the best, and the loss fell by 7.5 % in the last 15, ...
       → Raise lr, to the default of the optimizer.
       explains E902, E925
 

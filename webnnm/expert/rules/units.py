@@ -308,7 +308,7 @@ def dominant_penalty(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, regularization="L1", lambda1=100)
     >>> print(*[found for found in history.findings if found.id == "E920"])
-    info E920: the penalty on the weights was 136 in the first epoch, the loss 1.45: weights ...
+    info E920: the penalty on the weights was 137 in the first epoch, the loss 1.45: weights ...
       probably because of E415
 
     Ignore it where the sparsest model is wanted.
