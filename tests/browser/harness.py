@@ -6,16 +6,15 @@ import asyncio
 import base64
 import json
 import pickle
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, Page, Route
 
-from tools.common import playwright_config
+from tools.common import ROOT, playwright_config
+from tools.imports import imports
 
 FATAL = "Pyodide has suffered a fatal error"
 PROGRAM_TIMEOUT_SECONDS = 1800
@@ -209,15 +208,29 @@ class PyodidePage:
     async def call(self, function: Coroutine, *arguments: Any, modules: Sequence[str] = ()) -> Any:
         """Call a coroutine function of a test module in the page, and return what it returns.
 
-        Its module, and further `modules` that it needs, are sent there; they may import the
-        standard library and webnnm. Arguments and result travel pickled.
+        Its module, and the `modules` of its arguments, are sent there, with those of the tests that
+        they import; they may import the standard library and webnnm. Arguments and result travel
+        pickled.
         """
-        names = (function.__module__, *modules)
-        files = {name: Path(str(sys.modules[name].__file__)).read_text() for name in names}
-        await self.run_python(INSTALL, files=files)
+        await self.run_python(INSTALL, files=read_modules(function.__module__, *modules))
         sent = base64.b64encode(pickle.dumps((function, arguments))).decode()
         answer = await self.run_python(CALL, call=sent)
         return pickle.loads(base64.b64decode(answer))
+
+
+def read_modules(*names: str) -> dict[str, str]:
+    """Return the texts of modules of the tests, and of those that they import, by name."""
+    texts: dict[str, str] = {}
+    queue = [*names]
+    while queue:
+        name = queue.pop()
+        path = ROOT.joinpath(*name.split(".")).with_suffix(".py")
+        if name in texts or not path.is_file():
+            continue
+        texts[name] = path.read_text()
+        imported = [each.name for each in imports(path) if each.when == "now"]
+        queue += [each for each in imported if each.startswith("tests.")]
+    return texts
 
 
 async def hide_numpy(context: BrowserContext) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from tests.browser import page_values_in_page as programs
-from tests.browser import painting_in_page
 from tests.browser.harness import PageLog, PyodidePage, new_context, open_pyodide_in
 from tests.browser.test_predictions import COUNT, START
 
-PROGRAMS = [painting_in_page.__name__]
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 pytestmark = in_both_browsers
 
@@ -28,7 +26,7 @@ async def visit(
 
 async def test_typed_arrays_give_the_numbers_of_lists(visit: tuple[PyodidePage, str]) -> None:
     page, backend = visit
-    found = await page.call(programs.typed_arrays, backend, modules=PROGRAMS)
+    found = await page.call(programs.typed_arrays, backend)
     assert found.pop("same") == [True] * 3
     assert found.pop("shape") == (1, 2, 5)
     assert found.pop("element")
@@ -39,14 +37,14 @@ async def test_typed_arrays_give_the_numbers_of_lists(visit: tuple[PyodidePage, 
 
 async def test_pictures_are_the_pixels_of_python(visit: tuple[PyodidePage, str]) -> None:
     page, backend = visit
-    found = await page.call(programs.pictures, backend, modules=PROGRAMS)
+    found = await page.call(programs.pictures, backend)
     assert len(found) == 12
     assert all(found.values()), found
 
 
 async def test_sounds_are_their_samples(visit: tuple[PyodidePage, str]) -> None:
     page, backend = visit
-    heard, refused, silent = await page.call(programs.sounds, backend, modules=PROGRAMS)
+    heard, refused, silent = await page.call(programs.sounds, backend)
     assert heard[:4] == [1, -0.5, 0.25, 0]
     assert 'NNM702: input "x": the sound has 2 channels' in refused
     assert "getChannelData(0)" in refused
@@ -55,7 +53,7 @@ async def test_sounds_are_their_samples(visit: tuple[PyodidePage, str]) -> None:
 
 async def test_rows_of_a_model_are_typed_arrays(visit: tuple[PyodidePage, str]) -> None:
     page, backend = visit
-    found = await page.call(programs.rows, backend, modules=PROGRAMS)
+    found = await page.call(programs.rows, backend)
     assert found == {"1": True, "3": True, "200": True}
 
 

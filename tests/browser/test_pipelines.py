@@ -9,17 +9,10 @@ import pytest
 from tests.browser import pipelines_in_page
 from tests.browser.harness import PyodidePage
 
-MODULES = (
-    "tests.unit.tasks.tiny_vit",
-    "tests.unit.tasks.words",
-    "tests.unit.transformers.folders",
-    "tests.unit.transformers.tiny_bert",
-)
-
 
 async def test_results_are_those_of_desktops(pyodide_page: PyodidePage) -> None:
     pytest.importorskip("tokenizers")
-    results = await pyodide_page.call(pipelines_in_page.run_tasks, "webnn", modules=MODULES)
+    results = await pyodide_page.call(pipelines_in_page.run_tasks, "webnn")
     check(results, await pipelines_in_page.run_tasks("numpy"))
 
 

@@ -9,15 +9,10 @@ from tests.browser import tokenizers_in_page
 from tests.browser.harness import PyodidePage
 from tests.unit.transformers.tokenizer_json import TEXT, numbers
 
-MODULES = (
-    "tests.unit.transformers.folders",
-    "tests.unit.transformers.tokenizer_json",
-)
-
 
 async def test_a_tokenizer_of_a_folder_is_that_of_desktops(pyodide_page: PyodidePage) -> None:
     words = "the bat<|im_end|>"
-    found = await pyodide_page.call(tokenizers_in_page.read_and_go_on, words, modules=MODULES)
+    found = await pyodide_page.call(tokenizers_in_page.read_and_go_on, words)
     tokens = numbers("th", "e", "Ġ", "b", "a", "t", "<|im_end|>")
     assert found.pop("empty") == [[], "", ""]
     assert found == {"tokens": tokens, "text": "the bat", "same": True, "answer": True}
@@ -25,7 +20,7 @@ async def test_a_tokenizer_of_a_folder_is_that_of_desktops(pyodide_page: Pyodide
 
 async def test_what_is_not_a_tokenizer_is_refused(pyodide_page: PyodidePage) -> None:
     for text in ("{}", "[]", "no JSON"):
-        error = await pyodide_page.call(tokenizers_in_page.catch_error, text, modules=MODULES)
+        error = await pyodide_page.call(tokenizers_in_page.catch_error, text)
         assert error.startswith("NNM718: tokenizer.json is not a tokenizer"), (text, error)
 
 
@@ -40,6 +35,6 @@ async def test_what_would_fill_the_memory_is_refused(pyodide_page: PyodidePage) 
         (deep, "is not a tokenizer: it is nested too deeply"),
     ):
         text = json.dumps({**json.loads(TEXT), "normalizer": normalizer})
-        error = await pyodide_page.call(tokenizers_in_page.catch_error, text, modules=MODULES)
+        error = await pyodide_page.call(tokenizers_in_page.catch_error, text)
         assert error.startswith("NNM718: tokenizer.json "), (reason, error)
         assert reason in error

@@ -7,13 +7,11 @@ import pytest
 from tests.browser import transcripts_in_page
 from tests.browser.harness import PyodidePage
 
-MODULES = ("tests.unit.transformers.tiny_whisper", "tests.unit.transformers.tokenizer_json")
-
 
 async def test_transcripts_are_those_of_numpy(pyodide_page: PyodidePage) -> None:
     pytest.importorskip("tokenizers")
     wanted = await transcripts_in_page.transcripts("numpy")
-    found = await pyodide_page.call(transcripts_in_page.transcripts, "webnn", modules=MODULES)
+    found = await pyodide_page.call(transcripts_in_page.transcripts, "webnn")
     assert found.pop("sure") == pytest.approx(wanted.pop("sure"), abs=1e-3)
     pairs = {name: [tuple(each) for each in found[name]] for name in ("first", "slower")}
     assert {**found, **pairs} == wanted
