@@ -3,7 +3,7 @@
 import json
 
 import charting
-from page import element, make, table
+from page import element, make, percent, table
 from pyscript import ffi, when
 
 MAX_CLASSES = 12
@@ -110,7 +110,7 @@ class Confusion:
         for row in rows:
             figure = make("figure")
             shares = sorted(zip(row["shares"], self.labels, strict=True), key=lambda pair: -pair[0])
-            words = ", ".join(f"{label} {100 * share:.0f} %" for share, label in shares[:2])
+            words = ", ".join(f"{label} {percent(share)}" for share, label in shares[:2])
             figure.append(self.picture(row["row"]), make("figcaption", words))
             box.append(figure)
         title = make("h3", f"{self.name.capitalize()}: {confusion}, {count}{more}", tabindex="-1")

@@ -159,6 +159,23 @@ def set_inputs(text, count):
     return INPUT.sub(rf"\g<1>{count}\g<2>", text, count=1)
 
 
+def set_activation(text, activation):
+    """Return the text with an activation for all hidden layers that name one.
+
+    >>> text = "m:input shape=[2]; m:output shape=[1]; m:layers d(shape=[3], activation=relu), "
+    >>> text += "d(shape=[1]); d:layers matmul(w), activation();"
+    >>> set_activation(text, "tanh")[48:77]
+    'd(shape=[3], activation=tanh)'
+    """
+    columns = _columns_of(text)
+    calls = (_call_of(columns, n, text) for n, c in enumerate(columns[:-1]) if c.start is not None)
+    options = [option for call in calls if (option := call.syntax.option("activation"))]
+    if not options:
+        raise UneditableError("no hidden layer says activation=… itself")
+    spans = (option.value.span for option in options)
+    return _edit(text, [Edit(span.start, span.end, activation) for span in spans])
+
+
 def insert_layer(text, number):
     """Return the text with a hidden layer before a column.
 

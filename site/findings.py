@@ -2,7 +2,7 @@
 
 import json
 
-from page import element, log, make, sentence, table
+from page import element, log, make, percent, sentence, table
 from pyscript import when, window
 
 SEVERITIES = {
@@ -26,13 +26,14 @@ EXPLANATIONS = {}
 """What rules.json says of each rule, once somebody has asked for it."""
 
 
-def show(review, editor):
+def show(review, editor, remedies=None):
     """Show the findings that matter most, the others folded, and where settings came from.
 
-    A review that no training has followed yet has `findings` alone.
+    A review that no training has followed yet has `findings` alone. `remedies` says by rule what a
+    page has for what its remedy asks for.
     """
     before, after = [], []
-    for finding in sorted(review["findings"], key=rank):
+    for finding in sorted(replace_remedies(review["findings"], remedies or {}), key=rank):
         (after if finding["area"] == AFTERWARDS else before).append(finding)
     element("review-summary").textContent = summary(before)
     element("findings").replaceChildren(*make_lists(before, editor))
@@ -51,6 +52,16 @@ def show(review, editor):
     settings_table = table("Settings of this training", ["Setting", "Value", "From"], rows)
     settings_table.classList.add("settings")
     element("settings").replaceChildren(settings_table)
+
+
+def replace_remedies(findings, remedies):
+    """Return findings, with what to press in a page as the remedies that it has by rule."""
+    return [
+        finding | {"remedy": remedies[finding["id"]]}
+        if finding["remedy"] and finding["id"] in remedies
+        else finding
+        for finding in findings
+    ]
 
 
 def rank(finding):
@@ -146,7 +157,7 @@ def describe_confidence(confidence):
     likelihood = (
         "almost sure" if confidence >= 0.9 else "likely" if confidence >= 0.7 else "possible"
     )
-    return f"{likelihood} ({confidence:.0%})"
+    return f"{likelihood} ({percent(confidence)})"
 
 
 async def fetch_explanation(rule):
@@ -168,12 +179,12 @@ def describe_scouting(start):
     if start["starts"] == 1:
         return (
             f"Before the training the loss was {start['loss']:.3f} {UNINFORMED}, and at most "
-            f"{start['dead']:.0%} of a layer's units were dead."
+            f"{percent(start['dead'])} of a layer's units were dead."
         )
     return (
         f"The search tried {start['starts']} seeds and chose number {start['number']}: its loss "
         f"was {start['loss']:.3f} {UNINFORMED}, after three trial steps {start['delta']:.3f}; "
-        f"at most {start['dead']:.0%} of a layer's units are dead."
+        f"at most {percent(start['dead'])} of a layer's units are dead."
     )
 
 

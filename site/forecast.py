@@ -200,13 +200,10 @@ class ForecastPage(Delayed):
         better = "less" if share >= 0 else "more"
         covered = ""
         if result.coverage:
-            inside, expected = result.coverage
-            covered = f" {inside:.0%} of the values lie in the interval of {expected:.0%}."
-        element(
-            "baseline"
-        ).textContent = (
-            f"That is {abs(share):.0%} {better} than the best simple forecast, {best}.{covered}"
-        )
+            inside, expected = (page.percent(part) for part in result.coverage)
+            covered = f" {inside} of the values lie in the interval of {expected}."
+        difference = f"{page.percent(abs(share))} {better} than the best simple forecast, {best}"
+        element("baseline").textContent = f"That is {difference}.{covered}"
         rows = [
             [name, f"{one.mae:.4g}", f"{one.rmse:.4g}", f"{one.mase:.2f}"]
             for name, one in {"model": result.own, **result.simple}.items()

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from fetched import load
-from page import clear_error, element, make, show_error, show_shares
+from page import clear_error, element, make, percent, show_error, show_shares
 from pretrained import model_of, offer_model
 from pyscript import when, window
 from pyscript.js_modules import layers, pictures, player
@@ -238,7 +238,7 @@ def show_boxes(result):
     labels = sorted({entry["label"] for entry in result})
     for entry in result:
         box, node = entry["box"], make("div", class_="box")
-        node.append(make("span", f"{entry['label']} {entry['score']:.0%}"))
+        node.append(make("span", f"{entry['label']} {percent(entry['score'])}"))
         colour = COLOURS[labels.index(entry["label"]) % len(COLOURS)]
         node.style.setProperty("--colour", f"rgb{colour}")
         for name, value, whole in (
@@ -269,7 +269,7 @@ def show_cutout(result):
     hidden = memoryview(alpha.translate(bytes(255 * (byte < 128) for byte in range(256))))
     layers.colourMask(element("canvas"), as_bytes(hidden), list(COLOURS[0]))
     share = hidden.tobytes().count(255) / max(1, len(hidden))
-    element("answer").textContent = f"{share:.0%} of the picture is background"
+    element("answer").textContent = f"{percent(share)} of the picture is background"
 
 
 def show_depth(result):

@@ -2,9 +2,29 @@
 
 from typing import NamedTuple
 
+from findings import replace_remedies
 from page import element, make
 from pyscript import document, when
 
+REMEDIES = {
+    "E303": "Choose relu as the activation, and remove layers.",
+    "E304": "Remove layers with × in the network.",
+    "E305": "Lower the learning rate, or leave its field empty: each optimizer has a default.",
+    "E309": "Choose an activation for the hidden layers, such as relu.",
+    "E310": "Choose leakyRelu as the activation.",
+    "E324": "Raise the learning rate, or leave its field empty: each optimizer has a default.",
+    "E405": "Remove units and layers in the network, or have more points.",
+    "E603": "Choose “× 100, standardised” as the scale of the inputs.",
+    "E618": "Have more points, or a smaller training share.",
+    "E901": "Raise the learning rate, or leave its field empty: each optimizer has a default.",
+    "E902": "Choose more inputs, or add units and layers with + in the network.",
+    "E903": "Raise L2, remove units and layers in the network, or have more points.",
+    "E905": "Raise L2, remove units and layers in the network, or have more points.",
+    "E908": "Lower the learning rate, or choose leakyRelu as the activation.",
+    "E909": "Lower the learning rate.",
+    "E922": "Add units and layers with + in the network, and train more epochs.",
+}
+"""What to press in the page for what rules of the expert advise."""
 DENSE = "dense:layers\n  matmul(w),\n  add(b),\n  activation();"
 
 
@@ -253,19 +273,21 @@ class Lessons:
         losses = {"loss": f"{record.loss:.2f}", "val_loss": f"{record.val_loss:.2f}"}
         conclusion = self.run.conclusion.format(accuracy=accuracy, **losses)
         element("lesson-text").textContent = conclusion
+        findings = replace_remedies(findings, REMEDIES)
         ranks = {rule: rank for rank, rule in enumerate(self.run.rules)}
         relevant = sorted(
             (finding for finding in findings if finding["id"] in ranks),
             key=lambda finding: ranks[finding["id"]],
         )
+        is_problem = self.run is self.lesson.problem
         element("lesson-finding").hidden = not relevant
         if relevant:
-            message, remedy = relevant[0]["message"], relevant[0]["remedy"]
+            message = relevant[0]["message"]
+            remedy = f"Press “{self.lesson.label}”." if is_problem else relevant[0]["remedy"]
             element("lesson-finding").replaceChildren(
                 make("strong", "The expert: "),
                 f"{message}. {remedy} ",
                 make("small", relevant[0]["id"]),
             )
-        is_problem = self.run is self.lesson.problem
         element("lesson-next").hidden = not is_problem
         element("lesson-next").textContent = self.lesson.label

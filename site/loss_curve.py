@@ -40,7 +40,8 @@ class LossCurve:
         self.earlier, self.records = [], []
         self.recorded, self.example = recorded, []
         self.figure = element("chart").closest("figure")
-        self.caption = self.figure.querySelector("figcaption").textContent
+        self.figcaption = self.figure.querySelector("figcaption")
+        self.caption = self.figcaption.textContent
         self.figure.hidden = True
         self.chart = self.following = None
         self.drawing = asyncio.Lock()
@@ -69,7 +70,7 @@ class LossCurve:
         """Show the chart: faint while it is of a recorded training."""
         self.figure.hidden = False
         self.figure.classList.toggle("recorded", bool(self.example))
-        self.figure.querySelector("figcaption").textContent = caption
+        self.figcaption.textContent = caption
         if element("curve-tools"):
             element("curve-tools").hidden = bool(self.example)
 
@@ -100,6 +101,8 @@ class LossCurve:
         runs = [*self.runs()]
         self.stale = False
         self.names = self.curve_names()
+        if not self.example:
+            self.figcaption.textContent = self.describe_lines()
         options = {"names": self.names, "runs": runs, "smoothed": True}
         if self.chart:
             self.chart.close()
@@ -119,6 +122,10 @@ class LossCurve:
         """Return the names of the curves that there are: not all trainings have validation rows."""
         records = (record for records in self.runs().values() for record in records)
         return CURVES if any(record[2] is not None for record in records) else CURVES[:1]
+
+    def describe_lines(self):
+        """Return the caption: which line is which behind a colon, where there are two."""
+        return self.caption if len(self.curve_names()) > 1 else self.caption.partition(":")[0]
 
     def all_rows(self):
         """Return what the chart shows of all trainings."""
@@ -142,7 +149,7 @@ class LossCurve:
             self.earlier = []
         self.records, self.example = [], []
         self.words = NO_EPOCHS
-        self.show_figure(self.caption)
+        self.show_figure(self.describe_lines())
         self.opening = asyncio.ensure_future(charting.attempt(self.draw()))
 
     def clear(self):

@@ -4,6 +4,7 @@
  */
 
 import { colours, paint, shades } from "./shades.js";
+import * as fields from "./weight_fields.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** The width of lines in pixels: of a weight of 0, and what the largest one has more. */
@@ -46,6 +47,10 @@ let wires = [];
 let stack = document.createElement("div");
 /** What is pointed at or has the focus: a unit, or null. @type {[number, number] | null} */
 let chosen = null;
+/** Whose weights have fields, or had them last. @type {HTMLButtonElement | null} */
+let edited = null;
+/** What a finger has touched last: it looks at a unit before it opens its fields. */
+let touched = null;
 let table = new Uint32Array();
 let visible = false;
 /** @type {(action: string) => void} */
@@ -60,8 +65,8 @@ export function follows() {
  * Draw a network: `text` has its columns as JSON, the inputs first.
  *
  * `callback` is called with what somebody asks for, as JSON: `["units", column, change]`,
- * `["insert", column]`, `["remove", column]`, or `["look", column, unit]`, which is `["look"]` once
- * no unit is looked at any more.
+ * `["insert", column]`, `["remove", column]`, `["weight", column, from, to, value]`, whose `from` is
+ * -1 for a bias, or `["look", column, unit]`, which is `["look"]` once no unit is looked at any more.
  * @param {string} text
  * @param {(action: string) => void} callback
  */
@@ -73,6 +78,8 @@ export function build(text, callback) {
   numbers = columns.map(() => null);
   units = columns.map(() => []);
   wires = [];
+  edited = null;
+  fields.close();
   leave();
   sizes.disconnect();
   stack = make("div", "stack");
@@ -263,6 +270,7 @@ export function drawWeights() {
   });
   for (const row of units) for (const unit of row) describe(unit);
   if (chosen) choose(...chosen);
+  if (edited) fields.update(weightsOf(edited));
 }
 
 /** @param {{ column: number, from: number, to: number }} wire */
@@ -276,6 +284,26 @@ export function title(column, number) {
   const name = columns[column].units[number];
   if (column === 0) return `Input ${name}`;
   return column === columns.length - 1 ? `Output ${name}` : `Unit ${name} of layer ${column}`;
+}
+
+/** Return the weights of a unit that are drawn, and its bias, last. */
+function weightsOf({ column, number }) {
+  const { weights, bias } = numbers[column];
+  const { count } = columns[column];
+  const entries = columns[column - 1].units.map((label, from) => {
+    const source = column === 1 ? label : `unit ${label}`;
+    return { label: `from ${source}`, from, value: weights[from * count + number] };
+  });
+  if (bias) entries.push({ label: "bias", from: -1, value: bias[number] });
+  return entries;
+}
+
+/** Open the fields of a unit's weights, beside it or beside a line to it. */
+function edit(unit, beside, from) {
+  edited = unit;
+  fields.open(lower(title(unit.column, unit.number)), weightsOf(unit), beside, from, (source, value) => {
+    act(JSON.stringify(["weight", unit.column, source, unit.number, value]));
+  });
 }
 
 /** Return what a screen reader and the line below the drawing say of a unit. */
@@ -308,7 +336,8 @@ export function picture(column, number) {
 
 function choose(column, number) {
   chosen = [column, number];
-  readout.textContent = `${inWords(units[column][number])}.`;
+  const unit = units[column][number];
+  readout.textContent = `${inWords(unit)}.${numbers[column] ? " Press it to change them." : ""}`;
   for (const wire of wires) {
     wire.path.classList.toggle("chosen", wire.column === column && wire.to === number);
   }
@@ -330,11 +359,10 @@ function look(event) {
   act(JSON.stringify(["look", unit.column, unit.number]));
 }
 
-/** Show the weight of the line that the pointer is near. */
-function point(event) {
-  if (event.target.closest(".unit, .edit")) return;
+/** Return the line with a weight that a pointer is near, or null. */
+function lineAt({ clientX, clientY }) {
   const box = stack.getBoundingClientRect();
-  const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+  const [x, y] = [clientX - box.left, clientY - box.top];
   let [nearest, distance] = [null, NEAR];
   for (const wire of wires) {
     const [left, up, right, down] = wire.ends;
@@ -342,6 +370,28 @@ function point(event) {
     const away = Math.abs(heightAt((x - left) / (right - left), up, down) - y);
     if (away < distance && weightOf(wire) !== null) [nearest, distance] = [wire, away];
   }
+  return nearest;
+}
+
+/** Open the fields of the unit that is clicked, or to which a line leads. */
+function press(event) {
+  const unit = event.target.closest(".unit");
+  const looks = event.pointerType === "touch" && unit !== touched;
+  touched = unit;
+  if (unit) {
+    if (numbers[unit.column] && !looks) edit(unit, unit.getBoundingClientRect());
+    return;
+  }
+  const wire = event.target.closest("button") ? null : lineAt(event);
+  if (wire) {
+    edit(units[wire.column][wire.to], new DOMRect(event.clientX, event.clientY), wire.from);
+  }
+}
+
+/** Show the weight of the line that the pointer is near. */
+function point(event) {
+  if (event.target.closest(".unit, .edit")) return;
+  const nearest = lineAt(event);
   if (!nearest && chosen) {
     choose(...chosen);
     return;
@@ -353,7 +403,7 @@ function point(event) {
     return;
   }
   const [from, to] = [title(nearest.column - 1, nearest.from), title(nearest.column, nearest.to)];
-  readout.textContent = `${from} to ${lower(to)}: weight ${round(weightOf(nearest))}.`;
+  readout.textContent = `${from} to ${lower(to)}: weight ${round(weightOf(nearest))}. Press it to change it.`;
 }
 
 /** Return the height of a line at a share of its width. */
@@ -387,6 +437,7 @@ host.addEventListener("pointerover", look);
 host.addEventListener("focusin", look);
 host.addEventListener("keydown", move);
 host.addEventListener("pointermove", point);
+host.addEventListener("click", press);
 host.addEventListener("pointerout", (event) => {
   if (event.target.closest?.(".unit") && !event.relatedTarget?.closest?.(".unit")) leave();
 });

@@ -16,9 +16,11 @@ from dense_layers import (
     set_units,
 )
 from diagram import ModelDiagram
-from page import element, sentence, show_error_text
-from pyscript import ffi
+from page import element, sentence, show_error, show_error_text
+from pyscript import document, ffi
 from pyscript.js_modules import network as drawing
+
+from webnnm import ModelError
 
 MAX_UNITS = 8
 """Units of a layer that are drawn; of others there is the number."""
@@ -31,12 +33,14 @@ class NetworkView:
     - `sample_inputs()` returns the inputs at each cell of the plane, as rows.
     - `on_edit(text)` is called with the text that a button asks for, and `on_look()` when another
       unit is looked at, or none any more.
+    - `on_weight(column, source, unit, value)` is awaited with a weight that somebody sets, as
+      `write` takes it.
     """
 
-    def __init__(self, editor, *, describe_ends, sample_inputs, on_edit, on_look):
+    def __init__(self, editor, *, describe_ends, sample_inputs, on_edit, on_look, on_weight):
         self.editor = editor
         self.describe_ends, self.sample_inputs = describe_ends, sample_inputs
-        self.on_edit, self.on_look = on_edit, on_look
+        self.on_edit, self.on_look, self.on_weight = on_edit, on_look, on_weight
         self.looked = None
         self.columns = self.diagram = self.drawn = None
         self.context = self.model = None
@@ -62,6 +66,18 @@ class NetworkView:
             self.drawn = text
             drawing.build(text, self.callback)
             self.show_inputs()
+        self.show_activation()
+
+    def show_activation(self):
+        """Show in its menu which activation the hidden layers have, if they have the same."""
+        menu = document.querySelector("[name=activation]")
+        names = {column.activation for column in self.columns[:-1]}
+        name = names.pop() if len(names) == 1 else ""
+        menu.value = "identity" if name == "linear" else name
+        if menu.selectedIndex < 0:
+            menu.value = ""
+        hidden_layers = [column for column in self.columns[:-1] if column.start is not None]
+        menu.closest(".field").hidden = not hidden_layers
 
     def redraw(self):
         """Draw the network anew, without anything that was learnt."""
@@ -168,6 +184,23 @@ class NetworkView:
             drawing.showActivations(number + 1, floats(activations[f"{number}"]))
         drawing.drawWeights()
 
+    async def write(self, model, column, source, unit, value):
+        """Set the weight of a model from a unit to one of a column, or its bias if `source` is -1.
+
+        A training has to lend its parameters meanwhile.
+        """
+        part, parameters = self.columns[column], model.state.parameters
+        name = part.bias if source < 0 else part.weights
+        (array,) = await model.backend.read(parameters.tensors[name])
+        numbers = [*array.values()]
+        if source < 0:
+            numbers[unit] = value
+        elif part.is_transposed:
+            numbers[unit * (len(numbers) // part.units) + source] = value
+        else:
+            numbers[source * part.units + unit] = value
+        parameters.put(name, numbers)
+
     async def open(self, model, cells):
         """Return the context that computes the activations of a model at the cells of the plane."""
         from webnnm.runtime.inference.context import InferenceContext
@@ -204,19 +237,26 @@ class NetworkView:
             self.on_look()
             return
         number = numbers[0] - 1
+        if does == "weight":
+            task = asyncio.ensure_future(self.on_weight(number, *numbers[1:]))
+            task.add_done_callback(lambda done: done.result())
+            return
+        if does == "units":
+            self.edit(set_units, number, self.columns[number].units + numbers[1])
+        else:
+            self.edit(insert_layer if does == "insert" else remove_layer, number)
+
+    def edit(self, change, *arguments):
+        """Have the text changed by a function of dense_layers.py, or show why that fails."""
         try:
-            if does == "units":
-                units = self.columns[number].units + numbers[1]
-                edited = set_units(self.editor.text, number, units)
-            elif does == "insert":
-                edited = insert_layer(self.editor.text, number)
-            else:
-                edited = remove_layer(self.editor.text, number)
+            edited = change(self.editor.text, *arguments)
         except UneditableError as error:
             show_error_text(sentence(str(error)))
-            return
-        task = asyncio.ensure_future(self.on_edit(edited))
-        task.add_done_callback(lambda done: done.result())
+        except ModelError as error:
+            show_error(error)
+        else:
+            task = asyncio.ensure_future(self.on_edit(edited))
+            task.add_done_callback(lambda done: done.result())
 
 
 def floats(array):

@@ -96,7 +96,7 @@ class Reader:
         for box in boxes:
             text, share = await self.read(box)
             if share >= LEAST_SHARE:
-                rows.append((text, f"{100 * share:.0f} %"))
+                rows.append((text, page.percent(share)))
         seconds = time.perf_counter() - started
         lines = [table("What the lines say", ("Text", "Sure"), rows)] if rows else []
         element("lines").replaceChildren(*lines)

@@ -46,6 +46,11 @@ def hand_over(off, on):
         element(on[0]).focus()
 
 
+def percent(share, digits=0):
+    """Return a share as a percentage; all pages write them alike."""
+    return f"{share:z.{digits}%}"
+
+
 def log(text):
     """Write a line to the browser's console."""
     window.console.log(f"webnnm: {text}")
@@ -147,9 +152,9 @@ def show_shares(shares):
         shown.replaceChildren(*(node for label in shares for node in make_bar(label)))
     for value, share in zip(shown.querySelectorAll("dd"), shares.values(), strict=True):
         value.firstElementChild.style.setProperty("--share", f"{share:.4f}")
-        value.lastElementChild.textContent = f"{100 * share:.1f} %"
+        value.lastElementChild.textContent = percent(share, 1)
     best = max(shares, key=shares.get)
-    return f"{best} ({100 * shares[best]:.1f} %)"
+    return f"{best} ({percent(shares[best], 1)})"
 
 
 def make_bar(label):

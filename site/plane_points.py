@@ -8,7 +8,6 @@ LABELS = ("blue", "orange")
 EXTENT = (-1.3, 1.3)
 GRID = 40
 """Cells of the plane in each direction."""
-SPLIT = (0.7, 0.3, 0)
 MAX_POINTS = 1000
 """The maximum number of points of a link."""
 NEAR = 0.02
@@ -143,9 +142,10 @@ class PlanePoints:
         return problems
 
     def to_dataset(self, network):
-        """Return the points as a network is told them; 3 in 10 are kept apart for validation."""
+        """Return the points as a network is told them; some are kept apart for validation."""
         from webnnm import Dataset
 
+        share = float(element("split").value)
         has_one_output = str(network.outputs[0].source.features) == "[1]"
         return Dataset(
             compute_inputs(self.points),
@@ -153,7 +153,7 @@ class PlanePoints:
             name="points",
             labels=LABELS,
             features=chosen_features(),
-            split=SPLIT,
+            split=(share, 1 - share, 0),
             batch_size=min(int(element("batch").value), len(self.points)),
             seed=int(element("seed").value),
             standardize=element("scale").value == "standard",

@@ -1,14 +1,17 @@
 """The plane of the playground with its points, and the curve of the loss below it."""
 
+import asyncio
 import json
 
 import charting
-from page import element
+from page import element, percent
 from plane_points import EXTENT, GRID, LABELS
 from pyscript import ffi
 
 CURVES = ("training", "validation")
 TITLE = "What it decides"
+AXES = 58
+"""Pixels of the axis beside the plane, which is a square."""
 UNDECIDED = json.dumps([0.5] * GRID**2)
 
 
@@ -21,10 +24,19 @@ class PlaneView:
 
     def __init__(self, points, *, draw, unit_picture):
         self.points, self.draw, self.unit_picture = points, draw, unit_picture
-        self.plane = self.curve = None
+        self.plane = self.curve = self.showing = None
         self.shares = UNDECIDED
         self.records, self.unshown = [], []
         self.painted = 0
+
+    @property
+    def epochs(self):
+        """How many epochs the model has learnt."""
+        return self.records[-1].epoch if self.records else 0
+
+    def begin(self):
+        """Begin to show the charts; `showing` is done once they are there."""
+        self.showing = asyncio.ensure_future(self.show())
 
     async def show(self):
         """Show the points, on a plane that nothing is known of yet, and an empty curve."""
@@ -34,6 +46,8 @@ class PlaneView:
         chart = charts.decision_boundary(
             empty, self.points.points, self.points.classes, x=EXTENT, y=EXTENT, labels=LABELS
         )
+        side = element("plane").clientWidth - AXES
+        chart = charts.Chart({**chart.spec, "height": side})
         self.plane = await charting.show(element("plane"), chart)
         self.plane.onDraw(ffi.create_proxy(self.draw))
         self.curve = await charting.show(element("chart"), charts.curves("Loss", [], names=CURVES))
@@ -63,7 +77,7 @@ class PlaneView:
             text += "The model has not learnt them yet."
         else:
             text += (
-                f"After {self.records[-1].epoch} epochs the model takes {100 * share:.0f} % of the "
+                f"After {self.epochs} epochs the model takes {percent(share)} of the "
                 f"plane for orange, {element('accuracy').textContent} of the points kept apart are "
                 "right."
             )
@@ -75,6 +89,7 @@ class PlaneView:
         self.painted = 0
         self.shares = UNDECIDED
         element("progress").value = 0
+        element("progress").hidden = element("course").hidden = True
         element("progress-text").textContent = "Not trained yet"
         element("accuracy").textContent = element("samples").textContent = ""
         self.show_shares()
@@ -101,18 +116,21 @@ class PlaneView:
         self.curve.add("epochs", json.dumps(rows))
         self.show_shares()
         element("progress").value = record.epoch
-        element("progress-text").textContent = (
-            f"Epoch {record.epoch} of {record.epochs} · loss {record.loss:.4f} · "
-            f"validation {record.val_loss:.4f}"
+        element("course").hidden = False
+        losses = {"loss": record.loss, "validation": record.val_loss}
+        parts = [f"{name} {loss:.4f}" for name, loss in losses.items() if loss is not None]
+        element("progress-text").textContent = " · ".join(
+            [f"Epoch {record.epoch} of {record.epochs}", *parts]
         )
         if "accuracy" in record.val_metrics:
-            element("accuracy").textContent = f"{100 * record.val_metrics['accuracy']:.1f} %"
+            element("accuracy").textContent = percent(record.val_metrics["accuracy"], 1)
             element("samples").textContent = "of the points that training does not see"
         self.describe(sum(share > 0.5 for share in shares) / len(shares))
-        self.curve.describe(
-            f"Training loss {self.records[0].loss:.3f} at first, {record.loss:.3f} after "
-            f"{record.epoch} epochs, validation loss {record.val_loss:.3f}"
-        )
+        text = f"Training loss {self.records[0].loss:.3f} at first, {record.loss:.3f} after "
+        text += f"{record.epoch} epochs"
+        if record.val_loss is not None:
+            text += f", validation loss {record.val_loss:.3f}"
+        self.curve.describe(text)
         self.painted += 1
         # The browser paints before the training goes on.
         await self.plane.settle()

@@ -7,7 +7,7 @@ from pyscript import window
 from share import MAX_BYTES, UnfitLink, modest, take
 
 FIELDS = (
-    *("data", "rows", "noise", "seed", "scale"),
+    *("data", "rows", "noise", "split", "seed", "scale"),
     *("optimizer", "lr", "l2", "batch", "epochs"),
 )
 """Fields of the form that stand in the link under their names."""

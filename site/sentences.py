@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from attempts import attempt, show_errors
-from page import element, make, make_bar, show_shares, table
+from page import element, make, make_bar, percent, show_shares, table
 from pyscript import when, window
 from rows_link import copy_link, restore_link
 from table_reading import Pauses, read_table
@@ -142,7 +142,7 @@ class SentencesPage(TrainingPage):
         report = self.dataset.report
         out = f" {report.dropped} rows lack a text or a label." if report.dropped else ""
         choice = f" {self.dataset.token_choice}" if self.dataset.token_choice else ""
-        unknown = f"; {report.unknown:.0%} of those in other rows are unknown"
+        unknown = f"; {percent(report.unknown)} of those in other rows are unknown"
         return (
             f"{len(self.dataset.labels())} classes: {', '.join(self.dataset.labels()[:9])}. "
             f"{report.vocabulary:,} tokens are read{unknown if report.unknown else ''}. "
@@ -237,7 +237,7 @@ class SentencesPage(TrainingPage):
         importance = await token_importance(self.model, text)
         pairs = list(zip(importance.tokens, importance.importances, strict=True))
         element("words").replaceChildren(*(mark(*pair) for pair in pairs))
-        rows = [(name(token), f"{100 * change:z.1f} %") for token, change in importance.ranked()]
+        rows = [(name(token), percent(change, 1)) for token, change in importance.ranked()]
         head = ["Token", f"Of {importance.label}"]
         element("importances").replaceChildren(table("What decides", head, rows))
 

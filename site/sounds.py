@@ -4,7 +4,7 @@ import asyncio
 
 from examples_learner import UnfitExamples
 from fetched import hear
-from page import element, make
+from page import element, make, percent
 from pyscript import ffi, when
 from pyscript.js_modules import player, spectrogram
 from pyscript.js_modules import ready_examples as samples
@@ -154,7 +154,7 @@ class Sounds:
     def describe(self, number, shares):
         """Say what a second of a file is taken for."""
         best = max(shares, key=shares.get)
-        return f"Second {number + 1}: {best} ({100 * shares[best]:.0f} %)"
+        return f"Second {number + 1}: {best} ({percent(shares[best])})"
 
 
 def cut(samples):

@@ -5,7 +5,7 @@ import time
 from collections import deque
 
 from fetched import offer_models
-from page import clear_error, element, hand_over, make, show_error, show_error_text
+from page import clear_error, element, hand_over, make, percent, show_error, show_error_text
 from pyscript import ffi, when, window
 from pyscript.js_modules import webnnm_sounds as sounds
 from stretches import Stretches
@@ -102,7 +102,7 @@ class Listener:
     def show(self, probability, ended):
         """Show what is heard now, and a stretch that has ended."""
         element("heard").textContent = "Speech" if self.speech.speaking else "Silence"
-        element("share").textContent = f"{100 * probability:.0f} %"
+        element("share").textContent = percent(probability)
         element("level").style.setProperty("--share", f"{probability:.3f}")
         if ended:
             begin, end = self.speech.found[-1]

@@ -399,7 +399,7 @@ class TrainingPage:
             about = self.course(result, backend)
         if result["why"]:
             about += f" {page.sentence(result['why'])}"
-        accuracy, labels = f"{100 * result['accuracy']:.1f} %", result["labels"]
+        accuracy, labels = page.percent(result["accuracy"], 1), result["labels"]
         element("accuracy").textContent = accuracy
         unseen = "that training never saw" if "stopped" in result else "of the testing part"
         element("samples").textContent = f"of {result['samples']} {self.rows} {unseen}"

@@ -144,11 +144,11 @@ class TrainingPage(Delayed):
         if min(validation, testing) < 0 or validation + testing >= 100:
             raise DataError(
                 "NNM704",
-                f"{validation:g} % of the rows for validation and {testing:g} % for the test",
+                f"{validation:g}% of the rows for validation and {testing:g}% for the test",
                 hint="leave some for training",
             )
         if not testing:
-            raise DataError("NNM704", "no rows for the test", hint="such as 15 %")
+            raise DataError("NNM704", "no rows for the test", hint="such as 15%")
         return 1 - (validation + testing) / 100, validation / 100, testing / 100
 
     # Review and training.
@@ -299,11 +299,12 @@ class TrainingPage(Delayed):
 
     async def show_classes(self, result, target, tested):
         """Show how often the model is right, and what it takes for what."""
-        element("score").textContent = f"{result.accuracy:.1%}"
+        element("score").textContent = page.percent(result.accuracy, 1)
         element("samples").textContent = f"{tested}; macro F1 {result.macro_f1:.3f}"
         labels = [str(label) for label in result.labels]
         largest, label = max(zip(result.support, labels, strict=True))
-        guess = f"Always predicting {label} is right for {largest / result.samples:.1%} of them"
+        share = page.percent(largest / result.samples, 1)
+        guess = f"Always predicting {label} is right for {share} of them"
         element("baseline").textContent = describe_baselines(result, guess)
         confusion = await self.confusion.show(labels, [list(row) for row in result.counts])
         rows = [

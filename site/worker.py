@@ -3,7 +3,7 @@
 import json
 import os
 
-from page import clear_error, element, log, ready, sentence, show_error_text, show_sentence
+from page import clear_error, element, log, percent, ready, sentence, show_error_text, show_sentence
 from pyscript import ffi, when, window, workers
 
 CHANNEL = f"worker {os.urandom(16).hex()}"
@@ -49,7 +49,7 @@ async def train(event):
     backend = answer["backend"]
     element("answer").hidden = False
     element("answer").textContent = sentence(
-        f"test accuracy {100 * answer['accuracy']:.1f} %, "
+        f"test accuracy {percent(answer['accuracy'], 1)}, "
         f"trained on {backend} in a worker in {answer['seconds']:.2f} s"
     )
     result = element("result")

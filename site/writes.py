@@ -4,7 +4,7 @@ import random
 import time
 
 from attempts import Delayed, Queue
-from page import element, make
+from page import element, make, percent
 from pretrained import SMOLLM2, offer_model
 from pyscript import document, when
 
@@ -98,7 +98,7 @@ class Writing(Delayed):
         for token in self.seen.next_tokens(MANY, temperature=temperature()):
             button = make("button", visible(token.text), type="button")
             button.dataset.token = str(token.token)
-            item, share = make("li"), f"{100 * token.probability:.1f} %"
+            item, share = make("li"), percent(token.probability, 1)
             meter = make("meter", share, value=f"{token.probability:.4f}", aria_label="Probability")
             item.append(button, meter, share)
             items.append(item)

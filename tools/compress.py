@@ -28,7 +28,7 @@ LARGEST_SHARE = 0.95
 """Of a file that hardly shrinks there is no copy: browsers would unpack it for nothing."""
 QUALITY, QUICK_QUALITY = 11, 9
 LARGEST_SLOW_BYTES = 10_000_000
-"""Larger files are compressed at the quick quality: 12 % more bytes, in a fifteenth of the time."""
+"""Larger files are compressed at the quick quality: 12% more bytes, in a fifteenth of the time."""
 
 BROTLI = """
 const { promises: fs } = require("fs");

@@ -81,8 +81,8 @@ that is constant in the sample is compared in all training rows before E604 repo
 
 Means, deviations and extremes of features (E603), and what E614 to E655 find in rows and columns,
 are those of the sample. A sample of n rows has a fault that a share p of the rows has with a chance
-of 1 − (1 − p)ⁿ: of 510 rows one in a hundred is missed in 0.6 % of the samples, one in a thousand
-in 60 %. So E614 may miss a few cells that are far off, E603 a column whose outliers alone make it
+of 1 − (1 − p)ⁿ: of 510 rows one in a hundred is missed in 0.6% of the samples, one in a thousand
+in 60%. So E614 may miss a few cells that are far off, E603 a column whose outliers alone make it
 wide. Statistics of the whole dataset (E612) show in every column, and are looked for in a few.
 `Dataset(..., seed=1)` draws another sample.
 """
@@ -115,7 +115,7 @@ ERRORS = """\
 construction: tables, pictures, signals and texts, with classes, labels, quantities, counts,
 quantiles and losses of one's own, noise that nothing can explain, and settings of a training drawn
 from usual ranges. The function that the rows were drawn by has a score that no model exceeds but by
-chance. A set-up counts as sound if it learns {share} % of what lies between that score and the one
+chance. A set-up counts as sound if it learns {share}% of what lies between that score and the one
 of a constant prediction, two standard errors allowed for: {left_out} of {total} learn less, and are
 left out. `make teach ARGS=--corpus` runs them.
 
@@ -128,7 +128,7 @@ Of the rules, these reported something above information:
 {rules}
 
 All others reported nothing on the {tested} sound set-ups for testing, so that each of them errs on
-at most {bound} % of such set-ups (95 %, Clopper & Pearson).
+at most {bound}% of such set-ups (95%, Clopper & Pearson).
 """
 
 

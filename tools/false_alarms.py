@@ -35,7 +35,7 @@ class Rate:
     """How often a rule reports something on sound set-ups.
 
     >>> str(Rate(0, 300)), str(Rate(3, 300))
-    ('0 of 300 (at most 1.0 %)', '3 of 300 (at most 2.6 %)')
+    ('0 of 300 (at most 1.0%)', '3 of 300 (at most 2.6%)')
     """
 
     reports: int
@@ -43,7 +43,7 @@ class Rate:
 
     @property
     def bound(self) -> float:
-        """The upper bound of the rate, 95 %, by Clopper & Pearson."""
+        """The upper bound of the rate, 95%, by Clopper & Pearson."""
         low, high = 0.0, 1.0
         while high - low > 1e-6:
             rate = (low + high) / 2
@@ -54,7 +54,7 @@ class Rate:
         return high
 
     def __str__(self) -> str:
-        return f"{self.reports} of {self.set_ups} (at most {self.bound:.1%})".replace("%", " %")
+        return f"{self.reports} of {self.set_ups} (at most {self.bound:.1%})"
 
 
 def _at_most(reports: int, trials: int, rate: float) -> float:

@@ -264,7 +264,7 @@ function unwrapOnly(outputs) {
 }
 
 /** @param {number} share */
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
 /** Show the prediction of an output. @param {Output} output @returns {HTMLElement} */
 function renderOutput(output) {

@@ -192,7 +192,7 @@ async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
     await tab.get_by_text("The model of the link is opened: Sun, Leaf").wait_for()
     assert await answer(tab, file) == name
     for label, share in (await read_shares(tab)).items():
-        rounded, exact = (float(text.removesuffix(" %")) for text in (share, shares[label]))
+        rounded, exact = (float(text.removesuffix("%")) for text in (share, shares[label]))
         assert abs(rounded - exact) < 1, "the link has its numbers in 16 bits"
     await tab.close()
     # An answer that names a class that is removed goes with it.

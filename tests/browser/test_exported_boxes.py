@@ -95,7 +95,7 @@ async def test_boxes_are_those_of_python(
         first = expected[0][0]
         assert await lines.count() == len(expected[0])
         text = await lines.first.inner_text()
-        assert first["label"] in text and f"{100 * first['score']:.1f} %" in text
+        assert first["label"] in text and f"{100 * first['score']:.1f}%" in text
         assert f"at ({first['x']:.0f}, {first['y']:.0f})" in text
     await page.close()
 

@@ -13,7 +13,7 @@ from tools.page_parts import LINKS
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 INPUTS = {"digits.html": "#pad"}
 """What can be used at once beside the button, by page."""
-UNLIKE = ("playground.html", "teach.html", "writes.html")
+UNLIKE = ("teach.html", "writes.html")
 """Pages that are not held to this yet."""
 LOOK = """
 () => {

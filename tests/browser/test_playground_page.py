@@ -60,7 +60,7 @@ async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
 
 async def charts_are_drawn(page: Any) -> None:
     await page.locator("#plane canvas").wait_for()
-    await page.locator("#chart canvas").wait_for()
+    await page.locator("#chart canvas").wait_for(state="attached")
 
 
 @in_one_browser
@@ -158,9 +158,9 @@ async def test_points_are_drawn_and_learnt_and_the_page_suits_all(
     await page.locator("#train").click()
     await result_of(page)
     words = await page.locator("#plane").get_attribute("aria-label")
-    share = float(words.partition("takes ")[2].partition(" %")[0])
+    share = float(words.partition("takes ")[2].partition("%")[0])
     assert 20 < share < 80, "left and right are told apart"
-    assert await page.locator("#accuracy").text_content() == "100.0 %"
+    assert await page.locator("#accuracy").text_content() == "100.0%"
     async with open_saved_page(page, tmp_path) as tab:
         for x, colour in ((-0.5, "blue"), (0.8, "orange")):
             assert next(iter(await ask(tab, x1=x, x2=0))) == colour
@@ -358,7 +358,7 @@ async def test_units_show_what_they_make_of_the_plane(
     readout = await page.locator("#network-readout").text_content()
     assert readout.startswith("Unit 2 of layer 1. Weights from x1: ") and ". Bias: " in readout
     label = await page.evaluate("document.activeElement.ariaLabel")
-    assert f"{label}." == readout
+    assert f"{label}. Press it to change them." == readout
     await page.wait_for_function(f"(before) => ({COLUMN})() !== before", arg=decided)
     await page.locator("#train").focus()
     await page.wait_for_function(f"(before) => ({COLUMN})() === before", arg=decided)
@@ -376,12 +376,203 @@ async def test_units_show_what_they_make_of_the_plane(
     assert await violations(page) == []
 
 
+async def parameter(page: Any, name: str) -> Any:
+    """Return the field of a weight in the open popover."""
+    return page.locator("#weights label", has_text=re.compile(f"^{name}$")).locator("input")
+
+
+async def press_step(page: Any, times: int) -> None:
+    """Press Step several times at once, as a quick finger does."""
+    await page.evaluate(
+        "times => { for (let n = 0; n < times; n += 1) document.querySelector('#step').click(); }",
+        times,
+    )
+
+
+@in_both_browsers
+async def test_every_click_on_step_trains_an_epoch(page: Any, site_url: str, project: Any) -> None:
+    skip_where_nothing_runs(project)
+    epochs = losses_of(page)
+    await open_playground(page, site_url)
+    await press_step(page, 6)
+    await page.get_by_text("Epoch 6 of 200").first.wait_for()
+    await page.locator(IDLE).wait_for()
+    for _ in range(3):
+        await page.locator("#step").click()
+    await page.get_by_text("Epoch 9 of 200").first.wait_for()
+    await page.locator(IDLE).wait_for()
+    # Other settings start over, with the clicks that come while the old training ends.
+    await page.locator("#train").click()
+    await page.locator("#epochs").evaluate("field => { field.value = 7; }")
+    await press_step(page, 3)
+    await page.get_by_text("Epoch 3 of 7").first.wait_for()
+    await page.locator(IDLE).wait_for()
+    assert [epoch for epoch, *_ in epochs[:9]] == [*range(1, 10)]
+    assert [epoch for epoch, *_ in epochs[-3:]] == [1, 2, 3]
+    # After its last epoch a model is trained further.
+    await page.locator("#train").click()
+    await result_of(page)
+    await page.locator(IDLE).wait_for()
+    await page.locator("#step").click()
+    await page.get_by_text("Epoch 8 of 14").first.wait_for()
+
+
+@in_both_browsers
+async def test_a_weight_is_set_by_its_line_or_by_the_keyboard_and_training_goes_on_from_it(
+    page: Any, site_url: str, project: Any
+) -> None:
+    skip_where_nothing_runs(project)
+    await open_playground(page, site_url)
+    await fill(page, data="circles", epochs="9", lr="0.0001")
+    await page.locator("#step").click()
+    await page.get_by_text("Epoch 1 of 9").first.wait_for()
+    await page.locator(IDLE).wait_for()
+    decided = await page.evaluate(COLUMN)
+    # The last line is from the eighth unit to orange.
+    await page.locator("#network path").last.scroll_into_view_if_needed()
+    middle = await page.evaluate("""() => {
+      const path = [...document.querySelectorAll("#network path")].at(-1);
+      const { x, y } = path.getPointAtLength(0.5 * path.getTotalLength());
+      const box = path.ownerSVGElement.getBoundingClientRect();
+      return [x + box.x, y + box.y];
+    }""")
+    await page.mouse.click(*middle)
+    assert await page.locator("#weights-title").text_content() == "Weights of output orange"
+    assert await violations(page) == []
+    field = await parameter(page, "from unit 8")
+    assert await field.evaluate("field => field === document.activeElement")
+    await field.fill("9")
+    await field.press("Enter")
+    await page.locator("#status", has_text="The weight is set").wait_for(state="attached")
+    assert await page.evaluate(COLUMN) != decided, "the plane shows it at once"
+    await page.keyboard.press("Escape")
+    assert await page.locator("#weights").is_hidden()
+    unit = page.locator("#network .outputs .unit").last
+    assert "8: 9.00" in await unit.get_attribute("aria-label")
+
+    # Enter opens the fields of a unit; the bias is the last one.
+    await unit.focus()
+    await page.keyboard.press("Enter")
+    field = await parameter(page, "bias")
+    await field.fill("-4")
+    await field.press("Tab")
+    await page.wait_for_function(
+        "unit => unit.ariaLabel.endsWith('Bias: −4.00')", arg=await unit.element_handle()
+    )
+    await page.keyboard.press("Escape")
+    # So small a rate hardly changes them.
+    await page.locator("#train").click()
+    await result_of(page)
+    label = await unit.get_attribute("aria-label")
+    bias = float(label.rpartition(": ")[2].replace("−", "-"))
+    assert abs(bias + 4) < 0.1
+    assert abs(float(re.search(r"8: (\d+\.\d+)", label)[1]) - 9) < 0.1
+    # The model that is saved has them, too.
+    await unit.press("Enter")
+    field = await parameter(page, "bias")
+    await field.fill("-5")
+    await field.press("Enter")
+    await page.wait_for_function(
+        "unit => unit.ariaLabel.endsWith('Bias: −5.00')", arg=await unit.element_handle()
+    )
+    await page.keyboard.press("Escape")
+    await page.locator("#step").click()
+    await page.get_by_text("Epoch 10 of 18").first.wait_for()
+    await page.locator(IDLE).wait_for()
+    label = await unit.get_attribute("aria-label")
+    assert abs(float(label.rpartition(": ")[2].replace("−", "-")) + 5) < 0.1
+
+
+@in_one_browser
+async def test_the_activation_and_the_training_share_are_menus(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await open_playground(page, site_url)
+    menu = page.get_by_label("Activation of the hidden layers")
+    assert await menu.input_value() == "tanh"
+    await menu.select_option("leakyRelu")
+    await page.locator("#network", has_text="8 leakyRelu").wait_for()
+    await check_layers(page, "8 leakyRelu | 8 leakyRelu")
+    assert "leakyRelu" in page.url
+    text = await page.locator("#source").input_value()
+    await write_model(page, text.replace("leakyRelu", "relu", 1))
+    await page.locator("#network", has_text="8 relu").wait_for()
+    assert await menu.input_value() == ""
+    assert await menu.evaluate("menu => menu.selectedOptions[0].text") == "different ones"
+    await menu.select_option("identity")
+    await page.locator("#network", has_text="8 linear").wait_for()
+    assert await menu.input_value() == "identity"
+    for number in (2, 1):
+        await press(page, f"Remove layer {number}")
+        await page.locator("#network", has_text=f"Layer {number}").wait_for(state="detached")
+    assert await menu.is_hidden()
+
+    await fill(page, rows="100", epochs="3", split="0.1")
+    epochs = losses_of(page)
+    lines: list[str] = []
+    page.on("console", lambda message: lines.append(message.text))
+    await page.locator("#train").click()
+    await result_of(page)
+    assert len(epochs) == 3
+    assert any("training 10 rows" in line for line in lines)
+    assert "split=0.1" in page.url
+    # Two points of each class: nothing is left to validate with.
+    await fill(page, data="drawn")
+    await page.locator("#clear-points").click()
+    for x, number in ((0.5, "1"), (0.6, "1"), (-0.5, "0"), (-0.6, "0")):
+        await fill(page, brush=number)
+        await page.locator("#point-x").fill(f"{x}")
+        await page.locator("#add-point").click()
+    await fill(page, split="0.9")
+    await page.locator("#train").click()
+    await result_of(page)
+    assert "validation" not in await page.locator("#progress-text").text_content()
+
+
+IN_SIGHT = """
+(names) => names.filter((name) => {
+  const { top, bottom } = document.querySelector(name).getBoundingClientRect();
+  return top < 0 || bottom > innerHeight;
+})
+"""
+
+
+@in_one_browser
+@pytest.mark.parametrize("size", [(360, 740), (390, 844)])
+async def test_on_a_phone_what_learns_is_in_sight_with_its_loss(
+    page: Any, site_url: str, project: Any, size: tuple[int, int]
+) -> None:
+    width, height = size
+    await page.set_viewport_size({"width": width, "height": height})
+    await open_playground(page, site_url)
+    assert await page.evaluate(IN_SIGHT, ["#train", "#step"]) == []
+    await fill(page, epochs="20")
+    await page.evaluate("scrollTo(0, 0)")
+    await page.locator("#train").click()
+    await result_of(page)
+    await page.locator("#plane").evaluate("plane => plane.scrollIntoView({ block: 'nearest' })")
+    assert await page.evaluate(IN_SIGHT, ["#train", "#progress-text", "#plane"]) == []
+    # The network is next to it, and the button goes with it.
+    gap = await page.evaluate(
+        "document.querySelector('#network').getBoundingClientRect().top"
+        " - document.querySelector('#plane').getBoundingClientRect().bottom"
+    )
+    assert 0 < gap < 300
+    await page.locator("#network").evaluate("network => network.scrollIntoView()")
+    assert await page.evaluate(IN_SIGHT, ["#train", "#progress-text"]) == []
+
+
 @in_one_browser
 async def test_who_prefers_less_motion_sees_the_network_change_at_the_end(
     page: Any, site_url: str, project: Any
 ) -> None:
     await page.emulate_media(reduced_motion="reduce")
     await open_playground(page, site_url)
+    assert await page.get_by_text("Your device asks for less motion").is_visible()
+    await page.locator("#step").click()
+    await page.get_by_text("Epoch 1 of 200").first.wait_for()
+    await page.locator(IDLE).wait_for()
+    assert None not in {sign for sign, _ in await page.evaluate(LINES)}
     await fill(page, epochs="10000")
     await page.locator("#train").click()
     await page.wait_for_function("document.querySelector('#progress').value > 20")
@@ -482,7 +673,7 @@ async def answer(page: Any) -> tuple[float, float]:
     loss = float((await page.locator("#progress-text").text_content()).rpartition(" ")[2])
     conclusion = await page.locator("#lesson-text").text_content()
     assert accuracy in conclusion or f"{loss:.2f}" in conclusion
-    return loss, float(accuracy.removesuffix(" %"))
+    return loss, float(accuracy.removesuffix("%"))
 
 
 @in_one_browser

@@ -130,7 +130,7 @@ async def test_sounds_are_learnt_and_nothing_leaves(
         ((*elsewhere,),) = (
             await model.predict(memoryview(heard).cast("B").cast("f", [1, RATE]))
         ).tolist()
-    told = [float(share.removesuffix(" %")) / 100 for share in found.values()]
+    told = [float(share.removesuffix("%")) / 100 for share in found.values()]
     assert told == pytest.approx(elsewhere, abs=0.02)
     await page.locator("#open").set_input_files(file)
     await page.get_by_text("is opened: Hum, Whistle, Clap").wait_for()

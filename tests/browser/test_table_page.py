@@ -195,7 +195,7 @@ async def test_a_quantity_is_learnt_and_what_is_wrong_is_told(
     assert "; 2 are left out" in await page.locator("#sources").inner_text()
     await page.locator("#epochs").fill("40")
     await fill(page, test="100")
-    await page.locator("#sources", has_text="15 % of the rows for validation").wait_for()
+    await page.locator("#sources", has_text="15% of the rows for validation").wait_for()
     assert await page.locator("#train").is_disabled()
     await fill(page, test="20")
     await page.locator("#sources", has_text="51 for validation, 69 for the test").wait_for()

@@ -35,7 +35,7 @@ async def wait_for_text(page: Any, text: str) -> None:
 @in_one_browser
 async def test_a_recorded_example_is_there_before_the_model(page: Any, site_url: str) -> None:
     await open_site_page(page, site_url, "writes.html")
-    assert await page.locator("#next li").first.text_content() == "·Paris 77.3 % 77.3 %"
+    assert await page.locator("#next li").first.text_content() == "·Paris 77.3% 77.3%"
     assert not await page.locator("#draw").is_visible()
     await check_usable(page)
 

@@ -68,7 +68,7 @@ async def test_the_output_of_the_demo_is_that_of_a_training(
         r"training the Iris model in Chromium [\d.]+ on http://HOST/iris.html", plain(first)
     )
     assert begun == "  training in the page"
-    assert tested == f"  test accuracy {100 * accuracy:.1f} %, WebNN (cpu)"
+    assert tested == f"  test accuracy {100 * accuracy:.1f}%, WebNN (cpu)"
     assert plain(last) == f"test accuracy {accuracy:.4f} on WebNN (cpu) in SECONDS"
     again = "served at http://HOST/iris.html while the demo ran; to serve it again: make serve"
     assert plain(served) == again

@@ -29,7 +29,7 @@ def decision_boundary(
 
     >>> chart = decision_boundary([[0.1, 0.9]], [[0.5, 0.0]], [1])
     >>> chart.description
-    'Decision boundary: 50 % of the plane is class 1. 1 of 1 points are on the side of their class.'
+    'Decision boundary: 50% of the plane is class 1. 1 of 1 points are on the side of their class.'
 
     - `probabilities`: of the second class, at the centres of the cells of a grid, row by row
       from the lowest y.
@@ -148,7 +148,7 @@ def _describe(
     if not cells:
         return f"Points of two classes: {len(points)}."
     share = sum(p > 0.5 for p in cells) / len(cells)
-    text = f"Decision boundary: {100 * share:.0f} % of the plane is class {labels[1]}."
+    text = f"Decision boundary: {share:.0%} of the plane is class {labels[1]}."
     if not points:
         return text
     high, wide = len(probabilities), len(probabilities[0])

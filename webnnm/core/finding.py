@@ -32,9 +32,9 @@ class Finding:
     """A finding of the expert system (spec F).
 
     >>> print(Finding(id="E404", severity="warning", nodes=("dropout1",), message="dropout1 "
-    ...     "drops 80 %", remedy="Drop 10 to 50 %.", places=((1, 40),)))
-    warning E404 line 1, column 40: dropout1 drops 80 %
-      → Drop 10 to 50 %.
+    ...     "drops 80%", remedy="Drop 10 to 50%.", places=((1, 40),)))
+    warning E404 line 1, column 40: dropout1 drops 80%
+      → Drop 10 to 50%.
 
     - `nodes`: the names of the layers, parameters and blocks concerned.
     - `action`: what was done about it automatically, or "".

@@ -31,7 +31,7 @@ def review(facts: Facts, *, off: Collection[str] = ()) -> Review:
     >>> found = review(Facts(network=elaborate(parse(text)), settings=Settings(optimizer="rlion")))
     >>> print(found.finding("E404"))
     warning E404 line 1, column 49: dropout1 drops 80%
-      → Drop 10 to 50 %.
+      → Drop 10 to 50%.
     >>> found.settings.gradient_clipping, found.origins["lr"]
     ('off', 'default of rlion')
 

@@ -20,7 +20,7 @@ from webnnm.training.outcome_step import build_outcome_step
 from webnnm.training.probe_step import ROW
 
 MAX_ROWS = 256
-"""Enough for a class of 3 % of the rows to have some; a small part of the cost of an epoch."""
+"""Enough for a class of 3% of the rows to have some; a small part of the cost of an epoch."""
 MAX_NUMBERS = 2**22
 """The maximum number of layer results computed, unless a training batch has more."""
 

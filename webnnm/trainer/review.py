@@ -171,10 +171,10 @@ def summarize_findings(ranked: Iterable[Finding], reported: Collection[str] = ()
     Of those whose ids were `reported` earlier there is a line with what they explain, if that is
     new.
 
-    >>> first = Finding(id="E404", severity="warning", message="dropout1 drops 80 %")
+    >>> first = Finding(id="E404", severity="warning", message="dropout1 drops 80%")
     >>> second = Finding(id="E111", severity="info", message="softmax and CCE of m")
     >>> summarize_findings([first, second])
-    ['warning E404: dropout1 drops 80 %', '1 note: history.findings has them']
+    ['warning E404: dropout1 drops 80%', '1 note: history.findings has them']
     """
     lines: list[str] = []
     more: list[str] = []

@@ -11,7 +11,7 @@ from webnnm.graph.node import Operand
 ZERO_LIMIT = 1e-6
 """Values this close to 0 count as 0: gelu is not exactly 0."""
 FLAT_LIMIT = 0.98
-"""At this share of its range, the slope of tanh or sigmoid is at most 4 % of its maximum."""
+"""At this share of its range, the slope of tanh or sigmoid is at most 4% of its maximum."""
 
 
 def compute_dead_shares(lowered: Lowered) -> dict[str, Operand]:

@@ -20,7 +20,7 @@ MAD_TO_STD = 1.4826
 """A normal distribution's standard deviation in median absolute deviations."""
 
 HUBER_FACTOR = 1.345
-"""δ in standard deviations of the error (95 % efficiency, Holland and Welsch 1977)."""
+"""δ in standard deviations of the error (95% efficiency, Holland and Welsch 1977)."""
 REMAINING_ERROR = 0.25
 """The expected remaining error of a model, in robust standard deviations of the labels. These
 are based on the median: a few outliers would inflate any other measure."""

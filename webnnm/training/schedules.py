@@ -31,8 +31,8 @@ class Schedule:
     >>> [round(s.at(t), 3) for t in (1, 5, 12, 20)]
     [0.2, 1.0, 0.552, 0.0]
 
-    `rate` is the maximum learning rate, `min_rate` the floor. `warmup_epochs` 0 means 5 % of the
-    epochs, for "onecycle" 30 %. A "step" schedule multiplies by `step_factor` every `step_epochs`,
+    `rate` is the maximum learning rate, `min_rate` the floor. `warmup_epochs` 0 means 5% of the
+    epochs, for "onecycle" 30%. A "step" schedule multiplies by `step_factor` every `step_epochs`,
     "plateau" after that many epochs without improvement; `drops` is how often it did, most recently
     after epoch `dropped`.
     """

@@ -190,7 +190,7 @@ class Settings:
     schedule_epochs: int | None = _integer(None, 1)
     """Epochs until the schedule ends; None for `epochs`."""
     warmup_epochs: int = _integer(0, 0)
-    """Epochs in which the rate rises; 0 for 5 % of them, with onecycle 30 %."""
+    """Epochs in which the rate rises; 0 for 5% of them, with onecycle 30%."""
     step_epochs: int | None = _integer(None, 1)
     """Epochs between two drops of the schedules step and plateau; None for theirs."""
     step_factor: float = _number(0.1, 0, above=True, most=1)

@@ -260,7 +260,7 @@ def test_histograms_of_large_tensors_count_a_part() -> None:
 
 def test_a_boundary_takes_grids_and_points_that_fit() -> None:
     chart = CHARTS["boundary"]()
-    assert "50 % of the plane" in chart.description
+    assert "50% of the plane" in chart.description
     assert "1 of 2 points" in chart.description
     with pytest.raises(DataError, match="2 points, 1 classes"):
         charts.decision_boundary([[0.5]], [(0, 0), (1, 1)], [0])

@@ -253,7 +253,7 @@ CASES = [
     Case(
         "E618",
         data(sizes={"training": 97, "testing": 3}),
-        "testing has 3 rows: an accuracy of 0.9 on them may be 0.36 or 0.99 (95 % confidence)",
+        "testing has 3 rows: an accuracy of 0.9 on them may be 0.36 or 0.99 (95% confidence)",
         data(sizes={"training": 70, "testing": 30}),
     ),
     Case(

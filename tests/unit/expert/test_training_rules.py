@@ -130,7 +130,7 @@ CASES = [
     Case(
         "E901",
         after(FLAT, settings={"lr": 1e-7}, moved={"w": 1e-4, "v": 3e-4}),
-        "fell by 0 % in 6 epochs at lr 1e-07, and no weight moved by more than 0.03 %",
+        "fell by 0% in 6 epochs at lr 1e-07, and no weight moved by more than 0.03%",
         after(),
     ),
     Case(
@@ -148,7 +148,7 @@ CASES = [
     Case(
         "E904",
         after([1.0, 0.9, 0.8, 0.7, 0.6, 0.5], (), [0.005] * 6),
-        "the last of 6 epochs is the best, and the loss fell by 17 % in the last 2, at lr 0.005",
+        "the last of 6 epochs is the best, and the loss fell by 17% in the last 2, at lr 0.005",
         after([1.0, 0.6, 0.5, 0.45, 0.44, 0.44], (), [0.005] * 6),
     ),
     Case(
@@ -190,7 +190,7 @@ CASES = [
     Case(
         "E911",
         after(moved={"w": 1e-6, "v": 0.7}),
-        "w moved by 0.0001 % in the whole training, other weights by up to 70 %",
+        "w moved by 0.0001% in the whole training, other weights by up to 70%",
         after(moved={"w": 0.3, "v": 0.7}),
     ),
     Case(
@@ -208,7 +208,7 @@ CASES = [
     Case(
         "E914",
         after(FALLING, (), [0.02, 2e-4, 2e-6, 2e-8, 2e-10, 2e-12]),
-        "from epoch 2 on lr was below 2 % of its highest, 0.02: 5 of 6 epochs",
+        "from epoch 2 on lr was below 2% of its highest, 0.02: 5 of 6 epochs",
         after(STEADY, (), [0.02, 2e-4, 2e-6, 2e-8, 2e-10, 2e-12]),
     ),
     Case(
@@ -238,7 +238,7 @@ CASES = [
     Case(
         "E919",
         after(record={"clip_rate": 1.0}, moved={"w": 0.002, "v": 0.4}),
-        "gradients were clipped in 100 % of the steps, and w moved by 0.2 %",
+        "gradients were clipped in 100% of the steps, and w moved by 0.2%",
         after(record={"clip_rate": 1.0}),
     ),
     Case(
@@ -408,7 +408,7 @@ def test_a_linear_model_that_learns_nothing_is_told_of_hidden_layers() -> None:
 
 
 def test_a_model_that_knows_other_rows_by_chance_learnt_nothing() -> None:
-    # Right in 69 % of the training rows: too many for guesses, too few to be learnt by heart.
+    # Right in 69% of the training rows: too many for guesses, too few to be learnt by heart.
     trained, other = (
         classes([138, 138], [200, 200], [200, 200]),
         classes([39, 40], [70, 70], [71, 69]),

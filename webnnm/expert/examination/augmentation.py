@@ -36,7 +36,7 @@ MIN_MOVED, MAX_TARGETS = 20, 4
 """This many augmented rows look like other rows, of at most so many quantities."""
 
 MIN_STANDARD_ERRORS = 2.58
-"""Targets of look-alikes are farther away than before in more rows than chance (0.5 %) explains."""
+"""Targets of look-alikes are farther away than before in more rows than chance (0.5%) explains."""
 
 MOVED_REMEDY = (
     "Let the augmentation change the targets as it changes the inputs, as a shift of a picture "

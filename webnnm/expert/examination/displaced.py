@@ -21,7 +21,7 @@ MAX_COLUMNS, MAX_KINDS = 64, 3
 """Rows that are compared, columns, and the most frequent classes."""
 
 UNRELATED, RELATED = 0.01, 1e-7
-"""Chances, over all columns together, of the relation that there is: none, as in 99 % of sets
+"""Chances, over all columns together, of the relation that there is: none, as in 99% of sets
 without one, and one beyond doubt."""
 
 

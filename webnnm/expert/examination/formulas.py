@@ -39,7 +39,7 @@ FIRST_ROWS, MAX_RESIDUAL_OF_FIRST = 24, 0.03
 """On the first rows a formula may leave more, where the target hardly varies on them."""
 
 MIN_PART, MAX_WEIGHT_RATIO = 0.02, 1.03
-"""In a total all parts have the same weight, within 3 %; a column with less than a fiftieth of the
+"""In a total all parts have the same weight, within 3%; a column with less than a fiftieth of the
 deviation of the whole is not a part."""
 
 MAX_ROWS = 400

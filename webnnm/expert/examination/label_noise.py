@@ -46,7 +46,7 @@ MIN_LIKELIHOOD_RATIO = 5.41
 (half of χ² with one degree of freedom, for a rate that cannot be negative)."""
 
 MIN_LIKELIHOOD_RATIO_OF_CLASS = 10.0
-"""The same for the rows of one class, of which there are several: 0.1 % of classes by chance."""
+"""The same for the rows of one class, of which there are several: 0.1% of classes by chance."""
 
 MIN_RATE, MIN_RATIO_OF_RATE = 0.05, 2.0
 """The least share of wrong labels that costs accuracy, and the same ratio against it."""
@@ -56,7 +56,7 @@ CLEAR, MIN_CLEAR_SHARE = 0.1, 0.2
 
 MAX_DEPENDENCE, MAX_DEPENDENCE_OF_CLASS = 2.5, 1.0
 """Standard errors by which clear rows may disagree more often where votes are less unanimous: by
-chance more in 0.6 % of sets, and in 16 % of classes. Where the distance does not tell the classes
+chance more in 0.6% of sets, and in 16% of classes. Where the distance does not tell the classes
 apart, they do."""
 
 CHANCE_OF_PATTERN = 0.05

@@ -32,7 +32,7 @@ EXAMINED_ROWS = 200
 
 MIN_ERRORS_ABOVE_CHANCE = 2.33
 """Standard errors above chance with which neighbours predict a class that is related to the rows:
-they do so for 1 % of unrelated ones."""
+they do so for 1% of unrelated ones."""
 
 NEAR_IN_ORDER = 0.2
 """Rows within a fifth of the data order are left out to see how well the others predict: the rows
@@ -227,8 +227,8 @@ def _is_order_telling(rows: Rows) -> bool:
 def _is_column_related(rows: Rows) -> bool:
     """Return whether a column has a different mean in some class than in the others.
 
-    Of unrelated labels, 1 % seem related by chance: each correlation of a column with a class is
-    tested at 1 %, divided by the number of tests (normal approximation).
+    Of unrelated labels, 1% seem related by chance: each correlation of a column with a class is
+    tested at 1%, divided by the number of tests (normal approximation).
     """
     sample, target = sorted(rows.sample), rows.target or ()
     labels = [target[row] for row in sample]

@@ -24,7 +24,7 @@ MAX_NUMBERS = 200_000
 MIN_ROUGHNESS_RATIO, MIN_HORIZONTAL_RATIO = 1.4, 1.3
 """A reshaped picture is at least this many times rougher than in the other order, if its channels
 are related; photographs are two to nine times as rough. Noise is equally rough in either order,
-within 2 %. Horizontal neighbours are not `MIN_HORIZONTAL_RATIO` times as smooth in it."""
+within 2%. Horizontal neighbours are not `MIN_HORIZONTAL_RATIO` times as smooth in it."""
 
 MIN_LINE_RATIO, MIN_SUM_RATIO = 1.06, 1.5
 """The right order shows in vertically neighbouring lines, which the wrong order separates: they are

@@ -36,7 +36,7 @@ CHANCE = 0.01
 """How often a set without placeholders has one by chance, over all comparisons together."""
 
 MAX_ERRORS = 2.5
-"""Standard errors between rows of a placeholder and the average of the others: more in 1.2 % of
+"""Standard errors between rows of a placeholder and the average of the others: more in 1.2% of
 placeholders."""
 
 MIN_ERRORS_BESIDE, MIN_NEAREST = 2.0, 0.7

@@ -51,7 +51,7 @@ def find_positions(rows: Rows) -> Suspicion | None:
     same picture, so that how bright, or how rough, a picture is as a whole does not count, nor
     that what is in the middle is darker than its surroundings in some pictures and brighter in
     others. If the target had nothing to do with where something is, any order of the targets would
-    be equally likely: in 0.2 % of such data the given one is by chance above 499 random ones.
+    be equally likely: in 0.2% of such data the given one is by chance above 499 random ones.
     """
     if len(rows.inputs) != 1:
         return None

@@ -30,7 +30,7 @@ ERROR = 0.05
 def find_overlooked_classes(rows: Rows) -> Suspicion | None:
     """Measure which rare classes the three nearest rows predict for fewer than half of their rows.
 
-    They do so beyond chance (sign test, 5 %, divided by the number of rare classes). "overlooked"
+    They do so beyond chance (sign test, 5%, divided by the number of rare classes). "overlooked"
     are the numbers of these classes, none where neighbours know all rare classes.
     """
     if rows.target is None or not rows.classes:

@@ -21,7 +21,7 @@ MIN_ROWS_OF_CODE = 8
 
 ERRORS, ERRORS_OF_FIT = 6.0, 3.0
 """Standard errors by which the means of codes differ between training and testing: by chance once
-in a million; and those of the categories that are found instead, more in 0.1 %."""
+in a million; and those of the categories that are found instead, more in 0.1%."""
 
 ABSENT = 1e9
 """What it costs to take a category for one that training has not."""

@@ -24,7 +24,7 @@ FAR = 3 * 1.4826
 """Targets this many median deviations from the median, three σ, are far from the others."""
 
 ONE_SIDED = 1.64
-"""Standard errors that chance exceeds in 5 % of cases, on one side."""
+"""Standard errors that chance exceeds in 5% of cases, on one side."""
 
 
 def find_explained_tails(rows: Rows) -> Suspicion | None:
@@ -34,7 +34,7 @@ def find_explained_tails(rows: Rows) -> Suspicion | None:
     Mistyped targets are anywhere: the ranks of the deviations of their neighbours are those of any
     rows. A sum or product of inputs has its extremes in the same corner: there neighbours deviate
     as well. Tokens have no distances; the rows that share one are compared. Of data with targets
-    mistyped at random, 5 % are taken for such ones by chance (one-sided test).
+    mistyped at random, 5% are taken for such ones by chance (one-sided test).
     """
     if rows.quantity is None or rows.target is None:
         return None

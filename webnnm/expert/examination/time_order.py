@@ -32,7 +32,7 @@ MIN_COLUMNS, MAX_COLUMNS = 3, 32
 
 MIN_MEMORY = 0.4
 """The least correlation of a target with that of the next row, beyond what the columns explain: the
-row before then predicts 16 % of it."""
+row before then predicts 16% of it."""
 
 MIN_MEMORY_OF_COLUMN = 0.5
 

@@ -31,7 +31,7 @@ def measure_token_order(rows: Rows) -> Suspicion | None:
     Of each row it is asked which of two tokens comes first, which follows the other directly, how
     far at the front each one is, and which are the first and the last one. All answers are 0 on
     average for tokens in random order, whatever tokens a row has. If the target had nothing to do
-    with the order, any order of the targets would be equally likely: in 0.2 % of such data the
+    with the order, any order of the targets would be equally likely: in 0.2% of such data the
     given one is by chance above 499 random ones.
     """
     if len(rows.inputs) != 1:

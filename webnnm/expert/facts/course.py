@@ -55,7 +55,7 @@ def score(predictions: PredictionFacts) -> float:
 
 
 def skill_margin(predictions: PredictionFacts) -> float:
-    """Return by how much at most chance lowers a skill in 95 % of cases: 1.64 standard errors.
+    """Return by how much at most chance lowers a skill in 95% of cases: 1.64 standard errors.
 
     That of a recall r of n rows is √(r(1 − r)/n).
     """
@@ -68,7 +68,7 @@ def skill_margin(predictions: PredictionFacts) -> float:
 
 
 def chance_skill(predictions: PredictionFacts) -> float:
-    """Return the bound below which the skill of guesses stays in 95 % of cases."""
+    """Return the bound below which the skill of guesses stays in 95% of cases."""
     classes = len(_recalls(predictions))
     if predictions.explained is not None or classes < 2:
         return 0.0
@@ -95,7 +95,7 @@ def usual_rate(settings: Settings) -> float:
 
 def percent(share: float) -> str:
     """Return a share as readable text: at most three digits, without invented zeros."""
-    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{share:.0%}"
 
 
 def updates(facts: Facts, history: HistoryFacts) -> int | None:

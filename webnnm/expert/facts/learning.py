@@ -41,7 +41,7 @@ MAX_FORGETFUL = 0.99
 MAX_PREDICTED_SHARE = 0.2
 """A class predicted for a smaller share of its rows is as good as never predicted."""
 ONE_SIDED = 1.64
-"""Standard errors that chance exceeds in 5 % of cases, on one side."""
+"""Standard errors that chance exceeds in 5% of cases, on one side."""
 TWO_DECIMALS_BELOW = 10
 """Larger shares of variance, of predictions that are far off, are rounded as other numbers are."""
 MIN_ROWS_OF_CLASS = 3
@@ -69,7 +69,7 @@ def has_learnt_nothing(history: HistoryFacts, name: str) -> bool:
 def keeps_up_with_neighbours(facts: Facts, history: HistoryFacts) -> bool:
     """Return whether a model predicts other rows no worse than the nearest training rows do.
 
-    Of models that are as good as them, 5 % seem worse by chance (one-sided test).
+    Of models that are as good as them, 5% seem worse by chance (one-sided test).
     """
     look_up = facts.data.suspicions.get("E922")
     if look_up is None or len(history.predictions) != 1:

@@ -196,11 +196,11 @@ def penalty_off(facts: Facts) -> Hit | None:
     return Hit(message=message, evidence=_capacity(facts), fix=STRONG_PENALTY)
 
 
-@rule("E404", "warning", "Drop 10 to 50 %.", lowers=["regularisation"], explains=STUCK)
+@rule("E404", "warning", "Drop 10 to 50%.", lowers=["regularisation"], explains=STUCK)
 def strong_dropout(facts: Facts) -> Hit | None:
-    """A dropout layer drops more than 70 %, or leaves fewer than three units of a hidden layer.
+    """A dropout layer drops more than 70%, or leaves fewer than three units of a hidden layer.
 
-    Half of a hidden layer is the usual maximum (Srivastava et al. 2014). If only 30 % of the units
+    Half of a hidden layer is the usual maximum (Srivastava et al. 2014). If only 30% of the units
     are left, they differ so much from row to row that the layers after them learn noise. Of four
     units two are left to carry everything that is known about a row.
 
@@ -209,7 +209,7 @@ def strong_dropout(facts: Facts) -> Hit | None:
     >>> text += "dropout(0.8), matmul(v), softmax();"
     >>> print(review(text).finding("E404"))
     warning E404 line 1, column 79: dropout1 drops 80%
-      → Drop 10 to 50 %.
+      → Drop 10 to 50%.
 
     Ignore it in layers of thousands of units.
     """
@@ -274,7 +274,7 @@ def few_rows(facts: Facts) -> Hit | None:
     explains=STUCK,
 )
 def no_trainable_parameters(facts: Facts) -> Hit | None:
-    """All parameters are frozen, or more than 95 % of them.
+    """All parameters are frozen, or more than 95% of them.
 
     Parameters are frozen by trainable=false, lrm=0 or freeze. A head with few parameters on random
     layers learns little. Freezing is meant for a pretrained trunk: the rule then fires only if

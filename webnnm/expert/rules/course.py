@@ -54,7 +54,7 @@ MAX_OVERFLOWS = 0.1
     explains=[*BEATEN, "E908", "E909", "E912", "E918"],
 )
 def unstable_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The training loss repeatedly leaps up by 20 % or more, or ends 10 % or more above that of the
+    """The training loss repeatedly leaps up by 20% or more, or ends 10% or more above that of the
     first epoch; where the rate has fallen below half of its maximum, only leaps after that count.
     Only information where the best parameters are kept, and either have a loss below 0.3 times that
     of a constant prediction, or predict no worse than the nearest training rows.
@@ -132,9 +132,9 @@ def _is_harmless(facts: Facts, history: HistoryFacts) -> bool:
     "E914", "warning", "Let the rate fall over all epochs: schedule='cosine' alone.", explains=STUCK
 )
 def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """For 40 % or more of the epochs the rate was below 2 % of its maximum.
+    """For 40% or more of the epochs the rate was below 2% of its maximum.
 
-    Below 2 % of the highest rate, parameters hardly move any more, and the epochs are wasted.
+    Below 2% of the highest rate, parameters hardly move any more, and the epochs are wasted.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -143,7 +143,7 @@ def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=40, schedule="step", step_epochs=4, step_factor=0.01)
     >>> print(*[found for found in history.findings if found.id == "E914"])
-    info E914: from epoch 5 on lr was below 2 % of its highest, 0.05: 36 of 40 epochs changed ...
+    info E914: from epoch 5 on lr was below 2% of its highest, 0.05: 36 of 40 epochs changed ...
       probably because of E706
 
     Ignore it where fine-tuning at the end is worth the time.
@@ -165,7 +165,7 @@ def early_decay(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E915", "warning", "Warm up for one or two epochs, with min_lr below lr.", explains=STUCK)
 def long_warm_up(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The rate was rising for 80 % or more of the epochs.
+    """The rate was rising for 80% or more of the epochs.
 
     A warm-up is for the first steps, when gradients are still large and erratic. Throughout the
     training it means that the rate was too low nearly all the time, and highest when it should have
@@ -200,7 +200,7 @@ def long_warm_up(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E916", "warning", "Set a larger patience.", raises=["patience"], explains=STUCK)
 def early_stop(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A patience below 10 ended the training in its first 30 %, with a training loss above 0.3
+    """A patience below 10 ended the training in its first 30%, with a training loss above 0.3
     times that of a constant prediction.
 
     The validation loss goes up and down by chance. A patience of a few epochs takes the first rise

@@ -31,7 +31,7 @@ LONG_TRAINING = 100
 MIN_ROWS_TO_SPARE = 100
 """Below this number, every row is needed for training."""
 MIN_TEST_ROWS = 20
-"""On fewer rows two models cannot be distinguished: 90 % of 20 may as well be 70 or 97 %."""
+"""On fewer rows two models cannot be distinguished: 90% of 20 may as well be 70 or 97%."""
 MIN_EXTENT = 0.5
 """Values that lie within 0 … 1, and fill half of it, are scaled well enough."""
 BYTE_MAX = 255
@@ -310,12 +310,12 @@ def non_finite(facts: Facts) -> Hit | None:
     explains=TOO_GOOD,
 )
 def duplicate_rows(facts: Facts) -> Hit | None:
-    """More than 1 % of the testing or of the validation rows are training rows too; only
+    """More than 1% of the testing or of the validation rows are training rows too; only
     information where rows of few features with few values each, or cells that were filled in, are
     equal by chance, or a text repeats itself now and then.
 
     The model may have memorised a training row, so that the test score is too good, or the best
-    epoch is the one that has memorised most. 1 % of the rows moves a score by less than its own
+    epoch is the one that has memorised most. 1% of the rows moves a score by less than its own
     uncertainty.
 
     >>> from webnnm import Dataset, review
@@ -391,7 +391,7 @@ def class_imbalance(facts: Facts) -> Hit | None:
     The loss is a mean over rows, so that a class of few rows hardly counts. Balanced weights,
     N/(C·N_c), give each class the same share. Letters and words of a text are as frequent as in the
     language. A rare class that lies apart from the others is learnt without weights: of classes
-    half of whose rows have neighbours of the same class, at most 5 % are reported (sign test).
+    half of whose rows have neighbours of the same class, at most 5% are reported (sign test).
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[2]; m:layers matmul(w), add(b), softmax();"
@@ -608,7 +608,7 @@ def spellings(facts: Facts) -> Hit | None:
 
 
 def wilson(share: float, rows: int, z: float = 1.96) -> tuple[float, float]:
-    """Return the 95 % confidence interval of a share that was measured on some rows (Wilson 1927).
+    """Return the 95% confidence interval of a share that was measured on some rows (Wilson 1927).
 
     >>> [round(limit, 2) for limit in wilson(0.9, 10)]
     [0.6, 0.98]
@@ -623,15 +623,15 @@ def small_test_set(facts: Facts) -> Hit | None:
     """Testing or validation has fewer than 20 rows, too few to compare models; only information
     where there are fewer than 100 rows in all, or each row has many answers.
 
-    The accuracy on n rows has an error of about √(p(1 − p)/n): with 20 rows and 90 %, the true
-    value is from 70 to 97 % (Wilson 1927).
+    The accuracy on n rows has an error of about √(p(1 − p)/n): with 20 rows and 90%, the true
+    value is from 70 to 97% (Wilson 1927).
 
     >>> from webnnm import Dataset, review
     >>> text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
     >>> rows, targets = [[i / 150] for i in range(150)], [i / 150 for i in range(150)]
     >>> data = Dataset(rows, targets, split=(0.9, 0, 0.1))
     >>> print(review(text, data).finding("E618"))
-    warning E618: testing has 15 rows: an accuracy of 0.9 on them may be 0.66 or 0.98 (95 % ...
+    warning E618: testing has 15 rows: an accuracy of 0.9 on them may be 0.66 or 0.98 (95% ...
       → Use more rows for it, or test on all of them with dataset.folds(5).
 
     Ignore it where the test is only to show that everything runs.
@@ -643,7 +643,7 @@ def small_test_set(facts: Facts) -> Hit | None:
             low, high = wilson(0.9, rows)
             texts.append(
                 f"{subset} has {rows} rows: an accuracy of 0.9 on them may be {low:.2f} or "
-                f"{high:.2f} (95 % confidence)"
+                f"{high:.2f} (95% confidence)"
             )
     small = sum(facts.data.sizes.values()) < MIN_ROWS_TO_SPARE or facts.outputs_of_positions
     return Hit(message="; ".join(texts), severity="info" if small else None) if texts else None

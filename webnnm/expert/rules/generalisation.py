@@ -67,7 +67,7 @@ MIN_RISE = 0.1
 )
 def memorising(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The skill of an output on training rows is more than 0.2 above that on other rows, beyond
-    what chance (95 %) explains; only information where there already is dropout or a penalty and
+    what chance (95%) explains; only information where there already is dropout or a penalty and
     the skill on other rows is 0.5 or more; not what E923 or E924 reports.
 
     What is right on training rows and wrong on others was memorised. Some gap is normal; 0.2 beyond
@@ -210,7 +210,7 @@ def validation_mismatch(facts: Facts, history: HistoryFacts) -> Hit | None:
 )
 def worse_than_linear_model(facts: Facts, history: HistoryFacts) -> Hit | None:
     """A linear model is better than the network on rows that were not trained on, by every score
-    and at a level of 0.5 %; of two models that are equally good that is reported in one of 400
+    and at a level of 0.5%; of two models that are equally good that is reported in one of 400
     trainings. Only information where it is better by less than 0.2 of the accuracy, of R², or of
     the error of a constant.
 
@@ -252,7 +252,7 @@ def worse_than_linear_model(facts: Facts, history: HistoryFacts) -> Hit | None:
 )
 def worse_than_nearest_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     """Nearest neighbours are better than the network on rows that were not trained on, by every
-    score and at a level of 0.5 %; only information where they are so by less than 0.2, as in E925.
+    score and at a level of 0.5%; only information where they are so by less than 0.2, as in E925.
 
     Looking up similar training rows takes no training at all, and no assumption but that similar
     rows have similar targets. A network that is worse, on its training rows too, loses what the

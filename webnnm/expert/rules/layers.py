@@ -31,7 +31,7 @@ MAX_SMALL_NORM = 3
 """A layer normalisation removes mean and scale from its values: of two numbers it leaves which one
 is larger, of three an angle. From four numbers on, most of the information is left."""
 MAX_INPUT_DROPOUT = 0.2
-"""The share of the input that may be dropped (Srivastava et al. 2014, section 10: 20 %)."""
+"""The share of the input that may be dropped (Srivastava et al. 2014, section 10: 20%)."""
 MIN_SIMILAR_FEATURES = 32
 """From this number on, features replace each other when some are dropped; of fewer, each counts."""
 BOTTLENECK_RATIO = 4
@@ -86,7 +86,7 @@ def without_gradient(facts: Facts) -> Hit | None:
 )
 def attention_without_order(facts: Facts) -> Hit | None:
     """Attention over embedded words without positions; only information where a linear bag-of-words
-    model predicts the class of 90 % of rows that it was not trained on, or after a training with a
+    model predicts the class of 90% of rows that it was not trained on, or after a training with a
     skill of 0.95 on other rows; not where everything is pooled in a way that knows no order either,
     and which tokens come first, last or after each other tells the target no better than in one of
     499 random orders of the targets (p = 0.002).
@@ -287,12 +287,12 @@ def narrow_layer(facts: Facts) -> Hit | None:
 
 @rule("E411", "warning", "Leave it out.", lowers=["regularisation"], explains=STUCK)
 def input_dropout(facts: Facts) -> Hit | None:
-    """More than 20 % of fewer than 32 features are dropped at an input.
+    """More than 20% of fewer than 32 features are dropped at an input.
 
     Dropping units of a wide layer makes them independent. Features of an input have different
-    meanings: nothing replaces a missing one. Usually at most 20 % of an input is dropped
+    meanings: nothing replaces a missing one. Usually at most 20% of an input is dropped
     (Srivastava et al. 2014), and only where it has many similar features, such as pixels. E404
-    already reports more than 70 %.
+    already reports more than 70%.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[6]; m:output shape=[1]; m:layers dropout(0.5), matmul(w), add(b);"

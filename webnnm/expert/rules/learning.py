@@ -70,9 +70,9 @@ MIN_DECAY_RATIO, MAX_LEAD = 8, 0.05
     explains=[*BEATEN, "E902", "E904", "E910", "E911", "E922"],
 )
 def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The training loss hardly fell, and no weight moved by more than 5 % of its norm.
+    """The training loss hardly fell, and no weight moved by more than 5% of its norm.
 
-    Parameters that moved by less than 5 % of their norm are where they started, and the loss
+    Parameters that moved by less than 5% of their norm are where they started, and the loss
     confirms it. Most often the rate is too low by orders of magnitude.
 
     >>> from webnnm import Dataset
@@ -82,7 +82,7 @@ def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, lr=1e-7)
     >>> print(*[found for found in history.findings if found.id == "E901"])
-    info E901: the training loss fell by 0.00051 % in 20 epochs at lr 1e-07, and no weight ...
+    info E901: the training loss fell by 0.00051% in 20 epochs at lr 1e-07, and no weight ...
       probably because of E324, E709
 
     Ignore it where the parameters were pretrained and need no further training.
@@ -115,14 +115,14 @@ def static_weights(facts: Facts, history: HistoryFacts) -> Hit | None:
     confidence=0.8,
 )
 def no_skill(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """An output is no better than a constant prediction: its skill could be chance (95 %) on rows
+    """An output is no better than a constant prediction: its skill could be chance (95%) on rows
     that were not trained on, if there are any, and is below 0.3 on training rows. It may be above
     0.3 if so many rows were held back that chance is below half of it; not what E903, E923 or E924
-    reports, nor where eight of ten labels are one class and the loss is 10 % or more below that of
+    reports, nor where eight of ten labels are one class and the loss is 10% or more below that of
     their frequencies: probabilities then tell rows apart, though the likeliest class is the same.
 
     The constant prediction is the mean, or the most frequent class. A model may be no better in a
-    test only by chance; hence the 95 % bound and the check of the training rows.
+    test only by chance; hence the 95% bound and the check of the training rows.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -161,8 +161,8 @@ def _knows_rare_class(facts: Facts, history: HistoryFacts, name: str) -> bool:
     "E904", "advice", "Train more epochs.", confidence=0.7, raises=["epochs", "lr"], explains=BEATEN
 )
 def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """The best epoch is the last one, and the loss was falling: by 5 % in the last quarter if the
-    rate had not fallen, by 45 % in the second half if it had; or there were fewer than 100 updates,
+    """The best epoch is the last one, and the loss was falling: by 5% in the last quarter if the
+    rate had not fallen, by 45% in the second half if it had; or there were fewer than 100 updates,
     except for sequences, which have a loss at every position; not where the skill on other rows, or
     without validation rows that on training rows, is 0.9 or more.
 
@@ -177,7 +177,7 @@ def still_learning(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=60, lr=0.002, schedule="constant")
     >>> print(*[found for found in history.findings if found.id == "E904"])
-    warning E904: the last of 60 epochs is the best, and the loss fell by 7.5 % in the last 15, ...
+    warning E904: the last of 60 epochs is the best, and the loss fell by 7.5% in the last 15, ...
       → Raise lr, to the default of the optimizer.
       explains E902, E925
 
@@ -261,7 +261,7 @@ def worse_than_neighbours(facts: Facts, history: HistoryFacts) -> Hit | None:
     """The model predicts the class of far fewer training rows than their nearest neighbours do.
 
     The classes of the three nearest rows are the result of a look-up without any training (Cover &
-    Hart 1967: at worst twice the error of the best classifier). A model that is worse by 15 % of
+    Hart 1967: at worst twice the error of the best classifier). A model that is worse by 15% of
     the rows, on the very rows that it was trained on, has too few units, no activation between its
     layers, or too short a training; if it had memorised them, it would be better.
 
@@ -368,9 +368,9 @@ def _show(predictions: PredictionFacts) -> str:
     explains=[*BEATEN, "E310", "E902", "E908"],
 )
 def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A model is at chance (95 %) on rows that were not trained on, and pools its sequence without
+    """A model is at chance (95%) on rows that were not trained on, and pools its sequence without
     anything before the pooling that depends on the order: no recurrent layer, convolution,
-    positions, or attention with causal=true; not where it is right on more than 99 % of its
+    positions, or attention with causal=true; not where it is right on more than 99% of its
     training rows, which it could not tell apart if the order made their difference, nor where which
     tokens come first, last or after each other tells the target no better than in one of 499 random
     orders of the targets (p = 0.002).
@@ -419,10 +419,10 @@ def order_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
     explains=[*BEATEN, "E310", "E902", "E908"],
 )
 def position_loss(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A model is at chance (95 %) on rows that were not trained on, and pools its picture, or its
+    """A model is at chance (95%) on rows that were not trained on, and pools its picture, or its
     signal, over all positions after the convolutions; not where a warning on scales, rates, initial
     values or saturated layers explains why it learnt nothing, nor where it is right on more than
-    99 % of its training rows.
+    99% of its training rows.
 
     Convolutions do the same everywhere. The mean or maximum over all positions says how much of a
     pattern there is, not where, for example in which quarter. Textures, and objects that may

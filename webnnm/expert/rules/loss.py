@@ -141,7 +141,7 @@ def outliers(facts: Facts) -> Hit | None:
     batches of the pilot rows exceeds their mean; not for counts, for non-negative targets whose
     logarithms have no outliers, nor where logarithms or normal scores are learnt already; outliers
     not where row weights differ, nor where the rows most similar to them are far from the median
-    too (95 %). Gradients are measured before a training that tries several seeds, not one.
+    too (95%). Gradients are measured before a training that tries several seeds, not one.
 
     A target ten deviations off has a hundred times the squared error of one that is one deviation
     off, so that a few rows decide the fit. The Huber loss counts errors beyond δ linearly. The
@@ -189,7 +189,7 @@ def outliers(facts: Facts) -> Hit | None:
     explains=["E906"],
 )
 def dominant_class(facts: Facts) -> Hit | None:
-    """One class has more than 90 % of the labels; not with class_weight, or with row weights that
+    """One class has more than 90% of the labels; not with class_weight, or with row weights that
     lift the other classes; only information where the nearest rows know the other classes.
 
     With nine of ten rows in one class, always predicting that class is right in nine of ten rows.

@@ -130,7 +130,7 @@ def class_weight_ratio(facts: Facts) -> Hit | None:
     twenty times that of another, and the classes more uneven than their numbers of rows.
 
     Class weights are meant to balance classes. A share is rows times weight: with a thousand times
-    the weight, a class with a tenth of the rows has 99 % of the loss, and every row is
+    the weight, a class with a tenth of the rows has 99% of the loss, and every row is
     taken for it; a class of weight 0 is never learnt.
 
     >>> from webnnm import Dataset, review

@@ -110,7 +110,7 @@ def _describe_signs(layer: LayerVertex) -> str:
 def logarithm_of_tiny_shift(facts: Facts) -> Hit | None:
     """A logarithm is taken of an input plus a number, or clamped to it, that is so small that zeros
     become extreme: more than three standard deviations of all other logarithms below the lowest of
-    them. 1 % or more of the values of a feature are 0.
+    them. 1% or more of the values of a feature are 0.
 
     log(x + 1e-8) is −18 at 0, and 0.7 at 2: the products after it hardly see anything but which
     values are 0. With a number of the size of the values, zeros are next to them.
@@ -359,7 +359,7 @@ def removes_level(facts: Facts) -> Hit | None:
     Layer and instance normalisation remove the mean and the scale of a row: how bright a picture
     is, how loud a sound, how large all measurements are. Whether that tells the target is tried:
     the targets explain 0.3 of its variance or more, and more than in any of 499 random orders of
-    them, as happens by chance in 1 % of data without a relation. Standardising, and batch
+    them, as happens by chance in 1% of data without a relation. Standardising, and batch
     normalisation, treat all rows alike and keep it.
 
     >>> from webnnm import Dataset, review

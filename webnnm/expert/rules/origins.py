@@ -10,7 +10,7 @@ from webnnm.expert.rules.symptoms import BEATEN, OVERFITTING, STUCK, TOO_GOOD
 @rule("E646", "warning", "Leave the column out.", confidence=0.9, explains=TOO_GOOD)
 def targets_to_come(facts: Facts) -> Hit | None:
     """A column is a linear combination, but for rounding, of the target of the row and of those in
-    up to six rows before and after; neither the target alone nor earlier ones explain 99 % of it.
+    up to six rows before and after; neither the target alone nor earlier ones explain 99% of it.
 
     A centred moving average of sales contains those of tomorrow; a rolling mean that is not shifted
     contains those of today. Neither is known when a prediction is made, so that the score is too
@@ -145,13 +145,13 @@ def bucket_collisions(facts: Facts) -> Hit | None:
     explains=[*BEATEN, *OVERFITTING],
 )
 def cut_off_targets(facts: Facts) -> Hit | None:
-    """3 % or more of the training targets are the highest one, five times as many as have any
+    """3% or more of the training targets are the highest one, five times as many as have any
     other value, and testing or validation rows have higher ones; or it is the highest number of so
     many bits, such as 4095.
 
     A converter, a form or a contract that ends there has written its limit for all that lies
     beyond. The model learns the limit, and predicts large values too low. Where the limit is that
-    of the matter itself, such as 100 % of the seats of a theatre, no row lies beyond: in 400
+    of the matter itself, such as 100% of the seats of a theatre, no row lies beyond: in 400
     generated sets, a quarter of them with such limits, it did not fire; it found 366 of 400 whose
     training rows were cut off.
 
@@ -249,7 +249,7 @@ def weights_of_noise(facts: Facts) -> Hit | None:
 )
 def telling_mark(facts: Facts) -> Hit | None:
     """A few pixels in the outer quarter of pictures, at most a tenth of the area, tell whether it
-    is one class in 92 % of pictures or more; all others tell it in fewer, and better than chance.
+    is one class in 92% of pictures or more; all others tell it in fewer, and better than chance.
 
     A letter that one scanner writes into a corner, a frame or a date tells where a picture is from,
     and with it the class: the model reads the mark, and nothing else (Zech et al. 2018, Variable
@@ -286,7 +286,7 @@ def telling_mark(facts: Facts) -> Hit | None:
     explains=[*STUCK, *OVERFITTING, "E603", "E622", "E907"],
 )
 def two_scales(facts: Facts) -> Hit | None:
-    """2 % or more of the pictures have pixels from 0 to 1, all others up to 255, and hardly any lie
+    """2% or more of the pictures have pixels from 0 to 1, all others up to 255, and hardly any lie
     between.
 
     One library reads pictures as bytes, another as shares. To the model the ones are black, and
@@ -320,7 +320,7 @@ def two_scales(facts: Facts) -> Hit | None:
     explains=[*STUCK, *OVERFITTING, "E603", "E922"],
 )
 def rows_in_two_units(facts: Facts) -> Hit | None:
-    """In two classes or more, and in 60 % of them, signals are of two sizes, four deviations apart
+    """In two classes or more, and in 60% of them, signals are of two sizes, four deviations apart
     and by a usual factor of units, such as m/s² to g.
 
     Devices report in units of their own. To the model a run in g is as weak as a rest in m/s², and

@@ -19,7 +19,7 @@ from webnnm.training.automatic import MIN_ROWS
 )
 def far_cells(facts: Facts) -> Hit | None:
     """A column has a repeated value, or values in a few cells, far from all others; or 0 or −1 is
-    repeated among measurements that are far from it; or 2 to 70 % of a continuous column are one
+    repeated among measurements that are far from it; or 2 to 70% of a continuous column are one
     whole number, and these rows are like average rows, not like those next to it.
 
     Codes such as −999 or 0 for a missing value are taken for measurements. They stretch the
@@ -52,14 +52,14 @@ def far_cells(facts: Facts) -> Hit | None:
     explains=TOO_GOOD,
 )
 def single_predictor(facts: Facts) -> Hit | None:
-    """One of several columns alone predicts the target of 99 % of the training rows, of 50 rows or
+    """One of several columns alone predicts the target of 99% of the training rows, of 50 rows or
     more, or its values are the means of the target over the rows that have them; advice where it is
-    a quantity that has one value in 95 % of the rows of some classes and in at most 10 % of the
+    a quantity that has one value in 95% of the rows of some classes and in at most 10% of the
     others, and all other columns are wrong three times as often, or never has its lowest value in
-    100 rows or more of some classes but in 60 % of the others, and predicts better than all other
+    100 rows or more of some classes but in 60% of the others, and predicts better than all other
     columns.
 
-    A column that alone predicts 99 % of the rows is often a form of the target, recorded after it
+    A column that alone predicts 99% of the rows is often a form of the target, recorded after it
     was known: the test score is then too good, and in use the column is empty. With fewer rows a
     good measurement may predict them all by chance. A column that is filled in for one class only,
     such as the days for which the last bill of a customer has been open, is also recorded after the
@@ -132,7 +132,7 @@ def redundant_column(facts: Facts) -> Hit | None:
 
 @rule("E621", "warning", "Find out which class is right, and drop the other rows.", explains=STUCK)
 def contradictory_labels(facts: Facts) -> Hit | None:
-    """More than 1 % of the rows are equal to a row of another class, and not by chance.
+    """More than 1% of the rows are equal to a row of another class, and not by chance.
 
     Whatever the model predicts for equal rows with different labels, at least one of them is wrong:
     the accuracy has an upper bound below 1, and gradients pull both ways. Rows are equal by chance
@@ -263,8 +263,8 @@ def labels_without_relation(facts: Facts) -> Hit | None:
     more: no id is near to another. Labels of a row near by are a warning: a heading that
     was read as a row, or a row that was skipped, moves all labels after it. Columns, and their
     squares, are then correlated with these labels by chance once in ten million sets, and with
-    their own as in 99 % of unrelated ones. In 500 generated sets, half of them series, it did not
-    fire; of 200 that were moved it found 57 %, and 93 % where labels depend on sums of
+    their own as in 99% of unrelated ones. In 500 generated sets, half of them series, it did not
+    fire; of 200 that were moved it found 57%, and 93% where labels depend on sums of
     columns or of their squares.
 
     >>> from webnnm import Dataset, review
@@ -494,7 +494,7 @@ def class_changing_augmentation(facts: Facts) -> Hit | None:
     nearer than any of their own, and as near as rows usually are; three times as many as without
     augmentation. Or 20 or more look like other rows, the squared distance to whose targets is three
     times that to the targets of the nearest rows without augmentation, and larger in more rows than
-    chance explains (0.5 %).
+    chance explains (0.5%).
 
     A six upside down is a nine, a mirrored arrow to the left is an arrow to the right. With labels
     unchanged, the training shows the same pictures for both classes, and the model can only guess
@@ -541,10 +541,10 @@ def label_noise(facts: Facts) -> Hit | None:
     Wrong labels are everywhere. They can only be memorised: the training loss falls, that on other
     rows rises, and neither dropout nor a larger model helps. An outcome that is random by nature is
     more so in some regions or classes than in others, and is left out where columns, their squares
-    or classes tell which rows disagree (5 %). Rows vote for each other, by the
+    or classes tell which rows disagree (5%). Rows vote for each other, by the
     fifteen nearest ones or by linear models of half of the rows each, and the rate of wrong votes
-    is compared with that of an overlap, which falls with the distance (a likelihood ratio, 1 %; in
-    single classes 0.1 %). In 304 generated sets without wrong labels (blobs, rings, moons, lines,
+    is compared with that of an overlap, which falls with the distance (a likelihood ratio, 1%; in
+    single classes 0.1%). In 304 generated sets without wrong labels (blobs, rings, moons, lines,
     a chessboard, rare classes) it fired in three, two of which had heavy tails. Not for pictures,
     and columns of few values, and not where a third or more is wrong.
 
@@ -571,7 +571,7 @@ def label_noise(facts: Facts) -> Hit | None:
     explains=[*STUCK, *UNSTABLE, "E109", "E122", "E603", "E614", "E619", "E622", "E903", "E905"],
 )
 def logarithms_of_zeros(facts: Facts) -> Hit | None:
-    """A column, or the target, has logarithms of which 1 % or more are log(ε), of a power of ten or
+    """A column, or the target, has logarithms of which 1% or more are log(ε), of a power of ten or
     the ε of floats, and lie more than three standard deviations of all others below these.
 
     log(x + ε) is meant to avoid log(0), and makes it an extreme number that ε alone decides: with
@@ -603,9 +603,9 @@ def logarithms_of_zeros(facts: Facts) -> Hit | None:
     confidence=0.7,
 )
 def telling_word(facts: Facts) -> Hit | None:
-    """A word, or one of up to three at the same place, is in 99 % of the training texts of a class,
-    and in at most 1 % of the others; all other words tell the class of more texts than the most
-    frequent class has, and of fewer than 95 %.
+    """A word, or one of up to three at the same place, is in 99% of the training texts of a class,
+    and in at most 1% of the others; all other words tell the class of more texts than the most
+    frequent class has, and of fewer than 95%.
 
     Texts of one class often come from one source, and begin with its name, a date or a signature.
     The model then reads this and nothing else, and the test score is too good. That other words
@@ -639,7 +639,7 @@ def telling_word(facts: Facts) -> Hit | None:
 )
 def cut_texts(facts: Facts) -> Hit | None:
     """Half of the training texts or more are longer than what is read of them, a quarter of all
-    tokens or more are cut off, and naive Bayes that reads whole texts tells the class of 5 % more
+    tokens or more are cut off, and naive Bayes that reads whole texts tells the class of 5% more
     of other texts.
 
     What distinguishes the classes then stands at the end: a verdict, a signature, a question.
@@ -671,7 +671,7 @@ def cut_texts(facts: Facts) -> Hit | None:
 def circular_target(facts: Facts) -> Hit | None:
     """The only target has the range of a circle, such as degrees from 0 to 360 or hours from 0 to
     24, and rows at both of its ends have equal inputs: of the pairs of a row and one of its three
-    nearest rows whose targets are more than half a circle apart, 40 % or more, and twice as many as
+    nearest rows whose targets are more than half a circle apart, 40% or more, and twice as many as
     by chance, are within an eighth of it around the circle.
 
     359° and 1° are next to each other, and the squared error between them is the largest one. Such

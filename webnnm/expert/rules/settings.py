@@ -224,7 +224,7 @@ def small_beta2(facts: Facts) -> Hit | None:
 )
 def strong_decay(facts: Facts) -> Hit | None:
     """A given weight decay is 1 or more and removes more than twice as much of each weight per step
-    as the defaults do at most; at least 0.01 % with optimizers that add it to the gradient.
+    as the defaults do at most; at least 0.01% with optimizers that add it to the gradient.
 
     Each step multiplies every weight by 1 − lr · decay, so that weights are averages of the
     gradients of about 1/(lr · decay) updates. By default these are those of four epochs or more
@@ -392,7 +392,7 @@ def all_warm_up(facts: Facts) -> Hit | None:
     """The warm-up takes half of the epochs or more.
 
     While the rate rises, training is slower than it could be. A few percent of the steps are usual;
-    onecycle deliberately takes 30 %.
+    onecycle deliberately takes 30%.
 
     >>> from webnnm import review
     >>> text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), softmax();"

@@ -20,9 +20,9 @@ CHANGE = "Learn the change: subtract"
 )
 def near_duplicates(facts: Facts) -> Hit | None:
     """Most testing or validation rows, or seven of ten of one class, have a few training rows that
-    are three times nearer than all others; or more of them than chance explains (0.1 %) are nine
+    are three times nearer than all others; or more of them than chance explains (0.1%) are nine
     times nearer to one training row than to the next one; or rows form groups that share two
-    measurements of many values each, and the nearest rows predict the target of 15 % fewer rows,
+    measurements of many values each, and the nearest rows predict the target of 15% fewer rows,
     beyond chance, without those of the same group. Or three of ten pictures, mirrored so that their
     brighter half is on one side, and equally bright, are three times nearer to a training picture
     than to the next ones.
@@ -57,7 +57,7 @@ def windows(facts: Facts) -> Hit | None:
 
     Windows that overlap share most of their values. After a random split, nearly every test window
     was trained on, except for one value. The same holds for figures of the last hundred days, and
-    for several rows of one person: the three nearest rows predict the target of 15 % more of the
+    for several rows of one person: the three nearest rows predict the target of 15% more of the
     rows, beyond chance, than without the fifth of the rows before and after; a linear model does
     not generalise either. Where the label depends on the row itself, rows of other persons predict
     it as well. Not for rows with fewer than four columns of many values, or sorted by one of them,
@@ -207,7 +207,7 @@ def categories_coded_anew(facts: Facts) -> Hit | None:
     those of other categories in rising order; so they do not where the target itself drifts. Not
     for random splits, and fewer than eight testing rows per category. In 400 generated sets whose
     categories were absent, or whose target drifted, it did not fire; of 300 that were coded anew it
-    found 212, and 85 % of those with up to 12 categories and 180 testing rows or more.
+    found 212, and 85% of those with up to 12 categories and 180 testing rows or more.
 
     >>> from random import Random
     >>> from webnnm import Dataset, review
@@ -235,7 +235,7 @@ def categories_coded_anew(facts: Facts) -> Hit | None:
     explains=["E904"],
 )
 def rows_made_before_split(facts: Facts) -> Hit | None:
-    """Of the testing, or the validation, rows of a class, 30 % or more lie exactly on the line
+    """Of the testing, or the validation, rows of a class, 30% or more lie exactly on the line
     between two other rows of that class, and at most a tenth of those of some other class do.
 
     SMOTE makes rows of a rare class between two of its rows. Made before the split, the testing

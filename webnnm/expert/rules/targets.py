@@ -256,7 +256,7 @@ or their normal scores, target_scale='quantiles'.
 )
 def median_of_one_value(facts: Facts) -> Hit | None:
     """MAE on the only output, half of whose targets or more are one value, also where they are not:
-    of the rows with another target, two of the three nearest rows have that value in 40 % or more.
+    of the rows with another target, two of the three nearest rows have that value in 40% or more.
 
     Absolute errors are least at the median. Where an article is sold on one day in five, that is 0
     on nearly all days, whatever the inputs say of the chance: the sum of the predictions is far

@@ -51,7 +51,7 @@ def dead_units(facts: Facts, history: HistoryFacts) -> Hit | None:
 
     A relu unit that is 0 for every row has no gradient, and remains 0. It happens when a step at
     too high a rate makes its bias very negative. Where the units that are left predict other rows
-    as well as a look-up does, they were enough: at most 5 % of such models are reported.
+    as well as a look-up does, they were enough: at most 5% of such models are reported.
 
     >>> from webnnm import Dataset
     >>> from webnnm.sync import NNModel
@@ -186,7 +186,7 @@ def vanishing_gradient(facts: Facts, history: HistoryFacts) -> Hit | None:
 
 @after("E911", "warning", "Leave lrm out, or raise it.", raises=["lrm"], explains=BEATEN)
 def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """A weight moved by less than 10⁻³ of its norm, while another one moved by 5 % or more.
+    """A weight moved by less than 10⁻³ of its norm, while another one moved by 5% or more.
 
     A weight that moved by a thousandth of its norm still has its initial value, while its
     neighbours learnt.
@@ -199,7 +199,7 @@ def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, optimizer="sgdm", lr=0.1, weight_decay=0)
     >>> print(*[found for found in history.findings if found.id == "E911"])
-    info E911 line 1, column 56: w1 moved by 0.063 %; w2 moved by 0.063 %; w3 moved by 0.063 ...
+    info E911 line 1, column 56: w1 moved by 0.063%; w2 moved by 0.063%; w3 moved by 0.063 ...
       probably because of E303, E304, E709
 
     Ignore it where it was taken from a trained model and should stay unchanged.
@@ -259,7 +259,7 @@ def leaping_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     explains=STUCK,
 )
 def constant_clipping(facts: Facts, history: HistoryFacts) -> Hit | None:
-    """Nine in ten steps or more were clipped, and a weight moved by less than 1 %.
+    """Nine in ten steps or more were clipped, and a weight moved by less than 1%.
 
     Clipping is for peaks. If nearly all gradients are clipped, each step has the length of the
     bound, and the bound acts as the learning rate.
@@ -273,7 +273,7 @@ def constant_clipping(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, optimizer="sgdm", gradient_clipping="agc", agc_lambda=1e-5)
     >>> print(*[found for found in history.findings if found.id == "E919"])
-    info E919 line 1, column 56: gradients were clipped in 100 % of the steps, and w1 moved by ...
+    info E919 line 1, column 56: gradients were clipped in 100% of the steps, and w1 moved by ...
       probably because of E325
 
     Ignore it where lr was chosen with that in mind.

@@ -183,7 +183,7 @@ def positions_pooled_away(facts: Facts) -> Hit | None:
     The mean, sum or maximum over all positions keeps how much of a pattern there is and forgets
     where it is. What windows see is kept; those that reach over half of a picture know how most of
     it is arranged. Whether positions matter is tried: the parts of a picture are compared with each
-    other, and differ more between the targets than in any of 499 random orders of them. In 0.2 % of
+    other, and differ more between the targets than in any of 499 random orders of them. In 0.2% of
     the data in which positions mean nothing, that happens by chance.
 
     >>> from webnnm import Dataset, review
