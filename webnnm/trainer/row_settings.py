@@ -27,6 +27,8 @@ def complete_from_dataset(
     Raises `DataError` NNM704 if rows shall be held out that cannot be.
     """
     rows, batch, can_split, decay, reason = 0, 1, False, None, ""
+    shapes = [parameter.features[0].sizes() for parameter in network.parameters]
+    size = sum(map(count, shapes))
     if dataset is not None:
         rows, batch = dataset.size("training"), settings.batch_size or dataset.batch_size
         can_split = isinstance(dataset, Dataset) and not dataset.size("validation")
@@ -42,14 +44,14 @@ def complete_from_dataset(
             if agreement is not None:
                 decay = choose_decay(rows, agreement.features, agreement.unexplained)
                 reason = f"{rows:,} rows: {agreement}"
-            weights = _count_linear_weights(network)
-            if rows and weights:
-                usual = settings.weight_decay if decay is None else decay
+            is_linear = sum(len(shape) > 1 for shape in shapes) == len(network.outputs) == 1
+            if is_linear and rows:
+                usual = decay or settings.weight_decay
                 assert usual is not None
+                weights = -(-size // count(network.outputs[0].source.features.sizes()))
                 decay = lower_decay(usual, rows, weights)
                 if decay < usual:
                     reason = f"a linear model of {rows:,} rows"
-    size = sum(count(p.features[0].sizes()) for p in network.parameters)
     return complete_settings(
         settings,
         rows=rows,
@@ -59,12 +61,3 @@ def complete_from_dataset(
         decay=decay,
         reason=reason,
     )
-
-
-def _count_linear_weights(network: Network) -> int:
-    """Return the parameters of a linear model for each number that it predicts, 0 for others."""
-    shapes = [parameter.features[0].sizes() for parameter in network.parameters]
-    if sum(len(shape) > 1 for shape in shapes) != 1 or len(network.outputs) != 1:
-        return 0
-    predicted = count(network.outputs[0].source.features.sizes())
-    return -(-sum(map(count, shapes)) // predicted)

@@ -139,7 +139,7 @@ def lower_decay(decay: float, rows: int, weights: int) -> float:
     A linear model follows chance no further than its `weights` for each predicted number let it,
     and as AdamW keeps weights below about 1/λ, it could not reach targets in units of their own.
     """
-    return float(f"{max(decay * min(1, weights / rows), min(decay, MIN_DECAY)):.2g}")
+    return float(f"{min(max(decay * weights / rows, MIN_DECAY), decay):.2g}")
 
 
 def turn_off_auto(settings: Settings) -> Settings:
