@@ -33,7 +33,7 @@ class Reader:
         speakers = model.config.get("num_speakers") or 1
         element("speakers").hidden = speakers == 1
         element("speaker").max = speakers - 1
-        element("folder").parentElement.hidden = True
+        element("own").hidden = True
 
     async def read(self, text, speaker, pace):
         """Read a text, and play each sentence after the one before."""
@@ -83,7 +83,6 @@ async def use_offered(model):
 @when("change", "#folder")
 async def choose_folder(event):
     """Take a voice of the reader's own."""
-    element("progress-text").classList.remove("warning")
     files = await read_chosen_files("folder")
     words = files.pop(DICTIONARY, b"").decode()
 

@@ -8,8 +8,6 @@ from page import clear_error, element, log, make, show_error
 from pretrained import SMOLLM2, model_of, offer_model, read_chosen_files
 from pyscript import when
 
-from webnnm import forget_downloads
-
 
 class Chat:
     """The model, and the conversation so far."""
@@ -110,7 +108,6 @@ def settings():
 async def choose(event):
     """Take a model of the reader's own."""
     if element("file").files.length:
-        clear_error()
         await load(lambda: read_chosen_files("file"), chat.use, model_of)
 
 
@@ -161,13 +158,6 @@ def anew(event):
     """Begin a new conversation."""
     chat.forget()
     element("message").focus()
-
-
-@when("click", "#remove")
-async def remove(event):
-    """Remove what the browser keeps."""
-    await forget_downloads()
-    element("removed").textContent = "The browser keeps no model any more."
 
 
 chat = Chat()

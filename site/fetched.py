@@ -2,7 +2,8 @@
 
 import asyncio
 
-from page import element, log, ready, sentence, show_error, show_what_runs
+from page import clear_error, element, log, make, ready, sentence, show_error, show_what_runs
+from pyodide.ffi import JsException
 from pyscript import when, window
 
 from webnnm import load_onnx
@@ -11,8 +12,16 @@ FOLDER = "./models/"
 MEGABYTE = 1e6
 
 
+ADDING, GUIDE = "./docs/onnx.html", "How models are added to a site"
+"""The document that whoever runs a site needs, and the text of its link."""
+
+
 class MissingModel(Exception):
-    """A file of a model that the server does not have; the text says what to do."""
+    """A file of a model that is not there; the text says what to do, or the document `guide`."""
+
+    def __init__(self, text, guide=""):
+        super().__init__(text)
+        self.guide = guide
 
 
 async def networks(contents, device=None):
@@ -30,9 +39,9 @@ async def offer_models(files, start):
     await offer_download(lambda: download(files), start, networks)
 
 
-async def offer_download(get, start, make):
+async def offer_download(get, start, make_models):
     """Say what runs models, and offer to get and to load them, with the arguments of `load`."""
-    when("click", "#download")(lambda event: asyncio.ensure_future(load(get, start, make)))
+    when("click", "#download")(lambda event: asyncio.ensure_future(load(get, start, make_models)))
     await show_ready()
 
 
@@ -42,44 +51,30 @@ async def show_ready():
     await show_what_runs()
 
 
-async def nothing():
-    """Return the contents of no file, for `load`."""
-    return []
-
-
-async def load(get, start, make):
+async def load(get, start, make_models):
     """Get the contents of files, make models of them and start; enable what waits for it.
 
-    Where a page has the button #without, one can start without files. Who started by keyboard
-    goes on at the control with `data-first`.
+    What was recorded before makes room. Who started by keyboard goes on at the control with
+    `data-first`.
     """
     focused = window.document.activeElement
-    offer = [element(name) for name in ("download", "without") if element(name)]
-    for button in offer:
-        button.disabled = True
+    clear_error()
+    element("progress-text").classList.remove("warning")
+    element("download").disabled = True
     try:
         element("progress").hidden = False
         contents = await get()
         tell("Compiling …")
         await asyncio.sleep(0)  # the page draws it
-        models = await make(contents)
+        models = await make_models(contents)
         await start(*models)
-    except MissingModel as missing:
-        element("progress").hidden = True
-        tell(str(missing))
-        element("progress-text").classList.add("warning")
-        for button in offer[1:]:
-            button.disabled = False
     except Exception as error:
-        for button in offer:
-            button.disabled = False
+        element("download").disabled = False
         element("progress").hidden = True
-        tell("Nothing is loaded.")
-        show_error(error)
+        show_failure(error)
     else:
-        for name in ("progress", "download", "without"):
-            if shown := element(name):
-                shown.hidden = True
+        for name in ("progress", "download", "recorded"):
+            element(name).hidden = True
         element("work").disabled = False
         backend = models[0].backend
         why = f" {sentence(backend.reason)}" if backend.reason else ""
@@ -89,7 +84,30 @@ async def load(get, start, make):
             first.focus()
 
 
+def show_failure(error):
+    """Say why there is no model."""
+    if isinstance(error, MissingModel):
+        tell(f"{error} ")
+        element("progress-text").classList.add("warning")
+        if error.guide:
+            element("progress-text").append(make("a", GUIDE, href=error.guide))
+    else:
+        tell("Nothing is loaded.")
+        show_error(error)
+
+
 async def download(files):
+    """Return the contents of files; show how much of them has come.
+
+    Raises `MissingModel` for a file that the site does not have, and if the connection fails.
+    """
+    try:
+        return await fetch_files(files)
+    except JsException as error:
+        raise interrupted(error) from error
+
+
+async def fetch_files(files):
     """Return the contents of files; show how much of them has come."""
     answers = [await window.fetch(FOLDER + name) for name in files]
     for name, answer in zip(files, answers, strict=True):
@@ -109,11 +127,14 @@ async def download(files):
 
 
 def missing(name):
-    """Return the error of a file that the server does not have."""
-    return MissingModel(
-        f"This server has no {name}. In a checkout of webnnm, “make models” fetches it "
-        "from the package index; then “make serve” again."
-    )
+    """Return the error of a file that the site does not have."""
+    return MissingModel(f"This site has no {name} to download.", ADDING)
+
+
+def interrupted(error):
+    """Return the error of a download that a failing connection ended."""
+    log(f"the download has ended: {error}")
+    return MissingModel("The download was interrupted. Check your connection, then try again.")
 
 
 def show_progress(done, total):

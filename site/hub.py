@@ -346,13 +346,13 @@ async def choose_files(event):
         await open_files(element("folder").files)
 
 
-@when("dragover", "#offer")
+@when("dragover", "#drop")
 def allow(event):
     """Allow to drop files."""
     event.preventDefault()
 
 
-@when("drop", "#offer")
+@when("drop", "#drop")
 async def drop(event):
     """Take the files that were dropped."""
     event.preventDefault()
@@ -362,7 +362,6 @@ async def drop(event):
 
 async def open_files(files):
     """Open the model of files."""
-    clear_error()
 
     async def addresses():
         items = [files.item(index) for index in range(files.length)]

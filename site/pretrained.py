@@ -1,9 +1,10 @@
 """Models of Hugging Face that pages load when the reader asks for them."""
 
-from fetched import FOLDER, hear, missing, offer_download, show_progress, tell
+from fetched import FOLDER, hear, interrupted, missing, offer_download, show_progress, tell
 from page import element
+from pyscript import when
 
-from webnnm import DataError, from_pretrained
+from webnnm import DataError, forget_downloads, from_pretrained
 
 SMOLLM2 = "SmolLM2-135M-Instruct.Q4_1.gguf"
 HASHES = {
@@ -29,8 +30,11 @@ async def offer_model(name, start, *, files=(), **settings):
         except DataError as error:
             if "answered 404" in error.message:
                 raise missing(name) from error
+            if error.code == "NNM715":
+                raise interrupted(error) from error
             raise
 
+    when("click", "#remove")(remove)
     await offer_download(address, start, make_models)
 
 
@@ -42,8 +46,14 @@ async def model_of(source, **settings):
         if done == total:
             tell("Compiling …")
 
-    keep = getattr(element("keep"), "checked", True)
+    keep = element("keep").checked
     return [await from_pretrained(source, keep=keep, progress=come, log=hear, **settings)]
+
+
+async def remove(event):
+    """Remove what the browser keeps."""
+    await forget_downloads()
+    element("removed").textContent = "The browser keeps no model any more."
 
 
 async def read_chosen_files(field):

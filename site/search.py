@@ -96,7 +96,6 @@ async def own(files):
 async def choose(event):
     """Take a model of the reader's own."""
     if element("folder").files.length:
-        clear_error()
         await load(lambda: read_chosen_files("folder"), searcher.use, own)
 
 

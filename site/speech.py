@@ -19,6 +19,8 @@ BEHIND = 64
 SAMPLE = "./shown/speech.wav"
 BETWEEN = 16
 """Frames of a file after which the page draws."""
+POINTS = 320
+"""Points of the curve: as many frames while somebody listens, else what was heard in all."""
 
 
 class Listener:
@@ -41,6 +43,7 @@ class Listener:
         self.waiting.clear()
         self.dropped = self.count = 0
         self.busy = 0.0
+        self.probabilities = []
         element("stretches").replaceChildren()
         element("none").hidden = False
 
@@ -67,7 +70,9 @@ class Listener:
         self.before = samples[-4 * CONTEXT :]
         self.busy += time.perf_counter() - started
         self.count += 1
-        return memoryview(answer["output"]).cast("B").cast("f")[0]
+        probability = memoryview(answer["output"]).cast("B").cast("f")[0]
+        self.probabilities.append(probability)
+        return probability
 
     async def follow(self):
         """Hear the microphone until it is stopped."""
@@ -97,6 +102,7 @@ class Listener:
     def finish(self):
         """Show the stretch that the end of the sound ended."""
         self.show(0.0, self.speech.end())
+        self.draw(self.probabilities)
         element("heard").textContent = element("share").textContent = ""
 
     def show(self, probability, ended):
@@ -104,10 +110,22 @@ class Listener:
         element("heard").textContent = "Speech" if self.speech.speaking else "Silence"
         element("share").textContent = percent(probability)
         element("level").style.setProperty("--share", f"{probability:.3f}")
+        self.draw(self.probabilities[-POINTS:])
         if ended:
             begin, end = self.speech.found[-1]
             element("stretches").append(make("li", f"{begin:.1f} to {end:.1f} s"))
             element("none").hidden = True
+
+    def draw(self, probabilities):
+        """Draw how probable speech was over time; of many frames the most probable ones."""
+        step = max(1, -(-len(probabilities) // POINTS))
+        peaks = [
+            max(probabilities[start : start + step]) for start in range(0, len(probabilities), step)
+        ]
+        points = (f"{x},{100 - 100 * peak:.0f}" for x, peak in enumerate(peaks))
+        curve = element("curve")
+        curve.setAttribute("viewBox", f"0 0 {max(len(peaks) - 1, 1)} 100")
+        curve.firstElementChild.setAttribute("points", " ".join(points))
 
     def tell(self):
         """Say how fast it is, and where."""

@@ -78,7 +78,7 @@ teacher, curve = Teacher(), LossCurve()
 
 def hand_over(busy):
     """Enable what can be done while it learns or answers, or while it does not."""
-    element("work").disabled, element("stop").disabled = busy, not busy
+    element("settings").disabled, element("stop").disabled = busy, not busy
     element("ask").disabled = element("save").disabled = busy or not teacher.taught
 
 
@@ -88,8 +88,9 @@ async def teach(event):
     clear_error()
     epochs = int(element("epochs").value)
     element("course").max, element("course").value = epochs, 0
+    element("course").hidden = element("answers").hidden = False
     element("course-text").textContent = "Asking, then reading the sentences …"
-    element("after").textContent = "–"
+    element("after").textContent = "…"
     element("after").removeAttribute("data-done")
     curve.reset()
     hand_over(True)

@@ -28,7 +28,7 @@ class Scribe:
         """Take the model, and compile it before anybody speaks."""
         self.model = model
         await model.transcribe(SILENCE, temperature=0)
-        element("folder").parentElement.hidden = True
+        element("own").hidden = True
 
     async def listen(self):
         """Write down what the microphone hears until it is stopped."""
@@ -86,7 +86,6 @@ async def folder():
     files = await read_chosen_files("folder")
     absent = [name for name in FILES if name not in files]
     if absent:
-        element("download").disabled = False
         raise MissingModel(f"Choose all three files together: {', '.join(absent)} is missing.")
     return files
 
@@ -141,7 +140,6 @@ async def choose(event):
 @when("change", "#folder")
 async def choose_folder(event):
     """Take a model of the reader's own."""
-    element("progress-text").classList.remove("warning")
     await load(folder, scribe.use, model_of)
 
 

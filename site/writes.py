@@ -6,7 +6,7 @@ import time
 from attempts import Delayed, Queue
 from page import element, make, percent
 from pretrained import SMOLLM2, offer_model
-from pyscript import document, when
+from pyscript import when
 
 from webnnm import TextInspector
 
@@ -26,9 +26,6 @@ class Writing(Delayed):
         """Take the model, and read the text with it."""
         self.inspector = TextInspector(model)
         await self.read()
-        for part in document.querySelectorAll(".with-model"):
-            part.hidden = False
-        element("offer").hidden = True
 
     async def read(self):
         """Read the text, and show what the model makes of it; a later call supersedes this one."""
@@ -103,7 +100,6 @@ class Writing(Delayed):
             item.append(button, meter, share)
             items.append(item)
         element("next").replaceChildren(*items)
-        element("count").textContent = "ten"
 
     async def write(self, token):
         """Write a token, and read again."""
@@ -192,12 +188,6 @@ async def draw_many(event):
 async def take_back(event):
     """Take the last token back."""
     await queue.attempt(writing.take_back)
-
-
-@when("click", "#download")
-def show_progress(event):
-    """Show how much has come."""
-    element("progress").hidden = False
 
 
 await offer_model(SMOLLM2, writing.use)

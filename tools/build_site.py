@@ -129,6 +129,7 @@ def build() -> None:
         *stdlib.build(),
         DIGITS,
         ROOT / "tools" / "build_site.py",
+        ROOT / "tools" / "page_offers.py",
         ROOT / "tools" / "page_parts.py",
         ROOT / "tools" / "components.py",
         *models.of_pages(),

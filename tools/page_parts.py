@@ -6,11 +6,12 @@ import json
 import posixpath
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
 
-from webnnm.core.markup import tag
+from tools.page_offers import offer_parts
+from webnnm.core.markup import Markup, escape, tag
 
 HOME = "index.html"
 DOCUMENTS = "docs/index.html"
@@ -87,6 +88,8 @@ GUIDES = {
 PLACE = re.compile(r"^( *)<!-- ([a-z]+) -->\n", re.MULTILINE)
 """The place of a part, by its name: a file of site/parts, or the links between the pages."""
 EVERYWHERE = ("head", "header", "footer")
+EMPTY_ROWS = 11
+"""Rows of an editor whose text the page writes itself."""
 PROGRAM = re.compile(r'<script type="py" src="(\./[^"]+)" config="(\./[^"]+)">')
 """The program of a page in the page itself, and its configuration."""
 IMPORTED = re.compile(r"""(?:\bfrom|\bimport)\s*["'](\.{1,2}/[^"']+)["']""")
@@ -116,11 +119,41 @@ def whole(site: Path, name: str) -> str:
     parts = {file.stem: file.read_text(encoding="utf-8") for file in files}
     parts |= {"title": f"{tag('title', f'{LINKS[name]} · webnnm')}\n"}
     parts |= {"heading": f"{tag('h1', LINKS[name])}\n"}
+    parts |= offer_parts(name)
+    model = (site / name).with_suffix(".nnm")
+    parts |= {"editor": editor(model.read_text(encoding="utf-8") if model.exists() else "")}
+    if (recorded := site / "parts" / "recorded" / name).exists():
+        parts |= {"recorded": recorded.read_text(encoding="utf-8")}
     text = (site / name).read_text(encoding="utf-8")
     named = [match[2] for match in PLACE.finditer(text)]
     if {*named} - parts.keys() or any(named.count(part) != 1 for part in EVERYWHERE):
         raise ValueError(f"site/{name} names {named}: {EVERYWHERE} once, others of {sorted(parts)}")
     return fill(text, {**parts, "navigation": links(name), "preloads": preloads(site, text)})
+
+
+def editor(text: str) -> str:
+    """Return the field of a model's text, beside the numbers of its lines."""
+    lines = text.splitlines()
+    numbers = _in_one_line(map(str, range(1, max(1, len(lines)) + 1)))
+    field = tag(
+        "textarea",
+        _in_one_line(lines),
+        id="source",
+        aria_describedby="diagnostics",
+        autocapitalize="off",
+        autocomplete="off",
+        rows=len(lines) or EMPTY_ROWS,
+        spellcheck="false",
+        wrap="off",
+    )
+    column = tag("pre", numbers, id="line-numbers", aria_hidden="true")
+    frame = tag("div", "\n", column, "\n", field, "\n", class_="frame")
+    return f"{tag('label', 'Model', for_='source')}\n{frame}\n"
+
+
+def _in_one_line(lines: Iterable[str]) -> Markup:
+    """Return lines as markup in one line, which is not indented with what is around it."""
+    return Markup("&#10;".join(map(escape, lines)))
 
 
 def fill(text: str, parts: dict[str, str]) -> str:

@@ -1,19 +1,25 @@
-"""Takes the pictures of the first page: a training that is recorded, and what pages look like.
+"""Records what the site's pages show before somebody uses them: trainings, results, pictures.
 
     python -m tools.showcase
+    python -m tools.showcase chat.html speech.html
 
-It opens the built site in Chromium with WebNN, and writes site/shown/. The pictures change with the
-pages they show; nobody else writes them.
+It opens the built site in Chromium with WebNN, and writes site/shown/ and site/parts/recorded/: all
+of it, or the results of the models of the pages that are named. The pictures change with the pages
+they show; nobody else writes them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.common import ROOT, SITE, playwright_config, say
+from tools.page_offers import OFFERS
+from tools.recorded import FOLDER as RESULTS
+from tools.recorded import RECORDERS, open_with_model
 from webnnm.cli.serve import SiteServer
 
 FOLDER = ROOT / "site" / "shown"
@@ -42,8 +48,8 @@ STROKE = ((0.28, 0.22), (0.72, 0.22), (0.45, 0.82))
 """A seven on the pad, in shares of its size."""
 
 
-async def main() -> None:
-    """Write the record of the training, then the pictures."""
+async def main(names: Sequence[str]) -> None:
+    """Write the results of models; without names, also the trainings and the pictures."""
     from playwright.async_api import async_playwright
 
     FOLDER.mkdir(exist_ok=True)
@@ -51,7 +57,9 @@ async def main() -> None:
         async with async_playwright() as playwright:
             options = playwright_config().launch_options("webnn")
             browser = await playwright.chromium.launch(**options)
-            for scheme in ("light", "dark"):
+            for name in names or RECORDERS:
+                await record_result(browser, server.url, name)
+            for scheme in () if names else ("light", "dark"):
                 context = await browser.new_context(
                     viewport={"width": WIDE, "height": TALL},
                     device_scale_factor=SCALE,
@@ -66,6 +74,22 @@ async def main() -> None:
                     await show(page, server.url, scheme)
                 await context.close()
             await browser.close()
+
+
+async def record_result(browser: Any, url: str, name: str) -> None:
+    """Write what the model of a page gives, if `make models` has fetched it."""
+    if not all((SITE / "models" / file).exists() for file in OFFERS[name].model.files):
+        say(f"{name}: left as it is, because its model is not in the site (`make models`)")
+        return
+    page = await browser.new_page(service_workers="block")
+    await open_with_model(page, url, name)
+    result = await RECORDERS[name](page)
+    (RESULTS / name).write_text(f"{result.figure}\n", encoding="utf-8")
+    for picture, content in result.pictures.items():
+        (FOLDER / picture).write_bytes(content)
+    sizes = [len(result.figure), *map(len, result.pictures.values())]
+    say(f"{name}: {', '.join(f'{size / 1000:.1f}' for size in sizes)} kB")
+    await page.close()
 
 
 async def record(page: Any, url: str) -> None:
@@ -169,4 +193,4 @@ async def write(page: Any, name: str, clip: Mapping[str, float]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1:]))

@@ -43,6 +43,7 @@ async def test_a_model_of_a_file_talks_is_stopped_and_begins_anew(
     await open_site_page(page, site_url, "chat.html")
     await page.locator("#file").set_input_files(write(tmp_path, **{"llama.context_length": 2000}))
     await page.locator("#work:enabled").wait_for()
+    assert await page.locator("#recorded").is_hidden()
     await page.get_by_text("Settings", exact=True).click()
     await page.locator("#most").fill("12")
     await page.locator("#role").fill("")

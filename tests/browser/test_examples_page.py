@@ -241,7 +241,7 @@ async def test_the_first_training_says_that_the_server_lacks_the_model_and_learn
     assert await page.locator("#sealed").get_attribute("data-sealed") == "partly"
     await train(page)
     text = await page.locator("#progress-text").text_content()
-    assert text.startswith("This server has no efficientnet-lite0.onnx.")
+    assert text.startswith("This site has no efficientnet-lite0.onnx to download.")
     assert text.endswith("The network learns from pixels instead.")
     assert await page.locator("#without").is_checked()
     assert await answer(page, (await draw(page, "leaf", 1, 50))[0]) == "Leaf"

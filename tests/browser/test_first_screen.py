@@ -13,8 +13,6 @@ from tools.page_parts import LINKS
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 INPUTS = {"digits.html": "#pad"}
 """What can be used at once beside the button, by page."""
-UNLIKE = ("teach.html", "writes.html")
-"""Pages that are not held to this yet."""
 LOOK = """
 () => {
   const all = (selector) => [...document.querySelectorAll(`main ${selector}`)]
@@ -41,7 +39,7 @@ LOOK = """
 
 
 @pytest.mark.projects("webnn")
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in UNLIKE])
+@pytest.mark.parametrize("name", PAGES)
 async def test_the_first_screen_of_a_page(
     page: Any, site_url: str, project: Any, name: str
 ) -> None:

@@ -37,6 +37,7 @@ async def open_model(page: Any, files: dict[str, bytes], task: str) -> None:
     await page.locator("#folder").set_input_files(as_files(files))
     await page.locator(f'#task option[value="{task}"]').first.wait_for(state="attached")
     await page.locator("#work:enabled").wait_for()
+    assert await page.locator("#recorded").is_hidden()
 
 
 async def run(page: Any, task: str) -> Any:

@@ -76,8 +76,10 @@ async def ready(page: Any, site_url: str, name: str, backend: str = "WebNN", **f
     await open_site_page(page, site_url, name)
     await fill(page, **fields)
     assert await page.locator("#work:disabled").count() == 1
+    assert await page.locator("#recorded").is_visible()
     await page.locator("#download").click()
     await page.locator("#work:enabled").wait_for()
+    assert await page.locator("#recorded").is_hidden()
     assert f"Ready, on {backend}" in await page.locator("#progress-text").text_content()
 
 

@@ -382,22 +382,6 @@ async def test_page_starts_and_is_usable_by_all_under_its_policy(
     """Pages whose own tests look at them are left out here."""
     await open_and_look(page, site_url, name)
     await check_policy(page)
-    if await page.locator("#download").count():
-        await download_what_is_missing(page)
-
-
-async def download_what_is_missing(page: Any) -> None:
-    """Ask a page for a model that its site does not have: it says how to get it."""
-
-    async def missing(route: Route) -> None:
-        await route.fulfill(status=404, body="")
-
-    await page.route("**/models/**", missing)
-    await page.locator("#download").click()
-    told = page.locator("#progress-text.warning")
-    await told.wait_for()
-    assert "make models" in await told.text_content()
-    assert await page.locator("#work:enabled").count() == 0
 
 
 @in_one_browser

@@ -103,7 +103,7 @@ async def test_confusions_of_many_classes_are_listed_and_another_file_begins_ane
         for name in names
     ]
     rows = "\n".join(["text\tsubject", *lines])
-    await page.get_by_label("Rows: a text and its label").fill(rows)
+    await page.locator("#pasted").fill(rows)
     await page.get_by_role("button", name="Read the rows").click()
     await page.locator("#sources").filter(has_text="14 classes").wait_for()
     await page.locator(".teaching summary", has_text="More").click()
@@ -182,11 +182,11 @@ async def test_sentences_are_written_by_class_and_the_bars_follow(page: Any, sit
 async def test_rows_are_pasted_and_wrong_ones_are_named(page: Any, site_url: str) -> None:
     await open_site_page(page, site_url, "sentences.html")
     await page.get_by_text("Paste rows").click()
-    await page.get_by_label("Rows: a text and its label").fill("one\ntwo\n")
+    await page.locator("#pasted").fill("one\ntwo\n")
     await page.get_by_role("button", name="Read the rows").click()
     await page.get_by_role("alert").get_by_text("the rows have one column").wait_for()
     rows = "mood\ttext\n" + "so\tthis is so\nno\tno, it is not\n" * 12
-    await page.get_by_label("Rows: a text and its label").fill(rows)
+    await page.locator("#pasted").fill(rows)
     await page.get_by_role("button", name="Read the rows").click()
     await page.get_by_text("pasted: 24 rows.").wait_for()
     assert await page.locator("#text option:checked").inner_text() == "text"
