@@ -6,12 +6,12 @@ import json
 import posixpath
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import indent
 
 from tools.page_offers import offer_parts
-from webnnm.core.markup import Markup, escape, tag
+from webnnm.core.markup import tag
 
 HOME = "index.html"
 DOCUMENTS = "docs/index.html"
@@ -133,27 +133,23 @@ def whole(site: Path, name: str) -> str:
 
 def editor(text: str) -> str:
     """Return the field of a model's text, beside the numbers of its lines."""
-    lines = text.splitlines()
-    numbers = _in_one_line(map(str, range(1, max(1, len(lines)) + 1)))
+    count = len(text.splitlines())
+    numbers = "\n".join(map(str, range(1, max(1, count) + 1)))
     field = tag(
         "textarea",
-        _in_one_line(lines),
+        text.rstrip("\n"),
         id="source",
         aria_describedby="diagnostics",
         autocapitalize="off",
         autocomplete="off",
-        rows=len(lines) or EMPTY_ROWS,
+        rows=count or EMPTY_ROWS,
         spellcheck="false",
         wrap="off",
     )
     column = tag("pre", numbers, id="line-numbers", aria_hidden="true")
-    frame = tag("div", "\n", column, "\n", field, "\n", class_="frame")
-    return f"{tag('label', 'Model', for_='source')}\n{frame}\n"
-
-
-def _in_one_line(lines: Iterable[str]) -> Markup:
-    """Return lines as markup in one line, which is not indented with what is around it."""
-    return Markup("&#10;".join(map(escape, lines)))
+    frame = tag("div", column, field, class_="frame")
+    # In one line: lines are indented with what is around them.
+    return f"{tag('label', 'Model', for_='source')}\n{frame.replace(chr(10), '&#10;')}\n"
 
 
 def fill(text: str, parts: dict[str, str]) -> str:
