@@ -22,6 +22,8 @@ NEW_UNITS, NEW_ACTIVATION = 4, "tanh"
 BLANK = re.compile(r"\s*")
 INPUT = re.compile(r"(:input\b[^;]*?shape=\[)\d+(\])")
 """The size of an input, also in a text that is wrong elsewhere."""
+OUTPUT = re.compile(r"(:output\b[^;]*?shape=\[)\d+(\])")
+"""That of an output."""
 
 
 class UneditableError(ValueError):
@@ -157,6 +159,23 @@ def set_inputs(text, count):
     'm:input shape=[3]; m:layers relu();'
     """
     return INPUT.sub(rf"\g<1>{count}\g<2>", text, count=1)
+
+
+def set_output(text, units, activation):
+    """Return the text of a model with so many outputs, and another activation of them.
+
+    >>> text = "m:input shape=[2]; m:output shape=[2]; m:layers d(shape=[2], activation=softmax);"
+    >>> set_output(text + "d:layers matmul(w), activation();", 1, "identity")[19:84]
+    'm:output shape=[1]; m:layers d(shape=[1], activation=identity);d:'
+    """
+    columns = _columns_of(text)
+    call = _call_of(columns, len(columns) - 1, text)
+    option = call.syntax.option("activation")
+    if option is None:
+        raise UneditableError("the last layer does not say activation=… itself")
+    span = option.value.span
+    edits = [Edit(*_size_of(call), str(units)), Edit(span.start, span.end, activation)]
+    return OUTPUT.sub(rf"\g<1>{units}\g<2>", _edit(text, edits), count=1)
 
 
 def set_activation(text, activation):

@@ -85,6 +85,11 @@ class NetworkView:
         if self.columns and self.editor.network:
             self.show(self.editor.network)
 
+    @property
+    def has_values(self):
+        """Whether the output is a number, rather than probabilities of classes."""
+        return self.columns is not None and self.columns[-1].activation == "linear"
+
     def follows(self):
         """Return whether the drawing may change while a training goes on."""
         return drawing.follows()
@@ -247,7 +252,10 @@ class NetworkView:
             self.edit(insert_layer if does == "insert" else remove_layer, number)
 
     def edit(self, change, *arguments):
-        """Have the text changed by a function of dense_layers.py, or show why that fails."""
+        """Have the text changed by a function of dense_layers.py, or show why that fails.
+
+        Return whether it is changed.
+        """
         try:
             edited = change(self.editor.text, *arguments)
         except UneditableError as error:
@@ -257,6 +265,8 @@ class NetworkView:
         else:
             task = asyncio.ensure_future(self.on_edit(edited))
             task.add_done_callback(lambda done: done.result())
+            return True
+        return False
 
 
 def floats(array):

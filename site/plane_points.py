@@ -1,6 +1,8 @@
 """The points of the playground: made, drawn or taken from a link, and as data for a model."""
 
 import json
+import math
+from random import Random
 
 from page import element, make
 
@@ -14,6 +16,24 @@ NEAR = 0.02
 """Points drawn by dragging are as far apart, at least."""
 SCALES = {"1": 1, "100": 100, "standard": 100}
 """By what inputs are multiplied, by the choices of the field; the last one is standardised then."""
+
+
+def slope(x, y):
+    """Return values that rise along one diagonal of the plane."""
+    return (x + y) / 2
+
+
+def hills(x, y):
+    """Return the values of two hills and two hollows."""
+    return math.fsum(
+        sign * math.exp(-((x - sign * other * 0.5) ** 2 + (y - other * 0.5) ** 2) / 0.15)
+        for sign in (-1, 1)
+        for other in (-1, 1)
+    )
+
+
+SURFACES = {"slope": slope, "hills": hills}
+"""What a network learns to compute, by the choices of the field: from about −1 to 1."""
 
 
 def offer_features():
@@ -63,15 +83,25 @@ def sample_plane():
 
 
 class PlanePoints:
-    """Points and the class of each, 0 or 1."""
+    """Points and the target of each: a class, 0 or 1, or the value of a surface there."""
 
     def __init__(self):
-        self.points, self.classes = [], []
+        self.points, self.targets = [], []
 
     @property
     def are_drawn(self):
         """Whether somebody draws them, rather than that they are made."""
         return element("data").value == "drawn"
+
+    @property
+    def have_values(self):
+        """Whether the target of a point is a value, rather than its class."""
+        return element("data").value in SURFACES
+
+    @property
+    def outputs(self):
+        """What the outputs of a model are called."""
+        return ["value"] if self.have_values else [*LABELS]
 
     def make(self):
         """Make the points of the shape that is chosen; drawn ones stay as they are."""
@@ -79,19 +109,25 @@ class PlanePoints:
 
         if self.are_drawn:
             return
-        make_shape = getattr(webnnm, f"make_{element('data').value}")
         noise, seed = float(element("noise").value), int(element("seed").value)
-        rows = int(element("rows").value)
-        self.points, self.classes = make_shape(rows, noise=noise, seed=seed)
+        rows, shape = int(element("rows").value), element("data").value
+        if self.have_values:
+            random = Random(seed)
+            self.points = [(random.uniform(-1, 1), random.uniform(-1, 1)) for _ in range(rows)]
+            surface = SURFACES[shape]
+            self.targets = [surface(*point) + random.gauss(0, noise) for point in self.points]
+            return
+        make_shape = getattr(webnnm, f"make_{shape}")
+        self.points, self.targets = make_shape(rows, noise=noise, seed=seed)
 
     def clear(self):
         """Remove all points."""
-        self.points, self.classes = [], []
+        self.points, self.targets = [], []
 
     def add(self, x, y, number):
         """Add a point of a class."""
         self.points.append((round(x, 2), round(y, 2)))
-        self.classes.append(number)
+        self.targets.append(number)
 
     def draw(self, text):
         """Add a point where the pointer is, as components/charts.js says it; return whether."""
@@ -103,16 +139,30 @@ class PlanePoints:
 
     def counts(self):
         """Return how many points there are of each class."""
-        return [self.classes.count(number) for number in range(len(LABELS))]
+        return [self.targets.count(number) for number in range(len(LABELS))]
+
+    def to_share(self, output):
+        """Return how orange an output of the model is, from 0, which is blue, to 1."""
+        share = (output + 1) / 2 if self.have_values else output
+        return round(min(max(share, 0), 1), 3)
+
+    def rows(self):
+        """Return the points as the plane has them."""
+        from webnnm.charts.boundary import point_rows
+
+        if not self.have_values:
+            return point_rows(self.points, self.targets, LABELS)
+        pairs = zip(self.points, self.targets, strict=True)
+        return [{"x": x, "y": y, "p": self.to_share(value)} for (x, y), value in pairs]
 
     @property
     def are_enough(self):
         """Whether there are two points of each class, so that one can be kept apart."""
-        return min(self.counts()) >= 2
+        return self.have_values or min(self.counts()) >= 2
 
     def to_text(self):
         """Return the points as a link has them."""
-        rows = zip(self.points, self.classes, strict=True)
+        rows = zip(self.points, self.targets, strict=True)
         return ";".join(f"{x:.2f},{y:.2f},{number}" for (x, y), number in rows)
 
     def take(self, text):
@@ -134,7 +184,7 @@ class PlanePoints:
                 EXTENT[0] <= coordinate <= EXTENT[1] for coordinate in (x, y)
             ):  # which NaN is not
                 self.points.append((x, y))
-                self.classes.append(int(number == "1"))
+                self.targets.append(int(number == "1"))
             else:
                 wrong += 1
         if wrong:
@@ -149,9 +199,9 @@ class PlanePoints:
         has_one_output = str(network.outputs[0].source.features) == "[1]"
         return Dataset(
             compute_inputs(self.points),
-            [[float(number)] for number in self.classes] if has_one_output else self.classes,
+            [[float(number)] for number in self.targets] if has_one_output else self.targets,
             name="points",
-            labels=LABELS,
+            labels=None if self.have_values else LABELS,
             features=chosen_features(),
             split=(share, 1 - share, 0),
             batch_size=min(int(element("batch").value), len(self.points)),

@@ -9,7 +9,16 @@ from plane_points import EXTENT, GRID, LABELS
 from pyscript import ffi
 
 CURVES = ("training", "validation")
-TITLE = "What it decides"
+LEGEND = {
+    "title": "value",
+    "values": [0, 0.25, 0.5, 0.75, 1],
+    "labelExpr": "format(2 * datum.value - 1, '.1f')",
+    "orient": "top",
+    "gradientLength": 220,
+}
+"""The colours of values from −1 to 1, which the plane has as shares from 0 to 1."""
+TITLES = {False: "What it decides", True: "What it computes"}
+"""The heading of the plane, by whether its points have values."""
 AXES = 58
 """Pixels of the axis beside the plane, which is a square."""
 UNDECIDED = json.dumps([0.5] * GRID**2)
@@ -25,6 +34,7 @@ class PlaneView:
     def __init__(self, points, *, draw, unit_picture):
         self.points, self.draw, self.unit_picture = points, draw, unit_picture
         self.plane = self.curve = self.showing = None
+        self.shows_values = False
         self.shares = UNDECIDED
         self.records, self.unshown = [], []
         self.painted = 0
@@ -42,39 +52,63 @@ class PlaneView:
         """Show the points, on a plane that nothing is known of yet, and an empty curve."""
         from webnnm import charts
 
-        empty = [[0.5] * GRID for _ in range(GRID)]
-        chart = charts.decision_boundary(
-            empty, self.points.points, self.points.classes, x=EXTENT, y=EXTENT, labels=LABELS
-        )
-        side = element("plane").clientWidth - AXES
-        chart = charts.Chart({**chart.spec, "height": side})
-        self.plane = await charting.show(element("plane"), chart)
-        self.plane.onDraw(ffi.create_proxy(self.draw))
+        self.plane = await self.show_plane()
         self.curve = await charting.show(element("chart"), charts.curves("Loss", [], names=CURVES))
         self.describe()
 
+    async def show_plane(self):
+        """Return the chart of the plane, of classes or of values as its points are."""
+        from webnnm import charts
+
+        self.shows_values = self.points.have_values
+        empty = [[0.5] * GRID for _ in range(GRID)]
+        chart = charts.decision_boundary(empty, x=EXTENT, y=EXTENT, labels=LABELS)
+        if self.shows_values:
+            chart = color_by_value(chart)
+        side = element("plane").clientWidth - AXES
+        chart = charts.Chart({**chart.spec, "height": side})
+        plane = await charting.show(element("plane"), chart)
+        plane.set("points", json.dumps(self.points.rows()))
+        plane.onDraw(ffi.create_proxy(self.draw))
+        return plane
+
+    async def change_plane(self, showing):
+        """Show the plane anew, whose points have another kind of targets, once it is there."""
+        await showing
+        if self.shows_values != self.points.have_values:
+            self.plane.close()
+            self.plane = await self.show_plane()
+            self.describe()
+
     def show_points(self):
         """Show the points as they are now."""
-        from webnnm.charts.boundary import point_rows
-
-        if self.plane:
-            rows = point_rows(self.points.points, self.points.classes, LABELS)
-            self.plane.set("points", json.dumps(rows))
+        if self.shows_values != self.points.have_values:
+            self.showing = asyncio.ensure_future(self.change_plane(self.showing))
+        elif self.plane:
+            self.plane.set("points", json.dumps(self.points.rows()))
             self.describe()
 
     def show_shares(self):
         """Paint what the model decides, or what is looked at."""
         title, picture = self.unit_picture()
-        element("plane-title").textContent = title or TITLE
+        element("plane-title").textContent = title or TITLES[self.points.have_values]
         if self.plane:
             self.plane.paint("grid", "p", picture or self.shares)
 
     def describe(self, share=None):
         """Say in words what the plane shows."""
-        blue, orange = self.points.counts()
-        text = f"{blue} blue circles and {orange} orange squares. "
+        if self.points.have_values:
+            text = f"{len(self.points.points)} points with values from −1, blue, to 1, orange. "
+        else:
+            blue, orange = self.points.counts()
+            text = f"{blue} blue circles and {orange} orange squares. "
         if share is None:
             text += "The model has not learnt them yet."
+        elif self.points.have_values:
+            text += (
+                f"After {self.epochs} epochs {percent(share)} of the plane has values above 0, the "
+                f"mean squared error of the points kept apart is {element('accuracy').textContent}."
+            )
         else:
             text += (
                 f"After {self.epochs} epochs the model takes {percent(share)} of the "
@@ -125,6 +159,11 @@ class PlaneView:
         if "accuracy" in record.val_metrics:
             element("accuracy").textContent = percent(record.val_metrics["accuracy"], 1)
             element("samples").textContent = "of the points that training does not see"
+        elif self.points.have_values and record.val_loss is not None:
+            element("accuracy").textContent = f"{record.val_loss:.4f}"
+            element(
+                "samples"
+            ).textContent = "mean squared error of the points that training does not see"
         self.describe(sum(share > 0.5 for share in shares) / len(shares))
         text = f"Training loss {self.records[0].loss:.3f} at first, {record.loss:.3f} after "
         text += f"{record.epoch} epochs"
@@ -134,3 +173,25 @@ class PlaneView:
         self.painted += 1
         # The browser paints before the training goes on.
         await self.plane.settle()
+
+
+def color_by_value(chart):
+    """Return the chart of a plane of classes for points that have values, in the same colours."""
+    from webnnm.charts import Chart
+
+    cells, points = chart.spec["layer"]
+    color = cells["encoding"]["color"]
+    # The same colours, from −1 to 1.
+    scale = {**color["scale"], "domain": [0, 0.5, 1], "reverse": True}
+    color = {**color, "scale": scale}
+    places = {name: points["encoding"][name] for name in ("x", "y")}
+    fill = {**color, "legend": None}
+    layers = [
+        {**cells, "encoding": {**cells["encoding"], "color": {**color, "legend": LEGEND}}},
+        {
+            **points,
+            "mark": {**points["mark"], "shape": "circle", "stroke": {"expr": "quiet"}},
+            "encoding": {**places, "fill": fill},
+        },
+    ]
+    return Chart({**chart.spec, "layer": layers})

@@ -6,19 +6,23 @@ import json
 import charting
 import page
 import playground_link
-from dense_layers import set_activation, set_inputs
+from dense_layers import UneditableError, set_activation, set_inputs, set_output
 from lessons import Lessons
 from model_editor import ModelEditor
 from network_view import NetworkView
 from page import element
-from plane_points import LABELS, PlanePoints, chosen_features, offer_features, sample_plane
+from plane_points import PlanePoints, chosen_features, offer_features, sample_plane
 from plane_training import PlaneTraining
 from plane_view import PlaneView
 from pyscript import when, window
 from result_files import ResultFiles
 from trainer import where
 
+from webnnm import ModelError
 from webnnm.page_modules import load_rest
+
+VALUE, CLASSES = (1, "identity"), (2, "softmax")
+"""The output of models of values, and of classes: how many numbers, and their activation."""
 
 
 class Playground:
@@ -31,7 +35,7 @@ class Playground:
         self.lessons = Lessons(self.load)
         self.network = NetworkView(
             self.editor,
-            describe_ends=lambda: (chosen_features(), [*LABELS]),
+            describe_ends=lambda: (chosen_features(), self.points.outputs),
             sample_inputs=sample_plane,
             on_edit=self.on_edit,
             on_look=lambda: self.plane.show_shares(),
@@ -74,6 +78,11 @@ class Playground:
         """Set what the address holds, and make the points."""
         settings, problems = playground_link.read_link()
         problems += playground_link.apply_settings(settings, self.editor, self.points)
+        if self.points.have_values and "model" not in settings:
+            try:
+                self.editor.text = set_output(self.editor.text, *VALUE)
+            except (ModelError, UneditableError) as error:
+                problems.append(str(error))
         self.make_points()
         playground_link.show_problems(problems)
 
@@ -123,6 +132,11 @@ class Playground:
         if event.target.name == "activation":
             self.network.edit(set_activation, event.target.value)
             return
+        is_other_kind = self.points.have_values != self.network.has_values
+        if event.target.id == "data" and is_other_kind:
+            output = VALUE if self.points.have_values else CLASSES
+            if self.network.edit(set_output, *output):  # it takes over all the rest, too
+                return
         if event.target.closest("#features"):
             if not chosen_features():
                 event.target.checked = True

@@ -529,6 +529,49 @@ async def test_the_activation_and_the_training_share_are_menus(
     assert "validation" not in await page.locator("#progress-text").text_content()
 
 
+@in_both_browsers
+async def test_a_surface_is_learnt_by_squared_error(
+    page: Any, site_url: str, project: Any, tmp_path: Path
+) -> None:
+    skip_where_nothing_runs(project)
+    epochs = losses_of(page)
+    await open_playground(page, site_url)
+    before = await page.evaluate(COLUMN)
+    await fill(page, data="hills", noise="0", epochs="80", lr="0.03")
+    await page.locator("#network", has_text="1 linear").wait_for()
+    assert await page.locator("#plane-title").text_content() == "What it computes"
+    words = await page.locator("#plane").get_attribute("aria-label")
+    assert words.startswith("200 points with values from −1, blue, to 1, orange."), words
+    text = await page.locator("#source").input_value()
+    assert "output shape=[1];" in text and "dense(shape=[1], activation=identity);" in text
+    await page.locator("#train").click()
+    await result_of(page)
+    assert await page.evaluate(COLUMN) != before
+    first, last = epochs[0][2], epochs[-1][2]
+    assert last < 0.2 * first
+    assert await page.locator("#accuracy").text_content() == f"{last:.4f}"
+    assert (await page.locator("#samples").text_content()).startswith("mean squared error")
+    assert await violations(page) == []
+    # The hills stand where x1 and x2 have the same sign, the hollows where they differ.
+    async with open_saved_page(page, tmp_path) as tab:
+        for x, y in ((0.5, 0.5), (-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5)):
+            answer = await tab.locator("webnnm-model").evaluate(
+                "(model, row) => model.predict(row)", [x, y]
+            )
+            (value,) = answer["values"]
+            assert value * x * y > 0.1, (x, y, value)
+
+    await fill(page, data="xor")
+    await page.locator("#network", has_text="2 softmax").wait_for()
+    assert await page.locator("#plane-title").text_content() == "What it decides"
+    await page.locator("#plane[aria-label*='blue circles']").wait_for()
+    await page.goto("about:blank")
+    await open_playground(page, site_url, "#data=slope&epochs=3")
+    await page.locator("#train").click()
+    await result_of(page)
+    assert "mean squared error" in await page.locator("#plane").get_attribute("aria-label")
+
+
 IN_SIGHT = """
 (names) => names.filter((name) => {
   const { top, bottom } = document.querySelector(name).getBoundingClientRect();
