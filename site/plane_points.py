@@ -141,10 +141,11 @@ class PlanePoints:
         """Return how many points there are of each class."""
         return [self.targets.count(number) for number in range(len(LABELS))]
 
-    def to_share(self, output):
-        """Return how orange an output of the model is, from 0, which is blue, to 1."""
-        share = (output + 1) / 2 if self.have_values else output
-        return round(min(max(share, 0), 1), 3)
+    def to_shares(self, outputs):
+        """Return how orange outputs of the model are, from 0, which is blue, to 1."""
+        if self.have_values:
+            return [round(min(max((value + 1) / 2, 0), 1), 3) for value in outputs]
+        return [round(share, 3) for share in outputs]
 
     def rows(self):
         """Return the points as the plane has them."""
@@ -152,8 +153,8 @@ class PlanePoints:
 
         if not self.have_values:
             return point_rows(self.points, self.targets, LABELS)
-        pairs = zip(self.points, self.targets, strict=True)
-        return [{"x": x, "y": y, "p": self.to_share(value)} for (x, y), value in pairs]
+        pairs = zip(self.points, self.to_shares(self.targets), strict=True)
+        return [{"x": x, "y": y, "p": share} for (x, y), share in pairs]
 
     @property
     def are_enough(self):

@@ -223,7 +223,7 @@ class PlaneTraining:
         if at_once or time.perf_counter() >= self.paint_due:
             began = time.perf_counter()
             predictions = (await self.model.predict(self.cells, GRID**2)).tolist()
-            await self.plane.paint([self.points.to_share(row[-1]) for row in predictions])
+            await self.plane.paint(self.points.to_shares([row[-1] for row in predictions]))
             self.on_paint()
             now = time.perf_counter()
             self.paint_due = now + (PAINT_SHARE - 1) * (now - began)
