@@ -26,7 +26,7 @@ STYLES = (8, 16, 20)
 SIDE = 240
 """Pixels of a painted picture's side."""
 QUALITIES = (0.85, 0.7, 0.5, 0.3)
-PICTURE_BYTES = 15_000
+PICTURE_BYTES = 13_000
 """Bytes of a picture at most: it has the first quality that is small enough."""
 ANSWERS = 3
 """Sentences that a search shows."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.accessibility import violations
 from tests.browser.site_pages import needs, open_site_page
 from tests.browser.test_model_pages import in_one_browser
 from tests.work import everything
@@ -99,6 +100,7 @@ async def test_a_download_that_fails_is_told_to_a_visitor(
     await page.route("**/models/**", lambda route: route.abort())
     await open_site_page(page, site_url, name)
     assert await page.locator("#recorded").is_visible()
+    assert await violations(page) == []
     told = page.locator("#progress-text.warning")
     await page.locator("#download").click()
     await told.wait_for()
