@@ -11,6 +11,7 @@ from attempts import Delayed, attempt, show_errors
 from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import when, window
+from result_card import ResultCard, describe_card, describe_loss, name_card
 from rows_link import copy_link, restore_link
 from table_reading import Pauses, read_table, show_form
 from trainer import curve, where
@@ -33,7 +34,8 @@ class ForecastPage(Delayed):
         self.name, self.reported, self.rows = NAME, 0, None
         self.drawn = {}
         self.windows, self.answers, self.simple = [], [], {}
-        self.curve = LossCurve()
+        self.curve, self.card = LossCurve(), ResultCard()
+        self.history = None
 
     async def open(self):
         """Say that the page is ready, and what will run models."""
@@ -148,10 +150,11 @@ class ForecastPage(Delayed):
         )
         element("runs").textContent = page.sentence(f"runs on {model.backend.description}")
         self.training = model.train({"epochs": epochs}, progress=self)
-        history = await self.training
+        self.history = history = await self.training
         self.follow()
         result = await model.test()
         await self.show(result)
+        self.card.offer(self.describe_card)
         element("result").dataset.seconds = f"{history.seconds:.2f}"
         element("result").dataset.done = ""
         score = element("score").textContent
@@ -224,6 +227,30 @@ class ForecastPage(Delayed):
         await charting.attempt(self.move())
         await charting.attempt(self.look_ahead())
 
+    def describe_card(self):
+        """Return the card of the result, and the chart of the window that is chosen."""
+        from webnnm.model.report import parameter_count
+
+        target, device = element("target").value, self.model.backend.description
+        size = parameter_count(self.model.state.network).partition(", ")[0]
+        steps, windows = element("horizon").value, self.dataset.size("training")
+        about = (
+            f"A network of {size} forecasts {target}, {steps} steps ahead. "
+            f"It learnt {windows:,} windows of the series in the browser."
+        )
+        numbers = [
+            (element("score").textContent, element("samples").textContent),
+            (describe_loss(self.history.epochs[-1].loss), "training loss at the end"),
+            (f"{self.history.seconds:.2f} s", f"{len(self.history.epochs)} epochs on {device}"),
+        ]
+        holds = (
+            "The picture holds the window that is chosen above: values of your series, and what "
+            "the model and simple forecasts predict."
+        )
+        title = name_card(self.name, target)
+        card = describe_card(self.name, title, about, numbers, holds=holds)
+        return card, [self.drawn[name] for name in ("moving",) if name in self.drawn], ()
+
     def split_quantiles(self, rows):
         """Return the forecast, and its interval or None, of rows of numbers or quantiles."""
         if not self.dataset.series.quantiles:
@@ -293,6 +320,7 @@ class ForecastPage(Delayed):
         if self.model:
             self.model.close()
             self.model = None
+        self.card.withdraw()
         for name in ("result", "ahead", "take"):
             element(name).hidden = True
         element("saved").textContent = element("status").textContent = ""

@@ -362,7 +362,8 @@ function look(event) {
 /** Return the line with a weight that a pointer is near, or null. */
 function lineAt({ clientX, clientY }) {
   const box = stack.getBoundingClientRect();
-  const [x, y] = [clientX - box.left, clientY - box.top];
+  const zoom = box.width / stack.offsetWidth;
+  const [x, y] = [(clientX - box.left) / zoom, (clientY - box.top) / zoom];
   let [nearest, distance] = [null, NEAR];
   for (const wire of wires) {
     const [left, up, right, down] = wire.ends;

@@ -8,6 +8,8 @@ const QUIET = 5000;
  * training waits for some files of its own.
  */
 export async function keepForLater() {
+  // In a frame the page is a part of another site, whose visitors did not come for the rest of this one.
+  if (top !== self) return;
   const workers = navigator.serviceWorker;
   if (!workers) return;
   await quiet();

@@ -27,18 +27,27 @@ class PlaneTraining:
 
     - `editor`, `points`: the text of the model, and what it learns.
     - `plane`, `network`: the views that follow the training.
-    - `on_paint()` is called once the plane is painted, `on_end(review)` when a training has ended.
+    - `on_paint()` is called once the plane is painted, `on_end(review)` when a training has ended,
+      `on_running(is_running)` when one begins, rests or ends, and when nothing is learnt any more.
+
+    `seconds` are those of the trainings that have ended, 0 while another one rests.
     """
 
-    def __init__(self, editor, points, plane, network, *, on_paint, on_end):
+    def __init__(self, editor, points, plane, network, *, on_paint, on_end, on_running):
         self.editor, self.points, self.plane, self.network = editor, points, plane, network
-        self.on_paint, self.on_end = on_paint, on_end
+        self.on_paint, self.on_end, self.on_running = on_paint, on_end, on_running
+        self.spent = 0.0
         self.model = self.training = self.begun = self.start = None
         self.is_running = False
         self.steps = None  # epochs until it rests, None if it does not
         self.changes = []  # of parameters, which a training takes in between two epochs
         self.turn, self.ending, self.wake = asyncio.Lock(), asyncio.Lock(), asyncio.Event()
         self.paint_due = self.look_due = self.turn_due = 0
+
+    @property
+    def seconds(self):
+        """How long the model was trained, if that is known."""
+        return 0.0 if self.training else self.spent
 
     @property
     def rests(self):
@@ -109,7 +118,7 @@ class PlaneTraining:
             if self.model:
                 self.model.close()
                 self.model = None
-            self.changes = []
+            self.changes, self.spent = [], 0.0
             element("review").hidden = True
             element("result").removeAttribute("data-done")
             self.network.redraw()
@@ -123,6 +132,7 @@ class PlaneTraining:
         self.is_running = is_running
         element("train").textContent = "Pause" if is_running else "Train"
         element("page").disabled = is_running or self.model is None
+        self.on_running(is_running)
 
     def announce(self, text):
         """Have screen readers say how things stand."""
@@ -181,6 +191,7 @@ class PlaneTraining:
             if self.training is not training:
                 return
             self.training = None
+            self.spent += training.history.seconds
             await self.apply_changes()  # those that came after its last epoch
         self.show_running(False)
         review = review_of(training.history)

@@ -54,7 +54,7 @@ class PlaneView:
 
         self.plane = await self.show_plane()
         self.curve = await charting.show(element("chart"), charts.curves("Loss", [], names=CURVES))
-        self.describe()
+        self.show_points()  # others, where what is set has changed meanwhile
 
     async def show_plane(self):
         """Return the chart of the plane, of classes or of values as its points are."""

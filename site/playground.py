@@ -15,6 +15,7 @@ from plane_points import PlanePoints, chosen_features, offer_features, sample_pl
 from plane_training import PlaneTraining
 from plane_view import PlaneView
 from pyscript import when, window
+from result_card import describe_loss
 from result_files import ResultFiles
 from trainer import where
 
@@ -31,7 +32,7 @@ class Playground:
     def __init__(self):
         self.points = PlanePoints()
         self.editor = ModelEditor(shared=False)
-        self.files = ResultFiles()
+        self.files = ResultFiles(self.describe)
         self.lessons = Lessons(self.load)
         self.network = NetworkView(
             self.editor,
@@ -49,6 +50,7 @@ class Playground:
             self.network,
             on_paint=self.files.add_frame,
             on_end=self.conclude,
+            on_running=self.offer_card,
         )
 
     async def open(self):
@@ -62,7 +64,7 @@ class Playground:
         answer = json.loads(await where("{}"))
         page.show_sentence(answer["summary"], answer["sentence"])
         await self.plane.showing
-        await charting.attempt(self.files.offer())
+        await charting.attempt(self.files.offer_video())
 
     # What is set.
 
@@ -192,6 +194,37 @@ class Playground:
         self.write_link()
         await self.training.go(self.settings(), steps)
 
+    def offer_card(self, is_running):
+        """Offer a picture of what is learnt, while nothing changes it."""
+        if is_running or not self.plane.records:
+            self.files.card.withdraw()
+        else:
+            self.files.offer_card()
+
+    def describe(self):
+        """Return the title of a card, what is learnt, and the numbers."""
+        from webnnm.model.report import parameter_count
+
+        model, seconds = self.training.model, self.training.seconds
+        network = model.state.network if model else self.editor.network
+        size = f" of {parameter_count(network).partition(', ')[0]}" if network else ""
+        about = (
+            f"A network{size} learns to tell {len(self.points.points)} points of two classes "
+            "apart, in the browser."
+        )
+        shape = element("data").selectedOptions.item(0).textContent
+        title = "Points drawn by hand" if self.points.are_drawn else shape
+        if not self.plane.records:
+            return title, about, []
+        record = self.plane.records[-1]
+        device = f"{record.epoch} epochs on {model.backend.description}"
+        numbers = [
+            (element("accuracy").textContent, element("samples").textContent),
+            (describe_loss(record.loss), f"training loss, validation {record.val_loss:.4f}"),
+            (f"{seconds:.2f} s" if seconds else "", device),
+        ]
+        return title, about, numbers
+
     def conclude(self, review):
         """Say what the training of a lesson showed."""
         accuracy = element("accuracy").textContent
@@ -248,18 +281,6 @@ async def share(event):
     playground.write_link()
     if await page.copy(window.location.href, "copy the address instead"):
         element("status").textContent = element("share").textContent = "The link is copied"
-
-
-@when("click", "#copy-picture")
-async def copy_picture(event):
-    """Copy a picture of what is shown."""
-    await playground.files.copy_picture()
-
-
-@when("click", "#save-picture")
-async def save_picture(event):
-    """Save a picture of what is shown."""
-    await playground.files.save_picture()
 
 
 @when("click", "#record")

@@ -1,10 +1,12 @@
-"""All that is set in the playground as the address of the page."""
+"""All that is set in the playground as the address of the page, and as a line that embeds it."""
+
+from html import escape
 
 import page
 from page import element
 from plane_points import choose_features, chosen_features
-from pyscript import window
-from share import MAX_BYTES, UnfitLink, modest, take
+from pyscript import when, window
+from share import MAX_BYTES, UnfitLink, bare, modest, take
 
 FIELDS = (
     *("data", "rows", "noise", "split", "seed", "scale"),
@@ -30,6 +32,27 @@ def write_link(settings):
     for name, value in settings.items():
         query.set(name, value)
     window.history.replaceState(None, "", f"#{query.toString()}")
+    show_embed_line(None)
+
+
+@when("toggle", "#embedding")
+def show_embed_line(event):
+    """Show the line of HTML that embeds what is set, and lead from a frame to the whole page."""
+    address, settings = bare().partition("?")[0], window.location.hash
+    element("whole-page").href = f"{address}{settings}"
+    if element("embedding").open:
+        element("embed-line").value = (
+            f'<iframe src="{escape(f"{address}?embed{settings}")}" title="webnnm playground" '
+            'width="640" height="420" allow="webnn" loading="lazy" '
+            'style="border:0;max-width:100%"></iframe>'
+        )
+
+
+@when("click", "#copy-embed")
+async def copy_embed(event):
+    """Copy that line."""
+    if await page.copy(element("embed-line").value):
+        element("status").textContent = element("copy-embed").textContent = "The line is copied"
 
 
 def read_link():

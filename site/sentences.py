@@ -6,6 +6,7 @@ import time
 from attempts import attempt, show_errors
 from page import element, make, make_bar, percent, show_shares, table
 from pyscript import when, window
+from result_card import HOLDS
 from rows_link import copy_link, restore_link
 from table_reading import Pauses, read_table
 from text_classes import TextClasses
@@ -162,6 +163,12 @@ class SentencesPage(TrainingPage):
         self.diagram.show_backend(self.model.backend.description, self.model.backend.rewrites)
         self.row = 0
         await self.next_row()
+
+    def describe(self):
+        """Return the title of a card, what the model does, and what the card holds."""
+        labels = self.dataset.labels()
+        title = f"{self.name}: {', '.join(map(str, labels))}"
+        return title, f"tells {len(labels)} classes of texts apart", HOLDS
 
     def test_rows(self):
         """Return the texts of the rows of the test."""

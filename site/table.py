@@ -5,6 +5,7 @@ from attempts import attempt
 from columns import Columns
 from page import element, make, table
 from pyscript import when
+from result_card import HOLDS, name_card
 from table_reading import Pauses, read_table, show_form
 from trainer import MAX_MISTAKES, class_of
 from training_page import TrainingPage, describe_baselines
@@ -158,6 +159,19 @@ class TablePage(TrainingPage):
         self.what_if.open(self.model, self.columns.described, target)
         self.row = 0
         await self.next_row()
+
+    def describe(self):
+        """Return the title of a card, what the model does, and what the card holds."""
+        (target,) = self.columns.select_by_use("target")
+        title, inputs = name_card(self.name, target), len(self.dataset.encoders)
+        task = f"predicts {target} from {inputs} columns"
+        if self.dataset.label_encoder is not None:
+            return title, task, HOLDS
+        holds = (
+            f"The picture holds what you see: each dot is a row of the test, with its {target} and "
+            "the prediction; other columns of your rows are not there."
+        )
+        return title, task, holds
 
     async def show_quantity(self, result, target, tested):
         """Show how far the model is from a quantity."""

@@ -22,6 +22,7 @@ from page import (
 )
 from preview import Preview
 from pyscript import document, when, window
+from result_card import ResultCard, describe_card, describe_loss
 from saving import save_file, save_page
 from sealed import Seal
 from share import UnfitLink
@@ -62,7 +63,7 @@ class TeachingPage:
         self.kind, self.learner = kind, None
         self.busy, self.training, self.filling = False, False, False
         self.preparing, self.trained = asyncio.Lock(), 0
-        self.linked = None
+        self.linked, self.card = None, ResultCard()
         self.seal, self.editor, self.log = Seal(), Editor(), log
         self.classes = []
         self.epochs = kind.epochs
@@ -105,6 +106,10 @@ class TeachingPage:
                 return
             tell_progress("Getting ready …")
             self.learner = await self.kind.prepare()
+            try:
+                await self.card.fetch()  # once it is sealed, the page fetches nothing
+            except Exception as error:
+                log(f"results cannot be drawn as pictures now: {error}")
             tell_progress(f"Ready, on {self.learner.backend.description}.")
             self.seal.close(self.kind.open_folders)
             element("seal").hidden, element("send").hidden = True, False
@@ -144,6 +149,7 @@ class TeachingPage:
         self.classes.remove(example_class)
         example_class.element.remove()
         if self.learner and example_class.name in self.learner.names:
+            self.card.withdraw()
             self.preview.clear()
             element("try").hidden = True
         element("add").focus()
@@ -209,6 +215,7 @@ class TeachingPage:
         """Learn the classes."""
         await self.prepare()
         self.training = True
+        self.card.withdraw()
         self.hand_over(True)
         element("halt").focus()
         try:
@@ -269,6 +276,33 @@ class TeachingPage:
         self.trained += 1
         shown.dataset.trained, shown.dataset.seconds = str(self.trained), f"{seconds:.2f}"
         say(f"{summary}.")
+        self.offer_card(history, seconds)
+
+    def offer_card(self, history, seconds):
+        """Offer a picture of what was learnt; examples are on it only where the reader says so."""
+        counts = {group.name: len(group.examples) for group in self.classes}
+        learner, noun, largest = self.learner, self.kind.noun, max(counts.values())
+        bars = [(name, count / largest, f"{count} {noun}s") for name, count in counts.items()]
+        loss = history.epochs[-1].loss if history.epochs else None
+        numbers = [
+            (f"{sum(counts.values())}", f"examples of {len(counts)} classes"),
+            ("" if loss is None else describe_loss(loss), "training loss at the end"),
+            (f"{seconds:.1f} s", f"{len(history.epochs)} epochs on {learner.backend.description}"),
+        ]
+        title, about = ", ".join(counts), f"A network learnt to tell {noun}s apart in the browser."
+
+        def describe():
+            own = {"label": f"Show the {noun} of the preview, and what the model takes it for"}
+            own["bars"] = read_bars()
+            holds = f"The picture holds the names of the classes and how many {noun}s they have."
+            card = describe_card(
+                self.kind.name, title, about, numbers, holds=holds, bars=bars, own=own
+            )
+            stage = document.querySelector(".stage")
+            shown = stage.classList.contains("filled")
+            return card, (), [stage.querySelector("canvas")] if shown else []
+
+        self.card.offer(describe)
 
     async def halt(self):
         """End the training after the steps on their way, with what it has learnt."""
@@ -368,6 +402,7 @@ class TeachingPage:
     async def take(self, content, learner):
         """Take a model, by a learner that it is for."""
         self.hand_over(True)
+        self.card.withdraw()
         try:
             await learner.open(content, log)
             self.learner = learner
@@ -375,6 +410,20 @@ class TeachingPage:
         finally:
             self.hand_over(False)
         await self.preview.ask_again()
+
+
+def read_bars():
+    """Return the bars of the preview: each class, its share, and that in percent."""
+    names, values = (document.querySelectorAll(f"#shares {tag}") for tag in ("dt", "dd"))
+    return [
+        (name.textContent, share_of(value), value.lastElementChild.textContent)
+        for name, value in zip(names, values, strict=True)
+    ]
+
+
+def share_of(value):
+    """Return the length of a bar."""
+    return float(value.firstElementChild.style.getPropertyValue("--share") or 0)
 
 
 def show_review(findings):

@@ -358,6 +358,8 @@ async def wait_for_end(log):
 
 async def result():
     """Return how the model does in its test, and the course of its training."""
+    from webnnm.model.report import parameter_count
+
     global tested
     tested = await model.test()
     answer = {
@@ -375,10 +377,12 @@ async def result():
         "why": model.backend.reason,
         "rewrites": model.backend.rewrites,
         "summary": model.summary(),
+        "parameters": parameter_count(model.state.network).partition(", ")[0],
     }
     if history is not None:
         answer |= {
             "epochs": curve(history.epochs),
+            "learnt": dataset.size("training"),
             "finished": history.finished,
             "review": review_of(history),
             "best_epoch": history.best_epoch,

@@ -19,6 +19,7 @@ from loss_curve import LossCurve
 from model_editor import ModelEditor
 from page import element, make, table
 from pyscript import create_named_worker, ffi, when, window
+from result_card import ResultCard, describe_card, describe_loss
 from saving import save_file
 
 ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
@@ -49,7 +50,7 @@ class TrainingPage:
         self.curve = LossCurve(recorded=name)
         self.confusion = Confusion(rows, kind, self.mistakes, picture)
         self.tested = {}
-        self.closer = Closer(self.look_closer)
+        self.closer, self.card = Closer(self.look_closer), ResultCard()
         self.diagram = ModelDiagram(self.editor)
         self.kept = Kept(name, self.go_on, self.discard)
         when("submit", "#form")(self.train)
@@ -208,6 +209,7 @@ class TrainingPage:
         """Set the page up for a training."""
         self.running, self.epochs, self.records = True, epochs, [*records]
         self.kept.withdraw()
+        self.card.withdraw()
         page.clear_error()
         page.log(f"training {WHERE}")
         for name in ("progress", "score", "kept"):
@@ -426,10 +428,36 @@ class TrainingPage:
         shown.dataset.done = ""
         page.log(f"test accuracy {accuracy}, {backend}")
         await charting.attempt(self.confusion.draw())
+        self.offer_card(result)
         how = "Training has ended." if "stopped" in result else "The model is opened."
         self.announce(f"{how} Test accuracy {accuracy}, on {backend}.")
         if self.on_model:
             await self.on_model()
+
+    def offer_card(self, result):
+        """Offer a picture of the result."""
+        classes = len(result["labels"])
+        about = (
+            f"A network of {result['parameters']} tells {classes} classes of {self.rows} apart. "
+        )
+        numbers = [(element("accuracy").textContent, element("samples").textContent)]
+        if "stopped" in result:
+            about += f"It learnt {result['learnt']:,} {self.rows} in the browser."
+            epochs, loss = len(result["epochs"]), result["epochs"][-1][1]
+            numbers += [
+                (describe_loss(loss), "training loss at the end"),
+                (f"{result['seconds']:.2f} s", f"{epochs} epochs on {result['backend']}"),
+            ]
+        else:
+            numbers.append((describe_loss(result["loss"]), f"test loss, on {result['backend']}"))
+        title = window.document.querySelector("h1").textContent
+        card = describe_card(self.name, title, about.rstrip(), numbers)
+
+        def describe():
+            charts = [self.confusion.chart, self.curve.chart if "stopped" in result else None]
+            return card, [chart for chart in charts if chart], ()
+
+        self.card.offer(describe)
 
     async def look_closer(self):
         """Return more charts of the training and of its model."""

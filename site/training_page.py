@@ -15,6 +15,7 @@ from loss_curve import LossCurve
 from model_editor import ModelEditor
 from page import element, table
 from pyscript import when, window
+from result_card import ResultCard, describe_card, describe_loss
 from trainer import class_of, curve, review_of, where
 from watch import LayerWatch
 
@@ -29,8 +30,9 @@ class TrainingPage(Delayed):
     file of the site, and methods: `take(content, name)` takes the rows of a file, `prepare()` makes
     the dataset that the form wants, `show(result)` shows the test of a model, `predict()` returns
     the probabilities of the rows of the test, and `mistakes(actual, predicted)` rows of a class
-    that were taken for another; `list_row(row)` makes an element of one of them. A page that shows
-    more while it trains has `on_epoch(record)`.
+    that were taken for another; `list_row(row)` makes an element of one of them. `describe()`
+    returns the title of a card of the result, what the model does, and what the card holds. A page
+    that shows more while it trains has `on_epoch(record)`.
     """
 
     fields = example = ""
@@ -49,6 +51,7 @@ class TrainingPage(Delayed):
         self.curve = LossCurve()
         self.confusion = Confusion("rows", "class", self.mistakes, self.list_row)
         self.closer, self.watch = Closer(self.look_closer), LayerWatch()
+        self.card = ResultCard()
         self.listen()
 
     def listen(self):
@@ -209,6 +212,7 @@ class TrainingPage(Delayed):
         findings.show(review_of(history), self.editor)
         self.result = result = await model.test()
         await self.show(result)
+        self.card.offer(self.describe_card)
         element("result").dataset.seconds = f"{history.seconds:.2f}"
         element("result").dataset.done = ""
         how = f"Training has ended after {len(history.epochs)} epochs."
@@ -255,6 +259,7 @@ class TrainingPage(Delayed):
         if self.model:
             self.model.close()
             self.model = None
+        self.card.withdraw()
         self.watch.close()
         self.watch = LayerWatch()
         self.history = self.result = None
@@ -283,6 +288,25 @@ class TrainingPage(Delayed):
             element("stop" if running else "train").focus()
 
     # The result.
+
+    def describe_card(self):
+        """Return the card of the result, and its charts."""
+        from webnnm.model.report import parameter_count
+
+        title, task, holds = self.describe()
+        size = parameter_count(self.model.state.network).partition(", ")[0]
+        rows = self.dataset.size("training")
+        about = f"A network of {size} {task}. It learnt {rows:,} rows in the browser."
+        last, device = self.history.epochs[-1], self.model.backend.description
+        numbers = [
+            (element("score").textContent, element("samples").textContent),
+            (describe_loss(last.loss), "training loss at the end"),
+            (f"{self.history.seconds:.2f} s", f"{len(self.history.epochs)} epochs on {device}"),
+        ]
+        is_quantity = self.dataset.label_encoder is None
+        chart = self.drawn.get("predicted") if is_quantity else self.confusion.chart
+        charts = [each for each in (chart, self.curve.chart) if each]
+        return describe_card(self.name, title, about, numbers, holds=holds), charts, ()
 
     async def draw(self, name, kind, *values):
         """Draw a chart of webnnm.charts in the element of a name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from tools import compile_wheel, components, compress, models, pyodide, stdlib, wheel
 from tools.common import DISTRIBUTION, NODE_MODULES, ROOT, SITE, fingerprint, step
 from tools.docs import documents
-from tools.page_parts import write_parts
+from tools.page_parts import ADDRESS, LINK_PICTURES, write_parts
 from webnnm.cli.content_coding import is_copy
 from webnnm.core import service_worker
 from webnnm.transformers.chat_template import ARCHIVE
@@ -96,8 +97,9 @@ def write_service_worker(site: Path) -> None:
     skipped |= {*site.rglob(compile_wheel.current().sources.name)}  # only for tracebacks
     files = [path for path in site.rglob("*") if path.is_file() and path not in skipped]
     files = [path for path in files if not is_copy(path)]
-    # Megabytes that only some visits need: js_bridge/onnxruntime caches its files itself.
-    seldom = {VENDOR / "onnxruntime", MODELS}
+    # Megabytes that only some visits need: js_bridge/onnxruntime caches its files itself. No visit
+    # needs the pictures of links.
+    seldom = {VENDOR / "onnxruntime", MODELS, site / LINK_PICTURES}
     files = [path for path in files if not seldom & {*path.parents}]
     contents = {path.relative_to(site).as_posix(): path.read_bytes() for path in files}
     script.write_text(service_worker.fill((PAGES / script.name).read_text(), contents))
@@ -134,7 +136,8 @@ def build() -> None:
         ROOT / "tools" / "components.py",
         *models.of_pages(),
     ]
-    with step("site", fingerprint(inputs), VENDOR / "pyodide") as needed:
+    version = f"{fingerprint(inputs)} {os.environ.get(ADDRESS, '')}".rstrip()
+    with step("site", version, VENDOR / "pyodide") as needed:
         if needed:
             shutil.rmtree(SITE, ignore_errors=True)
             unused = shutil.ignore_patterns(components.SOURCES.name, "__pycache__")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from textwrap import indent
 
@@ -85,6 +87,15 @@ GUIDES = {
     "notation.html": "notation",
 }
 """Page → the document that explains what it does; the documentation site links back."""
+DESCRIPTION = re.compile(r'<meta name="description" content="([^"]*)" />')
+TITLE = re.compile(r"<title>([^<]*)</title>")
+LINK_PICTURES = "shown/links"
+"""The folder of the pictures that links of pages show elsewhere, each named as its page."""
+LINK_SIZE = (800, 420)
+"""Pixels of such a picture: enough for a large one where links are shown."""
+ADDRESS = "WEBNNM_SITE"
+"""The variable with the address of the built site, where it is known: many who show links take
+relative addresses of pictures for none."""
 PLACE = re.compile(r"^( *)<!-- ([a-z]+) -->\n", re.MULTILINE)
 """The place of a part, by its name: a file of site/parts, or the links between the pages."""
 EVERYWHERE = ("head", "header", "footer")
@@ -125,6 +136,7 @@ def whole(site: Path, name: str) -> str:
     if (recorded := site / "parts" / "recorded" / name).exists():
         parts |= {"recorded": recorded.read_text(encoding="utf-8")}
     text = (site / name).read_text(encoding="utf-8")
+    parts |= {"link": describe_link(name, text)}
     named = [match[2] for match in PLACE.finditer(text)]
     if {*named} - parts.keys() or any(named.count(part) != 1 for part in EVERYWHERE):
         raise ValueError(f"site/{name} names {named}: {EVERYWHERE} once, others of {sorted(parts)}")
@@ -150,6 +162,27 @@ def editor(text: str) -> str:
     frame = tag("div", column, field, class_="frame")
     # In one line: lines are indented with what is around them.
     return f"{tag('label', 'Model', for_='source')}\n{frame.replace(chr(10), '&#10;')}\n"
+
+
+def describe_link(name: str, text: str) -> str:
+    """Return what a link to a page shows elsewhere, as Open Graph has it (https://ogp.me)."""
+    title, description = TITLE.search(text), DESCRIPTION.search(text)
+    if not description:
+        raise ValueError(f"site/{name} has no description")
+    width, height = LINK_SIZE
+    picture = f"{LINK_PICTURES}/{name.removesuffix('.html')}.jpg"
+    properties = {
+        "type": "website",
+        "site_name": "webnnm",
+        "title": unescape(title[1]) if title else f"{LINKS[name]} · webnnm",
+        "description": unescape(description[1]),
+        "image": f"{os.environ.get(ADDRESS, './').rstrip('/')}/{picture}",
+        "image:width": width,
+        "image:height": height,
+    }
+    tags = [tag("meta", property=f"og:{key}", content=value) for key, value in properties.items()]
+    tags.append(tag("meta", name="twitter:card", content="summary_large_image"))
+    return "".join(f"{each}\n" for each in tags)
 
 
 def fill(text: str, parts: dict[str, str]) -> str:

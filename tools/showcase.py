@@ -24,8 +24,7 @@ from webnnm.cli.serve import SiteServer
 
 FOLDER = ROOT / "site" / "shown"
 WIDE, TALL = 1280, 800
-"""Pixels of a window; a picture to share has its width, and about half of it as its height."""
-SHARED = {"x": 0, "y": 0, "width": 1280, "height": 640}
+"""Pixels of a window."""
 PART, SCALE = (430, 269), 1.5
 """Pixels of what the picture of a card shows, and how many pixels each of them has there."""
 QUALITY = 72
@@ -93,14 +92,13 @@ async def record_result(browser: Any, url: str, name: str) -> None:
 
 
 async def record(page: Any, url: str) -> None:
-    """Write what the network of the first page decided in the end, and the picture to share."""
+    """Write what the network of the first page decided in the end."""
     await page.goto(f"{url}/index.html")
     await page.wait_for_function(ENDED, timeout=120_000)
     shown = await page.evaluate(SHOWN)
     marks = [[round(x, 3), round(y, 3), number] for x, y, number in shown["marks"]]
     record = {"text": RECORDED_TEXT, "marks": marks, "cells": shown["cells"]}
     (FOLDER / "spirals.json").write_text(json.dumps(record, separators=(",", ":")) + "\n")
-    await write(page, "share", SHARED)
 
 
 async def record_trainings(page: Any, url: str) -> None:

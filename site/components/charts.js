@@ -51,31 +51,55 @@ class LiveChart {
 
   /** Draw everything, in the colours of light or dark pages, with as many columns as fit. */
   draw() {
-    const config = { ...this.themes[dark.matches ? "dark" : "light"], background: "transparent" };
     this.#columns = this.#fitting();
     const columns = this.#columns ? { columns: this.#columns } : {};
-    const { spec } = compile({ ...this.spec, ...columns }, { config });
-    const cells = this.spec.usermeta?.image;
-    this.#image = cells ? new CellImage(spec, cells, this.#rows.get(cells.data)) : null;
-    const runtime = parse(spec, undefined, { ast: true });
     this.#view?.finalize();
-    // Policies forbid code made from strings: expressions are interpreted.
-    const options = { expr: expressionInterpreter, logLevel: Errors, renderer: "canvas" };
-    this.#view = new View(runtime, { ...options, container: this.place });
+    [this.#view, this.#image] = this.#compile(columns, { renderer: "canvas", container: this.place });
     // The holder is the picture, and has its text.
     for (const name of ["role", "aria-label", "aria-roledescription"]) {
       this.place.removeAttribute(name);
     }
     for (const [type, listener] of this.#listeners) this.#view.addEventListener(type, listener);
-    for (const [name, rows] of this.#rows) {
-      if (name !== cells?.data) this.#view.change(name, changeset().remove(truthy).insert(rows));
-    }
     this.#fit();
     this.#view.run();
     if (!this.#image) return;
     // Scales, and thus colours, exist only once the chart has run.
     this.#image.paint(this.#view);
     this.#view.run();
+  }
+
+  /** Return a view of the chart with the rows that it has now, and the image of its cells or null. */
+  #compile(changes, options) {
+    const config = { ...this.themes[dark.matches ? "dark" : "light"], background: "transparent" };
+    const { spec } = compile({ ...this.spec, ...changes }, { config });
+    const cells = this.spec.usermeta?.image;
+    const image = cells ? new CellImage(spec, cells, this.#rows.get(cells.data)) : null;
+    // Policies forbid code made from strings: expressions are interpreted.
+    const runtime = parse(spec, undefined, { ast: true });
+    const view = new View(runtime, { expr: expressionInterpreter, logLevel: Errors, ...options });
+    for (const [name, rows] of this.#rows) {
+      if (name !== cells?.data) view.change(name, changeset().remove(truthy).insert(rows));
+    }
+    return [view, image];
+  }
+
+  /**
+   * Return the chart, in its colours of now, as a canvas of another size.
+   * @param {number} width in pixels of a page
+   * @param {number} height
+   * @param {number} scale pixels of the canvas for each of these
+   */
+  async picture(width, height, scale) {
+    const autosize = { type: "fit", contains: "padding" };
+    const [view, image] = this.#compile({ width, height, autosize }, { renderer: "none" });
+    await view.runAsync();
+    if (image) {
+      image.paint(view);
+      await view.runAsync();
+    }
+    const canvas = await view.toCanvas(scale);
+    view.finalize();
+    return canvas;
   }
 
   /** Return how many small charts fit side by side, at most those of the specification. */
@@ -177,10 +201,12 @@ class LiveChart {
   onDraw(callback) {
     const tell = (event, first) => {
       const view = this.#view;
-      const canvas = this.place.querySelector("canvas").getBoundingClientRect();
+      const canvas = this.place.querySelector("canvas");
+      const box = canvas.getBoundingClientRect();
+      const zoom = box.width / Number.parseFloat(canvas.style.width);
       const [[left, top], padding] = [view.origin(), view.padding()];
-      const across = event.clientX - canvas.left - left - padding.left;
-      const down = event.clientY - canvas.top - top - padding.top;
+      const across = (event.clientX - box.left) / zoom - left - padding.left;
+      const down = (event.clientY - box.top) / zoom - top - padding.top;
       if (across < 0 || down < 0 || across > view.width() || down > view.height()) return;
       const [x, y] = [view.scale("x").invert(across), view.scale("y").invert(down)];
       callback(JSON.stringify([x, y, first, event.shiftKey || (event.buttons & 2) > 0]));

@@ -1,4 +1,4 @@
-"""Whole pages, shown ones as well, say in their first bytes how they are encoded."""
+"""Whole pages say how they are encoded, in their first bytes, and what a link to them shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 from html import unescape
 from pathlib import Path
 
-from tools.page_parts import whole
+import pytest
+
+from tools.link_pictures import LIMIT_KB
+from tools.page_parts import ADDRESS, DESCRIPTION, LINK_PICTURES, LINK_SIZE, LINKS, whole
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHARSET = re.compile(r'<meta charset="utf-8"( /)?>')
@@ -50,3 +53,42 @@ def test_no_page_is_overlooked() -> None:
         "the gallery's lines",
         "deploying.md, page 0",
     } <= {*pages()}
+
+
+PROPERTY = re.compile(r'<meta property="og:([a-z:_]+)" content="([^"]*)"/>')
+
+
+def test_a_link_to_a_page_shows_a_sentence_and_a_picture_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(ADDRESS, raising=False)
+    site, links = ROOT / "site", {}
+    for name in LINKS:
+        text = whole(site, name)
+        links[name] = shown = dict(PROPERTY.findall(text))
+        assert f"<title>{shown['title']}</title>" in text, name
+        written = DESCRIPTION.search(text)
+        assert written and unescape(written[1]) == unescape(shown["description"]), name
+        picture = (site / shown["image"]).read_bytes()
+        assert len(picture) / 1000 <= LIMIT_KB, name
+        assert size_of_jpeg(picture) == LINK_SIZE, name
+        assert [shown["image:width"], shown["image:height"]] == list(map(str, LINK_SIZE))
+    for key in ("title", "description", "image"):
+        assert len({shown[key] for shown in links.values()}) == len(LINKS), key
+    pictures = {path.name for path in (site / LINK_PICTURES).iterdir()}
+    assert pictures == {Path(shown["image"]).name for shown in links.values()}
+
+
+def test_the_picture_of_a_link_has_the_address_of_a_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ADDRESS, "https://models.example/net/")
+    shown = dict(PROPERTY.findall(whole(ROOT / "site", "iris.html")))
+    assert shown["image"] == f"https://models.example/net/{LINK_PICTURES}/iris.jpg"
+
+
+def size_of_jpeg(content: bytes) -> tuple[int, int]:
+    """Return the width and the height that the frame of a JPEG file has."""
+    at = 2
+    while not 0xC0 <= content[at + 1] <= 0xC2:
+        at += 2 + int.from_bytes(content[at + 2 : at + 4], "big")
+    height, width = (int.from_bytes(content[at + k : at + k + 2], "big") for k in (5, 7))
+    return width, height

@@ -1,0 +1,82 @@
+"""The button that shows a result as a picture, to copy, save or share it."""
+
+import asyncio
+import json
+
+import page
+from page import element
+from pyscript import document, ffi, js_import, when, window
+
+COMPONENT = window.URL.new("./result_card.js", window.location.href).href
+SMALLEST = 0.0001
+"""A loss that is not shown as 0."""
+HOLDS = "The picture holds what you see: names, numbers and charts, none of your rows."
+
+
+class ResultCard:
+    """The button #share-result, which is there while there is a result."""
+
+    def __init__(self):
+        self.opening, self.component, self.describe = asyncio.Lock(), None, None
+        when("click", "#share-result")(self.open)
+
+    def offer(self, describe):
+        """Show the button.
+
+        `describe` returns what `describe_card` does, the charts of the card, and canvases with what
+        the visitor has made, which are drawn only where the visitor says so.
+        """
+        self.describe = describe
+        element("share-result").hidden = False
+
+    def withdraw(self):
+        """Hide the button: there is no result."""
+        self.describe = None
+        element("share-result").hidden = True
+
+    async def fetch(self):
+        """Fetch what draws cards, as long as the page may fetch."""
+        if not self.component:
+            (self.component,) = await js_import(COMPONENT)
+
+    async def open(self, event):
+        """Show the card."""
+        page.clear_error()
+        async with self.opening:
+            if document.querySelector("dialog[open]") or not self.describe:
+                return
+            try:
+                await self.fetch()
+                card, charts, own = self.describe()
+                await self.component.open(json.dumps(card), ffi.to_js(charts), ffi.to_js(own))
+            except Exception as error:
+                page.show_error(error)
+
+
+def name_card(name, target):
+    """Return the title of a card: the name of the rows, and what of them is predicted."""
+    return target if name == target else f"{name}: {target}"
+
+
+def describe_loss(loss):
+    """Return a loss as cards show it."""
+    return f"{loss:.4f}" if loss >= SMALLEST else f"< {SMALLEST}"
+
+
+def describe_card(name, title, about, numbers, *, holds=HOLDS, link="", **parts):
+    """Return what a card says, as result_card.js takes it.
+
+    `name` is that of its file; `numbers` are pairs of a number with its unit, and what it is;
+    `link` is an address to share in the place of the one of the page.
+    """
+    address = f"{window.location.origin}{window.location.pathname}"
+    return {
+        "title": title,
+        "about": about,
+        "numbers": [pair for pair in numbers if pair[0]],
+        "address": address.removeprefix("https://"),
+        "link": link or address,
+        "file": f"{name}-result.png",
+        "holds": holds,
+        **parts,
+    }
