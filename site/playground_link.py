@@ -1,7 +1,5 @@
 """All that is set in the playground as the address of the page, and as a line that embeds it."""
 
-from html import escape
-
 import page
 from page import element
 from plane_points import choose_features, chosen_features
@@ -13,6 +11,15 @@ FIELDS = (
     *("optimizer", "lr", "l2", "batch", "epochs"),
 )
 """Fields of the form that stand in the link under their names."""
+FRAME = {
+    "title": "webnnm playground",
+    "width": "640",
+    "height": "420",
+    "allow": "webnn",
+    "loading": "lazy",
+    "style": "border:0;max-width:100%",
+}
+"""What a frame with the playground has besides its address."""
 MAX_PROBLEMS = 3
 """The maximum number of problems of a link that are shown."""
 
@@ -41,11 +48,9 @@ def show_embed_line(event):
     address, settings = bare().partition("?")[0], window.location.hash
     element("whole-page").href = f"{address}{settings}"
     if element("embedding").open:
-        element("embed-line").value = (
-            f'<iframe src="{escape(f"{address}?embed{settings}")}" title="webnnm playground" '
-            'width="640" height="420" allow="webnn" loading="lazy" '
-            'style="border:0;max-width:100%"></iframe>'
-        )
+        from webnnm.core.markup import tag
+
+        element("embed-line").value = tag("iframe", "", src=f"{address}?embed{settings}", **FRAME)
 
 
 @when("click", "#copy-embed")
