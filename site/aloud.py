@@ -6,13 +6,14 @@ import time
 from fetched import download, load
 from page import clear_error, element, hand_over, make, show_error
 from pretrained import model_of, offer_model, read_chosen_files
-from pyscript import when
+from pyscript import when, window
 from pyscript.js_modules import player
 from saving import save_file
 
 VOICE = "en_US-joe-medium"
 FILES = (f"{VOICE}.onnx", f"{VOICE}.onnx.json")
 DICTIONARY = "cmudict.dict"
+RECORDED = "./shown/aloud.wav"
 
 
 class Reader:
@@ -128,6 +129,20 @@ def stop(event):
 async def save(event):
     """Save what was read."""
     element("saved").textContent = await save_file("aloud.wav", reader.wav())
+
+
+@when("click", "#listen")
+async def listen(event):
+    """Play what was recorded."""
+    from webnnm import load_sound
+
+    clear_error()
+    try:
+        answer = await window.fetch(RECORDED)
+        sound = await load_sound((await answer.arrayBuffer()).to_bytes())
+        await player.play(floats(sound.samples), sound.rate)
+    except Exception as error:
+        show_error(error)
 
 
 reader = Reader()

@@ -7,6 +7,10 @@ model. tools/showcase.py writes the figures; a test compares them with what the 
 from __future__ import annotations
 
 import base64
+import io
+import sys
+import wave
+from array import array
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -56,10 +60,10 @@ WATCH_ANSWER = """
 
 
 class Result(NamedTuple):
-    """What is recorded of a page: a figure, and the pictures in it by their names."""
+    """What is recorded of a page: a figure, and its pictures and sounds by their names."""
 
     figure: Markup
-    pictures: dict[str, bytes]
+    files: dict[str, bytes]
 
 
 def make_figure(*content: Markup, caption: str) -> Markup:
@@ -172,16 +176,31 @@ async def record_aloud(page: Any) -> Result:
     await page.locator("#rate[data-done]").wait_for(timeout=PATIENCE)
     async with page.expect_download() as waiting:
         await page.locator("#save:enabled").click()
-    samples = wav.read(Path(await (await waiting.value).path()).read_bytes()).samples
+    sound = wav.read(Path(await (await waiting.value).path()).read_bytes())
     sentences = [tag("li", text) for text in await read_texts(page, "#sentences li")]
     return Result(
         make_figure(
             tag("ol", *sentences, class_="lines"),
-            draw_sound(samples, "The sound of the sentence"),
+            draw_sound(sound.samples, "The sound of the sentence"),
+            tag("button", "Listen", id="listen", type="button", data_waits="", disabled=""),
             caption="A sentence, and the sound that the voice made of it.",
         ),
-        {},
+        {"aloud.wav": encode_short(sound.samples, sound.rate)},
     )
+
+
+def encode_short(samples: Sequence[float], rate: int) -> bytes:
+    """Return a file of samples of 16 bits."""
+    content = io.BytesIO()
+    with wave.open(content, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        numbers = array("h", [round(32767 * max(-1.0, min(1.0, value))) for value in samples])
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        file.writeframes(numbers.tobytes())
+    return content.getvalue()
 
 
 async def record_speech(page: Any) -> Result:

@@ -84,9 +84,9 @@ async def record_result(browser: Any, url: str, name: str) -> None:
     await open_with_model(page, url, name)
     result = await RECORDERS[name](page)
     (RESULTS / name).write_text(f"{result.figure}\n", encoding="utf-8")
-    for picture, content in result.pictures.items():
-        (FOLDER / picture).write_bytes(content)
-    sizes = [len(result.figure), *map(len, result.pictures.values())]
+    for file, content in result.files.items():
+        (FOLDER / file).write_bytes(content)
+    sizes = [len(result.figure), *map(len, result.files.values())]
     say(f"{name}: {', '.join(f'{size / 1000:.1f}' for size in sizes)} kB")
     await page.close()
 

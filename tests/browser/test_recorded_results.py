@@ -15,12 +15,22 @@ from tests.work import everything
 from tools.common import ROOT, SITE
 from tools.page_offers import OFFERS
 from tools.recorded import FOLDER, PICTURE_BYTES, RECORDERS, open_with_model
+from webnnm.data.sounds import wav
 
 SHOWN = ROOT / "site" / "shown"
 PICTURE = re.compile(r'src="\./shown/([\w.-]+)"')
 DRAWING = re.compile(r"<svg.*?</svg>")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 SLOW = ("teach.html",)
+# Notes how long the sounds are that are played.
+WATCH_PLAYER = """
+globalThis.played = [];
+const { start } = AudioBufferSourceNode.prototype;
+AudioBufferSourceNode.prototype.start = function noted(...times) {
+  played.push(this.buffer.duration);
+  return start.apply(this, times);
+};
+"""
 # How much two pictures differ, as the mean of all their numbers from 0 to 255.
 DIFFERENCE = """
 async (addresses) => {
@@ -86,10 +96,26 @@ async def test_a_recorded_result_is_what_the_model_gives(
     figure, recorded = DRAWING.sub("", figure), DRAWING.sub("", recorded)
     assert NUMBER.sub("#", figure) == NUMBER.sub("#", recorded)
     assert numbers(figure) == pytest.approx(numbers(recorded), rel=0.02, abs=0.02)
-    for picture, content in result.pictures.items():
-        both = content, (SHOWN / picture).read_bytes()
-        encoded = [base64.b64encode(each).decode() for each in both]
-        assert await page.evaluate(DIFFERENCE, encoded) < 4, picture
+    for file, content in result.files.items():
+        both = content, (SHOWN / file).read_bytes()
+        if file.endswith(".wav"):
+            one, other = (wav.read(each).samples for each in both)
+            assert list(one) == pytest.approx(list(other), abs=0.02)
+        else:
+            encoded = [base64.b64encode(each).decode() for each in both]
+            assert await page.evaluate(DIFFERENCE, encoded) < 4, file
+
+
+@in_one_browser
+async def test_a_recorded_voice_can_be_heard(page: Any, site_url: str, project: Any) -> None:
+    await page.add_init_script(WATCH_PLAYER)
+    await open_site_page(page, site_url, "aloud.html")
+    await page.locator("#listen").click()
+    await page.wait_for_function("played.length > 0")
+    sound = wav.read((SHOWN / "aloud.wav").read_bytes())
+    assert sound.rate == 22_050
+    assert await page.evaluate("played") == [pytest.approx(len(sound.samples) / sound.rate)]
+    assert await page.locator("#alert").text_content() == ""
 
 
 @in_one_browser
