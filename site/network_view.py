@@ -194,14 +194,19 @@ class NetworkView:
 
         A training has to lend its parameters meanwhile.
         """
-        part, parameters = self.columns[column], model.state.parameters
-        name = part.bias if source < 0 else part.weights
+        columns = self.columns or []
+        part = columns[column] if column < len(columns) else None
+        name = part and (part.bias if source < 0 else part.weights)
+        parameters = model.state.parameters
+        shape = parameters.types[name].shape if name else ()
+        if not name or unit >= part.units or (source >= 0 and source >= shape[part.is_transposed]):
+            raise UneditableError("the network has no weight that the link sets")
         (array,) = await model.backend.read(parameters.tensors[name])
         numbers = [*array.values()]
         if source < 0:
             numbers[unit] = value
         elif part.is_transposed:
-            numbers[unit * (len(numbers) // part.units) + source] = value
+            numbers[unit * shape[1] + source] = value
         else:
             numbers[source * part.units + unit] = value
         parameters.put(name, numbers)

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import findings
 import page
+from dense_layers import UneditableError
 from lessons import REMEDIES
 from page import element
 from plane_points import GRID, sample_plane
 from pyscript import window
 from trainer import review_of
+from weight_edits import WeightEdit
 
 from webnnm import NNModel, WebNNMError, parse
 from webnnm.graph.elaboration.elaborate import elaborate
@@ -28,19 +30,22 @@ class PlaneTraining:
     - `editor`, `points`: the text of the model, and what it learns.
     - `plane`, `network`: the views that follow the training.
     - `on_paint()` is called once the plane is painted, `on_end(review)` when a training has ended,
-      `on_running(is_running)` when one begins, rests or ends, and when nothing is learnt any more.
+      `on_running(is_running)` when one begins, rests or ends, and when nothing is learnt any more,
+      `on_edit()` when `edits` has another one.
 
     `seconds` are those of the trainings that have ended, 0 while another one rests.
     """
 
-    def __init__(self, editor, points, plane, network, *, on_paint, on_end, on_running):
+    def __init__(self, editor, points, plane, network, *, on_paint, on_end, on_running, on_edit):
         self.editor, self.points, self.plane, self.network = editor, points, plane, network
-        self.on_paint, self.on_end, self.on_running = on_paint, on_end, on_running
+        self.on_paint, self.on_end = on_paint, on_end
+        self.on_running, self.on_edit = on_running, on_edit
         self.spent = 0.0
         self.model = self.training = self.begun = self.start = None
         self.is_running = False
         self.steps = None  # epochs until it rests, None if it does not
-        self.changes = []  # of parameters, which a training takes in between two epochs
+        self.changes = []  # of weights, which a training takes in between two epochs
+        self.edits = []  # of weights by somebody or a link, each after its epoch
         self.turn, self.ending, self.wake = asyncio.Lock(), asyncio.Lock(), asyncio.Event()
         self.paint_due = self.look_due = self.turn_due = 0
 
@@ -63,7 +68,8 @@ class PlaneTraining:
         """
         async with self.turn:  # one click after the other, or the second would end the first
             if self.begun != settings:
-                await self.discard()
+                if self.begun is not None or self.model:
+                    await self.discard()
                 self.begun = settings
             elif self.is_running:
                 self.steps = None if steps is None else (self.steps or 0) + steps
@@ -118,7 +124,7 @@ class PlaneTraining:
             if self.model:
                 self.model.close()
                 self.model = None
-            self.changes, self.spent = [], 0.0
+            self.changes, self.edits, self.spent = [], [], 0.0
             element("review").hidden = True
             element("result").removeAttribute("data-done")
             self.network.redraw()
@@ -215,7 +221,7 @@ class PlaneTraining:
         if self.steps is not None:
             self.steps -= 1
         is_last = record.epoch == record.epochs
-        if not await self.apply_changes():
+        if not await self.apply_changes(record.epoch):
             await self.show(at_once=is_last or self.rests)
         if is_last:
             return
@@ -242,15 +248,27 @@ class PlaneTraining:
             await self.network.look(self.model, self.cells)
             self.look_due = time.perf_counter() + LOOK_SECONDS
 
-    async def apply_changes(self):
-        """Set the weights that somebody has changed, and show the model; return if some are."""
+    async def apply_changes(self, epoch=None):
+        """Set the weights that somebody has changed, and show the model; return if some are.
+
+        After an epoch those of a link are set as well.
+        """
+        edits = [edit for edit in self.edits if edit.epoch == epoch]
         changes, self.changes = self.changes, []
         for change in changes:
-            await self.network.write(self.model, *change)
-        if changes:
+            edits.append(WeightEdit(self.plane.epochs, *change))
+            self.edits.append(edits[-1])
+        for edit in edits:
+            try:
+                await self.network.write(self.model, *edit[1:])
+            except UneditableError as error:
+                self.edits.remove(edit)
+                page.show_error_text(page.sentence(str(error)))
+        if edits:
+            self.on_edit()
             await self.show()
             self.announce("The weight is set")
-        return bool(changes)
+        return bool(edits)
 
     async def wait_for_turn(self):
         """Wait as long as the speed that is chosen asks for."""

@@ -18,6 +18,7 @@ from pyscript import when, window
 from result_card import describe_loss
 from result_files import ResultFiles
 from trainer import where
+from weight_edits import format_edits, parse_edits
 
 from webnnm import ModelError
 from webnnm.page_modules import load_rest
@@ -51,6 +52,7 @@ class Playground:
             on_paint=self.files.add_frame,
             on_end=self.conclude,
             on_running=self.offer_card,
+            on_edit=self.write_link,
         )
 
     async def open(self):
@@ -74,7 +76,10 @@ class Playground:
 
     def write_link(self):
         """Put all that is set into the address."""
-        playground_link.write_link(self.settings())
+        settings = self.settings()
+        if self.training.edits:
+            settings["weights"] = format_edits(self.training.edits)
+        playground_link.write_link(settings)
 
     def read_link(self):
         """Set what the address holds, and make the points."""
@@ -85,8 +90,9 @@ class Playground:
                 self.editor.text = set_output(self.editor.text, *VALUE)
             except (ModelError, UneditableError) as error:
                 problems.append(str(error))
+        self.training.edits, wrong = parse_edits(settings.get("weights", ""))
         self.make_points()
-        playground_link.show_problems(problems)
+        playground_link.show_problems(problems + wrong)
 
     async def follow(self):
         """Set what another link holds."""
@@ -191,8 +197,8 @@ class Playground:
         if not self.points.are_enough:
             page.show_error_text("Draw at least two points of each class.")
             return
-        self.write_link()
         await self.training.go(self.settings(), steps)
+        self.write_link()
 
     def offer_card(self, is_running):
         """Offer a picture of what is learnt, while nothing changes it."""
@@ -208,19 +214,21 @@ class Playground:
         model, seconds = self.training.model, self.training.seconds
         network = model.state.network if model else self.editor.network
         size = f" of {parameter_count(network).partition(', ')[0]}" if network else ""
-        about = (
-            f"A network{size} learns to tell {len(self.points.points)} points of two classes "
-            "apart, in the browser."
-        )
+        count = len(self.points.points)
+        aim = f"to tell {count} points of two classes apart"
+        if self.points.have_values:
+            aim = f"a surface from {count} points"
+        about = f"A network{size} learns {aim}, in the browser."
         shape = element("data").selectedOptions.item(0).textContent
         title = "Points drawn by hand" if self.points.are_drawn else shape
         if not self.plane.records:
             return title, about, []
         record = self.plane.records[-1]
         device = f"{record.epoch} epochs on {model.backend.description}"
+        validation = "" if record.val_loss is None else f", validation {record.val_loss:.4f}"
         numbers = [
             (element("accuracy").textContent, element("samples").textContent),
-            (describe_loss(record.loss), f"training loss, validation {record.val_loss:.4f}"),
+            (describe_loss(record.loss), f"training loss{validation}"),
             (f"{seconds:.2f} s" if seconds else "", device),
         ]
         return title, about, numbers
@@ -251,6 +259,7 @@ async def again(event):
     """Forget what was learnt."""
     page.clear_error()
     await playground.training.discard()
+    playground.write_link()
 
 
 @when("change", "#form")

@@ -65,7 +65,7 @@ def read_link():
     if len(window.location.hash) > MAX_BYTES:
         return {}, ["it is too long"]
     query = window.URLSearchParams.new(window.location.hash[1:])
-    names = (*FIELDS, "features", "model", "points")
+    names = (*FIELDS, "features", "model", "points", "weights")
     return {name: query.get(name) for name in names if query.has(name)}, []
 
 

@@ -438,6 +438,7 @@ async def test_a_weight_is_set_by_its_line_or_by_the_keyboard_and_training_goes_
     page: Any, site_url: str, project: Any
 ) -> None:
     skip_where_nothing_runs(project)
+    epochs = losses_of(page)
     await open_playground(page, site_url)
     await fill(page, data="circles", epochs="9", lr="0.0001")
     await page.locator("#step").click()
@@ -497,6 +498,30 @@ async def test_a_weight_is_set_by_its_line_or_by_the_keyboard_and_training_goes_
     await page.locator(IDLE).wait_for()
     label = await unit.get_attribute("aria-label")
     assert abs(float(label.rpartition(": ")[2].replace("−", "-")) + 5) < 0.1
+
+    # A link keeps what was set, and after which epoch; wrong ones are told.
+    first, address = [*epochs], page.url
+    assert len(first) == 10
+    await page.goto("about:blank")
+    epochs.clear()
+    await open_playground(page, site_url, f"#{address.partition('#')[2]}")
+    await page.locator("#train").click()
+    await result_of(page)
+    await page.locator(IDLE).wait_for()
+    await page.locator("#step").click()
+    await page.get_by_text("Epoch 10 of 18").first.wait_for()
+    assert epochs == first
+    await page.locator("#again").click()
+    await page.wait_for_function("!location.hash.includes('weights')")
+    await page.goto("about:blank")
+    await open_playground(page, site_url, "#epochs=3&weights=1,0,9,0,1;2,0,0,0,1;1,x;2,0,0,0,inf")
+    text = await page.locator("#alert pre").text_content()
+    assert "2 of the weights cannot be set" in text
+    await page.locator("#train").click()
+    await result_of(page)
+    text = await page.locator("#alert pre").text_content()
+    assert text == "The network has no weight that the link sets."
+    assert "weights=2%2C0%2C0%2C0%2C1" in page.url
 
 
 @in_one_browser
