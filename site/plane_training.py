@@ -221,10 +221,13 @@ class PlaneTraining:
         if self.steps is not None:
             self.steps -= 1
         is_last = record.epoch == record.epochs
+        at_once = is_last or self.rests
         if not await self.apply_changes(record.epoch):
-            await self.show(at_once=is_last or self.rests)
+            await self.show(at_once)
         if is_last:
             return
+        if self.rests and not at_once:  # somebody has asked for a rest meanwhile
+            await self.show()
         if self.rests:
             self.show_running(False)
             self.announce("Paused")
