@@ -44,6 +44,10 @@
     waiting = setTimeout(slow, LONG);
   });
 
+  // Paper is white: the page turns light before canvases are drawn for it.
+  addEventListener("beforeprint", () => { document.documentElement.style.colorScheme = "light"; });
+  addEventListener("afterprint", () => { document.documentElement.style.colorScheme = ""; });
+
   addEventListener("webnnm:ready", async () => {
     clearTimeout(waiting);
     for (const control of document.querySelectorAll("[data-waits]")) control.disabled = false;

@@ -229,4 +229,5 @@ function ticks(start, stop) {
 }
 
 dark.addEventListener("change", anew);
+for (const type of ["beforeprint", "afterprint"]) addEventListener(type, anew);
 new ResizeObserver(() => requestAnimationFrame(anew)).observe(canvas.parentElement);

@@ -1,10 +1,8 @@
-"""What a test took for what: a heat map and a table, which lead to the rows that were wrong."""
-
-import json
+"""What a test took for what: a table whose cells lead to the rows that were wrong."""
 
 import charting
 from page import element, make, percent, table
-from pyscript import ffi, when
+from pyscript import when
 
 MAX_CLASSES = 12
 """Of more classes the most frequent confusions are listed: a matrix has no place on a page."""
@@ -13,7 +11,7 @@ LISTED = 12
 
 
 class Confusion:
-    """The confusion matrix in #confusion and #tables, and what was wrong in #mistakes.
+    """The table of a confusion matrix, and what was wrong in #mistakes.
 
     `find` is awaited with the numbers of the actual and of the predicted class, and returns rows of
     the test, each with its numbers and the probability of each class, or None; `picture` makes an
@@ -24,18 +22,18 @@ class Confusion:
         self.name, self.kind, self.find, self.picture = rows, kind, find, picture
         self.labels, self.chart = [], None
 
-    async def show(self, labels, counts):
-        """Show a matrix: actual classes in rows, predicted ones in columns. Return its table."""
+    def show(self, labels, counts):
+        """Return the table of a matrix: actual classes in rows, predicted ones in columns."""
         self.labels, self.counts = labels, counts
         element("mistakes").replaceChildren()
-        element("confusion").closest("figure").hidden = self.has_many()
         if self.has_many():
             return self.list_confusions()
         rows = [[label, *row] for label, row in zip(labels, counts, strict=True)]
         caption = f"Confusion matrix: {self.kind} in rows, what they were taken for in columns"
         matrix = table(caption, [self.kind.capitalize(), *labels], rows)
         shade(matrix, counts)
-        self.offer(matrix)
+        if self.offer(matrix):
+            matrix.caption.append(". Click a mistake to see it.")
         return matrix
 
     def has_many(self):
@@ -56,24 +54,25 @@ class Confusion:
         return node
 
     async def draw(self):
-        """Draw the heat map, once there is time."""
+        """Draw the matrix as a heat map, for the card of a result: the page itself has the table."""
         from webnnm import charts
 
         if self.chart:
             self.chart.close()
             self.chart = None
-        if self.has_many():
-            return
-        chart = charts.confusion_matrix(self.counts, self.labels)
-        self.chart = await charting.show(element("confusion"), chart)
-        self.chart.onClick(ffi.create_proxy(self.on_click))
+        if not self.has_many():
+            chart = charts.confusion_matrix(self.counts, self.labels)
+            self.chart = await charting.show(make("div"), chart)
 
     def offer(self, matrix):
-        """Make buttons of the cells of the table that count what was wrong."""
+        """Make buttons of the cells that count what was wrong; return whether there are any."""
+        wrong = False
         for i, line in enumerate(matrix.querySelectorAll("tbody tr")):
             for j, cell in enumerate(line.querySelectorAll("td")):
                 if i != j and self.counts[i][j]:
                     self.make_button(cell, i, j)
+                    wrong = True
+        return wrong
 
     def make_button(self, cell, actual, predicted):
         """Make a button of a cell of a table, which shows the rows that it counts."""
@@ -91,12 +90,6 @@ class Confusion:
             await self.lead(actual, predicted)
 
         return lead
-
-    async def on_click(self, text):
-        """Show the rows of the cell that was clicked in the heat map."""
-        cell = json.loads(text)
-        if "row" in cell:
-            await self.lead(cell["row"], cell["column"])
 
     async def lead(self, actual, predicted):
         """Show rows of one class that were taken for another."""

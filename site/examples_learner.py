@@ -42,6 +42,8 @@ class Learner:
         self.settings = settings or {}
         self.model, self.joined, self.names = None, None, []
         self.training = None
+        # The rows of the last training under other names, until a model has them.
+        self.label, self.renamed = None, False
         # A model is not closed while it computes.
         self.turn = asyncio.Lock()
 
@@ -75,20 +77,23 @@ class Learner:
             raise UnfitExamples(problem)
         source = with_classes(text, len(names))
         rows = b"".join(row for row, _ in examples)
-        data = Dataset(
-            to_view(rows, [len(examples), *self.features]),
-            [number for _, number in examples],
-            labels=names,
-            split=(1, 0, 0),
-            name="examples",
-        )
+
+        def label(names):
+            return Dataset(
+                to_view(rows, [len(examples), *self.features]),
+                [number for _, number in examples],
+                labels=names,
+                split=(1, 0, 0),
+                name="examples",
+            )
+
         model = await NNModel.create(
-            source=source, dataset=data, backend=self.backend, log=progress.log
+            source=source, dataset=label(names), backend=self.backend, log=progress.log
         )
 
         async def judge(sized):
             async with self.turn:
-                return await self.shares_of(model, names, sized)
+                return dict(zip(names, await self.predict(model, sized), strict=True))
 
         async def tell(record):
             if on_epoch:
@@ -107,7 +112,21 @@ class Learner:
         async with self.turn:
             self.forget()
             self.model, self.names, self.text = model, list(names), source
+            self.label = label
         return history
+
+    def rename(self, names):
+        """Call the classes of a model that was trained here something else."""
+        self.names, self.renamed = list(names), True
+
+    async def apply_names(self):
+        """Write new names of the classes into the model, which is saved with them."""
+        async with self.turn:
+            if self.renamed:
+                self.model.set_dataset(self.label(self.names))
+                if self.joined not in (None, self.model):
+                    self.joined.close()
+                self.joined, self.renamed = None, False
 
     async def shares(self, sized):
         """Return how probable each class is, by its name.
@@ -115,16 +134,17 @@ class Learner:
         `sized` is given the sizes of an example, and returns its numbers.
         """
         async with self.turn:
-            return await self.shares_of(self.model or self.joined, self.names, sized)
+            shares = await self.predict(self.model or self.joined, sized)
+        return dict(zip(self.names, shares, strict=True))
 
-    async def shares_of(self, model, names, sized):
-        """Return what a model says; one that was trained here takes what the trunk finds."""
+    async def predict(self, model, sized):
+        """Return the probabilities of classes; the trunk feeds a model that was trained here."""
         if self.trunk and model is not self.joined:
             numbers = await self.compute_features(sized(self.shape))
         else:
             numbers = sized(shape_of(model))
         (shares,) = (await model.predict(to_view(numbers, [1, *shape_of(model)]))).tolist()
-        return dict(zip(names, shares, strict=True))
+        return shares
 
     async def open(self, content, log):
         """Take the model of a file that `save` wrote, or of a link: one that the trunk feeds."""
@@ -150,10 +170,12 @@ class Learner:
 
     async def pack(self):
         """Return the model as short as it can be saved: without the trunk, in 16 bits."""
+        await self.apply_names()
         return await (self.model or self.joined).save(optimizer=False, dtype="float16")
 
     async def join(self):
         """Return the model that takes examples: trunk and head as one."""
+        await self.apply_names()
         if not self.joined:
             self.joined = await join_models(self.trunk, self.model) if self.trunk else self.model
         return self.joined
@@ -162,8 +184,8 @@ class Learner:
         """Close the models that were trained or opened."""
         for model in {self.model, self.joined} - {None}:
             model.close()
-        self.model = self.joined = None
-        self.names = []
+        self.model = self.joined = self.label = None
+        self.names, self.renamed = [], False
 
 
 def with_classes(text, count):

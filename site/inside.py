@@ -95,7 +95,8 @@ class Tour:
         from webnnm.compiler.stages import graph_after
         from webnnm.model.graph_text import graph_text
 
-        fitted, rewrites = graph_after(graph, limits=getattr(self.device, "limits", None))
+        limits = self.device.limits if self.device.name == "webnn" else None
+        fitted, rewrites = graph_after(graph, limits=limits)
         before, after = count_operators(graph), count_operators(fitted)
         show_text("graph", graph_text(graph, of_model=True))
         element("graph-about").textContent = (

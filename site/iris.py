@@ -29,9 +29,22 @@ async def classify(event):
     """Ask the trained model for the species of one flower."""
     clear_error()
     flower = [float(element(name).value) for name in MEASUREMENTS]
-    answer = await iris.attempt(iris.trainer.classify, row=flower)
+    asked = {"row": flower, "compare": True, "validate": element("validate").checked}
+    answer = await iris.attempt(iris.trainer.classify, **asked)
     if answer:
         element("species").textContent = show_shares(answer["shares"])
+        element("outside").textContent = describe_outside(answer["outside"])
+
+
+def describe_outside(outside):
+    """Say which measurements are outside of what training saw, nothing where none are."""
+    ranges = [
+        f"{MEASUREMENTS[number].replace('-', ' ')}s from {low:g} to {high:g} cm"
+        for number, low, high in outside
+    ]
+    if not ranges:
+        return ""
+    return f"Training saw only {', '.join(ranges)}: outside of that, the answer is a guess."
 
 
 def picture(row):

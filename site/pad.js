@@ -110,3 +110,4 @@ export function picture(canvas, text) {
 
 new ResizeObserver(() => requestAnimationFrame(draw)).observe(pad);
 dark.addEventListener("change", draw);
+for (const type of ["beforeprint", "afterprint"]) addEventListener(type, draw);

@@ -60,6 +60,7 @@ function draw() {
 }
 
 dark.addEventListener("change", draw);
+for (const type of ["beforeprint", "afterprint"]) addEventListener(type, draw);
 fetch(RECORDED).then(async (answer) => {
   const { cells, marks, text } = await answer.json();
   if (!shares.length) show(JSON.stringify(cells), JSON.stringify(marks), text);

@@ -23,7 +23,7 @@ class Preview:
         self.content, self.sensing = None, False
         self.opening, self.following = asyncio.Lock(), None
         self.answered, self.look_due, self.samples = 0, 0.0, 0
-        self.steady, self.outdated = {}, False
+        self.steady, self.told, self.outdated = {}, {}, False
         attempting = page.attempting
         when("click", "#start")(attempting(self.start))
         when("click", "#stop")(attempting(self.stop))
@@ -80,6 +80,7 @@ class Preview:
     def tell(self, shares, seconds, *, counts=True):
         """Show an answer, which counts unless the model is still being trained."""
         self.answered += counts
+        self.told = shares
         bars = element("shares")
         for name in ("data-example", "aria-hidden"):
             bars.removeAttribute(name)
@@ -89,13 +90,21 @@ class Preview:
         rate.textContent = f"{1000 * seconds:.0f} ms, on {self.page.learner.backend.description}"
         rate.dataset.count = str(self.answered)
 
+    def rename(self, names):
+        """Show the last answer with other names of its classes."""
+        if len(self.told) == len(names):
+            self.told = dict(zip(names, self.told.values(), strict=True))
+            element("answer").textContent = show_shares(self.told)
+        if len(self.steady) == len(names):
+            self.steady = dict(zip(names, self.steady.values(), strict=True))
+
     def reset(self):
         """Take a new model: what the last one said does not count."""
-        self.steady, self.look_due, self.outdated = {}, 0.0, False
+        self.steady, self.told, self.look_due, self.outdated = {}, {}, 0.0, False
 
     def clear(self):
         """Show no answer before the next training: the model knows a class that is removed."""
-        self.steady, self.outdated = {}, True
+        self.steady, self.told, self.outdated = {}, {}, True
         for name in ("answer", "rate", "parts"):
             element(name).replaceChildren()
         bars, help_text = element("shares"), element("shares-help")

@@ -64,6 +64,7 @@ class TeachingPage:
         self.busy, self.training, self.filling = False, False, False
         self.preparing, self.trained = asyncio.Lock(), 0
         self.linked, self.card = None, ResultCard()
+        self.taught = []  # the classes of the model, where it was trained here
         self.seal, self.editor, self.log = Seal(), Editor(), log
         self.classes = []
         self.epochs = kind.epochs
@@ -148,6 +149,8 @@ class TeachingPage:
         """Remove a class with its examples."""
         self.classes.remove(example_class)
         example_class.element.remove()
+        if example_class in self.taught:
+            self.taught = []
         if self.learner and example_class.name in self.learner.names:
             self.card.withdraw()
             self.preview.clear()
@@ -202,6 +205,14 @@ class TeachingPage:
         bars = element("shares")
         if bars.hasAttribute("data-example"):
             bars.replaceChildren(*(node for name in names for node in make_bar(name)))
+        self.rename_answers()
+
+    def rename_answers(self):
+        """Have the model answer with the names that its classes have now, once no two are alike."""
+        names = [] if self.busy else [example_class.name for example_class in self.taught]
+        if names and names != self.learner.names and len({*names}) == len(names):
+            self.learner.rename(names)
+            self.preview.rename(names)
 
     # The training, whose progress the package tells.
 
@@ -237,11 +248,12 @@ class TeachingPage:
         course.hidden, course.max, course.value = False, self.epochs, 0
         shown.textContent = "Looking at the examples …"
         await asyncio.sleep(0)  # the page draws it
-        names = [example_class.name for example_class in self.classes]
-        count = sum(len(example_class.examples) for example_class in self.classes)
+        classes = [*self.classes]
+        names = [example_class.name for example_class in classes]
+        count = sum(len(example_class.examples) for example_class in classes)
         examples = [
             (row, number)
-            for number, example_class in enumerate(self.classes)
+            for number, example_class in enumerate(classes)
             for row in await example_class.rows(learner)
         ]
         settings = {"lr": float(element("lr").value)} if element("lr").value else {}
@@ -271,6 +283,8 @@ class TeachingPage:
         loss = f" · loss {history.epochs[-1].loss:.4f}" if history.epochs else ""
         shown.textContent = f"{summary}{loss}"
         show_review(history.findings)
+        # One that was removed meanwhile has no name any more.
+        self.taught = classes if {*classes} <= {*self.classes} else []
         self.busy = False
         await self.preview.ask_again()
         self.trained += 1
@@ -405,7 +419,7 @@ class TeachingPage:
         self.card.withdraw()
         try:
             await learner.open(content, log)
-            self.learner = learner
+            self.learner, self.taught = learner, []
             self.preview.reset()
         finally:
             self.hand_over(False)

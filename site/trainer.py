@@ -584,10 +584,25 @@ async def stop():
 
 
 async def classify(request):
-    """Return the probability of each class for one row, in the units of the data."""
-    row = json.loads(request)["row"]
+    """Return the probability of each class for one row, in the units of the data.
+
+    With `compare`, "outside" has the number, the lowest and the highest value of each feature that
+    is outside of what training saw.
+    """
+    options = json.loads(request)
     try:
-        (shares,) = (await model.predict([row])).tolist()
+        (shares,) = (await model.predict([options["row"]])).tolist()
+        outside = await find_outside(options) if options.get("compare") else []
     except WebNNMError as error:
         return json.dumps({"error": str(error)})
-    return json.dumps({"shares": dict(zip(dataset.labels(), shares, strict=True))})
+    labelled = dict(zip(dataset.labels(), shares, strict=True))
+    return json.dumps({"shares": labelled, "outside": outside})
+
+
+async def find_outside(options):
+    """Return number and range of each feature whose value is outside of what training saw."""
+    data = await dataset_of(options | {"standardize": False})
+    (rows,) = data.arrays("training")[0].values()
+    ranges = [(min(values), max(values)) for values in zip(*rows.tolist(), strict=True)]
+    pairs = enumerate(zip(options["row"], ranges, strict=True))
+    return [[k, low, high] for k, (value, (low, high)) in pairs if not low <= value <= high]

@@ -246,9 +246,11 @@ class TrainingPage:
         element("pause").textContent = "Pause"
 
     def allow_questions(self, allowed):
-        """Open or close the form that asks the model, where the page has one."""
+        """Open or close the form that asks the model, where the page has one: that is next then."""
         if element("try"):
             element("try").disabled = not allowed
+            element("see").hidden = not allowed
+            element("train").classList.toggle("primary", not allowed)
 
     def announce(self, text):
         """Have screen readers say how things stand; called now and then only."""
@@ -407,7 +409,7 @@ class TrainingPage:
         element("samples").textContent = f"of {result['samples']} {self.rows} {unseen}"
         element("baseline").textContent = " ".join(map(page.sentence, result["verdicts"]))
         element("backend").textContent = about
-        confusion = await self.confusion.show(labels, result["counts"])
+        confusion = self.confusion.show(labels, result["counts"])
         columns = [result[name] for name in ("precision", "recall", "f1")]
         scores = [
             [label, *(f"{score:.3f}" for score in three), total]

@@ -330,7 +330,7 @@ class TrainingPage(Delayed):
         share = page.percent(largest / result.samples, 1)
         guess = f"Always predicting {label} is right for {share} of them"
         element("baseline").textContent = describe_baselines(result, guess)
-        confusion = await self.confusion.show(labels, [list(row) for row in result.counts])
+        confusion = self.confusion.show(labels, [list(row) for row in result.counts])
         rows = [
             [label, *(f"{score:.3f}" for score in scores), str(support)]
             for label, *scores, support in zip(

@@ -4,7 +4,7 @@
     python -m tools.showcase chat.html speech.html
 
 It opens the built site in Chromium with WebNN, and writes site/shown/ and site/parts/recorded/: all
-of it, or the results of the models of the pages that are named. The pictures change with the pages
+of it, or the results and the pictures of the pages that are named. The pictures change with the pages
 they show; nobody else writes them.
 """
 
@@ -26,7 +26,9 @@ FOLDER = ROOT / "site" / "shown"
 WIDE, TALL = 1280, 800
 """Pixels of a window."""
 PART, SCALE = (430, 269), 1.5
-"""Pixels of what the picture of a card shows, and how many pixels each of them has there."""
+"""Pixels of what the picture of a card shows, and how many pixels each has there. The window is as
+wide, so that nothing is cut at the right."""
+CARD = {"width": PART[0], "height": TALL}
 QUALITY = 72
 ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"
 SHOWN = "import('./plane.js').then(({ shown }) => shown())"
@@ -48,7 +50,7 @@ STROKE = ((0.28, 0.22), (0.72, 0.22), (0.45, 0.82))
 
 
 async def main(names: Sequence[str]) -> None:
-    """Write the results of models; without names, also the trainings and the pictures."""
+    """Write results and pictures of the pages that are named; without names, trainings as well."""
     from playwright.async_api import async_playwright
 
     FOLDER.mkdir(exist_ok=True)
@@ -56,9 +58,9 @@ async def main(names: Sequence[str]) -> None:
         async with async_playwright() as playwright:
             options = playwright_config().launch_options("webnn")
             browser = await playwright.chromium.launch(**options)
-            for name in names or RECORDERS:
+            for name in filter(RECORDERS.__contains__, names or RECORDERS):
                 await record_result(browser, server.url, name)
-            for scheme in () if names else ("light", "dark"):
+            for scheme in ("light", "dark"):
                 context = await browser.new_context(
                     viewport={"width": WIDE, "height": TALL},
                     device_scale_factor=SCALE,
@@ -66,11 +68,11 @@ async def main(names: Sequence[str]) -> None:
                     color_scheme=scheme,
                 )
                 page = await context.new_page()
-                if scheme == "light":
+                if scheme == "light" and not names:
                     await record(page, server.url)
                     await record_trainings(await context.new_page(), server.url)
-                for show in (show_playground, show_digits, show_table, show_arrays):
-                    await show(page, server.url, scheme)
+                for name in filter(PICTURES.__contains__, names or PICTURES):
+                    await PICTURES[name](page, server.url, scheme)
                 await context.close()
             await browser.close()
 
@@ -140,6 +142,7 @@ async def show_arrays(page: Any, url: str, scheme: str) -> None:
 
 async def show_playground(page: Any, url: str, scheme: str) -> None:
     """Take a picture of a trained playground."""
+    await page.set_viewport_size(CARD)
     await page.goto(f"{url}/playground.html#data=spirals&epochs=400")
     await page.locator("#train:enabled").click()
     await page.wait_for_function(TRAINED, timeout=120_000)
@@ -148,6 +151,7 @@ async def show_playground(page: Any, url: str, scheme: str) -> None:
 
 async def show_digits(page: Any, url: str, scheme: str) -> None:
     """Take a picture of a digit that is drawn and read."""
+    await page.set_viewport_size(CARD)
     await page.goto(f"{url}/digits.html")
     await page.locator("#epochs").fill("20")
     await page.locator("#train:enabled").click()
@@ -165,22 +169,31 @@ async def show_digits(page: Any, url: str, scheme: str) -> None:
 
 
 async def show_table(page: Any, url: str, scheme: str) -> None:
-    """Take a picture of what a model of a table says of a row."""
+    """Take a picture of the test of a model of a table."""
+    await page.set_viewport_size(CARD)
     await page.goto(f"{url}/table.html")
     await page.locator("#example:enabled").click()
     await page.locator("#train:enabled").click()
     await page.locator("#result:not([hidden])").wait_for(timeout=120_000)
-    await take(page, f"table-{scheme}", "#result-title")
+    await take(page, f"table-{scheme}", "#tables")
+
+
+PICTURES = {
+    "playground.html": show_playground,
+    "digits.html": show_digits,
+    "table.html": show_table,
+    "arrays.html": show_arrays,
+}
 
 
 async def take(page: Any, name: str, first: str) -> None:
-    """Take the picture of a card: a part of a page, from an element to the right and down."""
+    """Take the picture of a card: what a narrow window shows from an element down."""
     await page.locator(first).first.evaluate("(element) => element.scrollIntoView()")
     await asyncio.sleep(0.5)
     box = await page.locator(first).first.bounding_box()
     width, height = PART
-    clip = {"x": max(0, box["x"] - 16), "y": max(0, box["y"] - 12), "width": width}
-    await write(page, name, {**clip, "height": height})
+    await write(page, name, {"x": 0, "y": max(0, box["y"] - 4), "width": width, "height": height})
+    await page.set_viewport_size({"width": WIDE, "height": TALL})
 
 
 async def write(page: Any, name: str, clip: Mapping[str, float]) -> None:

@@ -15,6 +15,7 @@ import { CellImage } from "./charts/cell_image.js";
 const GAP = 20;
 const AXIS = 60;
 
+const PRINTING = ["beforeprint", "afterprint"];
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** @typedef {{ spec: any, themes: { light: any, dark: any } }} Description what `Chart.to_page` wrote */
@@ -23,6 +24,12 @@ class LiveChart {
   /** Rows by the name of their data, if they are no longer those of the specification. */
   #rows = new Map();
   #change = () => this.draw();
+  /** Whether it is drawn for paper, which is white. */
+  #printed = false;
+  #print = (/** @type {Event} */ { type }) => {
+    this.#printed = type === "beforeprint";
+    if (dark.matches) this.draw();
+  };
   /** How many small charts stand side by side, 0 for a single chart. */
   #columns = 0;
   #frame = 0;
@@ -46,6 +53,7 @@ class LiveChart {
     holder.setAttribute("role", "img");
     this.describe(spec.description);
     dark.addEventListener("change", this.#change);
+    for (const type of PRINTING) addEventListener(type, this.#print);
     this.#sizes.observe(holder);
   }
 
@@ -70,7 +78,8 @@ class LiveChart {
 
   /** Return a view of the chart with the rows that it has now, and the image of its cells or null. */
   #compile(changes, options) {
-    const config = { ...this.themes[dark.matches ? "dark" : "light"], background: "transparent" };
+    const theme = this.themes[dark.matches && !this.#printed ? "dark" : "light"];
+    const config = { ...theme, background: "transparent" };
     const { spec } = compile({ ...this.spec, ...changes }, { config });
     const cells = this.spec.usermeta?.image;
     const image = cells ? new CellImage(spec, cells, this.#rows.get(cells.data)) : null;
@@ -229,6 +238,7 @@ class LiveChart {
   close() {
     cancelAnimationFrame(this.#frame);
     dark.removeEventListener("change", this.#change);
+    for (const type of PRINTING) removeEventListener(type, this.#print);
     this.#sizes.disconnect();
     this.#view?.finalize();
     this.holder.replaceChildren();

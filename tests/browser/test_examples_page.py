@@ -181,6 +181,13 @@ async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
     )
     assert len(widths) == 2
     assert widths[0] == widths[1]
+    # Another name of a class is that of the answers and of what is saved, but no name of two.
+    await page.locator("#answer", has_text="Sun").wait_for()
+    await class_of(page, 1).get_by_label("Name").fill("Sun")
+    assert await page.locator("#shares dt").all_text_contents() == ["Sun", "Leaf"]
+    await class_of(page, 1).get_by_label("Name").fill("Oak")
+    await page.locator("#shares dt", has_text="Oak").wait_for()
+    assert await page.locator("#shares dt").all_text_contents() == ["Sun", "Oak"]
     # The link has the model; opened in another tab it says the same.
     await page.locator("#link").click()
     await page.wait_for_function("location.hash.startsWith('#taught=pixels.')")
@@ -189,7 +196,7 @@ async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
     shares = await read_shares(page)
     tab = await page.context.new_page()
     await tab.goto(page.url)
-    await tab.get_by_text("The model of the link is opened: Sun, Leaf").wait_for()
+    await tab.get_by_text("The model of the link is opened: Sun, Oak").wait_for()
     assert await answer(tab, file) == name
     for label, share in (await read_shares(tab)).items():
         rounded, exact = (float(text.removesuffix("%")) for text in (share, shares[label]))

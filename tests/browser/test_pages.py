@@ -24,6 +24,7 @@ from tests.browser.site_pages import (
     backend_of,
     check_contrast,
     check_usable,
+    fill,
     hold_back,
     open_site_page,
     result_of,
@@ -173,6 +174,8 @@ async def test_iris_answers_with_the_parameters_of_the_last_training(
     assert await page.locator("#classify").is_disabled()
     assert await page.locator("#page").is_disabled()
     await train_on(page, epochs=1)
+    primary = page.locator("main .primary:visible")
+    assert await primary.all_text_contents() == ["Try it"], "what comes next"
     for name, value in SETOSA.items():
         await page.locator(f"#{name}").fill(value)
     await page.locator("#classify").click()
@@ -182,6 +185,16 @@ async def test_iris_answers_with_the_parameters_of_the_last_training(
     await page.locator("#classify").click()
     await page.wait_for_function(SHARES_DIFFER, arg="".join(before))
     assert await page.locator("#species", has_text="setosa").count() == 1
+    outside = page.locator("#outside")
+    assert not await outside.is_visible()
+    await fill(page, **{"petal-length": "999"})
+    await page.locator("#classify").click()
+    await outside.wait_for()
+    told = await outside.text_content()
+    assert told.startswith("Training saw only petal lengths from 1.1 to 6.9 cm: outside of that")
+    await fill(page, **{"petal-length": SETOSA["petal-length"]})
+    await page.locator("#classify").click()
+    await outside.wait_for(state="hidden")
     flower = {name.replace("-", "_"): value for name, value in SETOSA.items()}
     async with open_saved_page(page, tmp_path) as tab:
         assert await ask(tab, **flower) == await read_shares(page)

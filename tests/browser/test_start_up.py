@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext
 from tests.browser.harness import PageLog, PyodidePage, PythonError, open_pyodide_in
 from tools import compile_wheel, page_wheel
 from tools.measure import LARGEST_COMPILED_KB, LARGEST_WHEEL_KB
-from tools.page_budget import LIMIT_ALL_KB, LIMIT_KB, LIMITS_ALL_KB, visit
+from tools.page_budget import LIMIT_ALL_KB, LIMIT_FIRST_KB, LIMIT_KB, LIMITS_ALL_KB, visit
 
 REST = "**/webnnm_rest-*.whl"
 PIPELINE = "import webnnm\nwebnnm.pipeline.__name__"
@@ -131,6 +131,14 @@ async def test_the_largest_pages_load_little_before_they_can_be_used(
     loaded = await visit(await launch(project.name), site_url, name)
     assert loaded.own_kb <= LIMIT_KB
     assert loaded.all_kb <= LIMITS_ALL_KB.get(name, LIMIT_ALL_KB)
+
+
+@pytest.mark.projects("webnn")
+async def test_the_first_page_shows_itself_with_few_bytes(
+    launch: Any, site_url: str, project: Any
+) -> None:
+    loaded = await visit(await launch(project.name), site_url, "index.html")
+    assert loaded.own_kb < loaded.shown_kb <= LIMIT_FIRST_KB
 
 
 async def test_a_first_training_asks_for_the_second_wheel_once(

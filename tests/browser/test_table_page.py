@@ -224,7 +224,6 @@ async def test_a_quantity_is_learnt_and_what_is_wrong_is_told(
     await page.get_by_text(re.compile(r"Epoch \d+ of 100000 · loss")).wait_for()
     await page.locator("#stop").click()
     await result_of(page)
-    await page.locator("#confusion canvas").wait_for()
     await page.locator("#tables .confusion button").first.click()
     await page.locator("#mistakes dt", has_text="bill_length_mm").first.wait_for()
 

@@ -34,7 +34,7 @@ export class CellImage {
   /** Paint the rows in the colours of the chart. @param {any} view */
   paint(view) {
     const { width, height } = this.canvas;
-    const context = this.canvas.getContext("2d");
+    const context = this.canvas.getContext("2d", { willReadFrequently: true });
     const shades = this.#shades(view, context);
     const image = context.createImageData(width, height);
     const pixels = new Uint32Array(image.data.buffer);

@@ -11,6 +11,7 @@ const wrong = "var(--wrong, light-dark(#a3261b, #ff9b8e))";
 const warn = "var(--warn, light-dark(#8a5a00, #f0b95a))";
 const raised = "var(--raised, light-dark(#ffffff, #1d2025))";
 const line = "var(--line, light-dark(#dcd8d1, #363b44))";
+const shade = "var(--shade, light-dark(rgb(0 0 0 / 0.22), rgb(255 255 255 / 0.26)))";
 const onAccent = "var(--on-accent, light-dark(#ffffff, #0c1416))";
 const violet = "light-dark(#5b3fa0, #c3b1f5)";
 const green = "light-dark(#2b6a2f, #93d197)";
@@ -19,7 +20,14 @@ const code = "var(--code, ui-monospace, Menlo, Consolas, monospace)";
 const theme = EditorView.theme({
   "&": { color: text, backgroundColor: raised },
   "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: code, fontSize: "var(--code-size, 0.9rem)", lineHeight: "var(--code-line, 1.55)" },
+  // Where lines go on beyond the right edge, a shadow that the end of the lines covers.
+  ".cm-scroller": {
+    fontFamily: code,
+    fontSize: "var(--code-size, 0.9rem)",
+    lineHeight: "var(--code-line, 1.55)",
+    background: `linear-gradient(to left, ${raised} 30%, transparent) right / 2.5rem 100% no-repeat local,
+      linear-gradient(to left, ${shade}, transparent) right / 0.75rem 100% no-repeat scroll`,
+  },
   ".cm-content": { padding: "0.6rem 0", caretColor: text },
   ".cm-line": { padding: "0 0.75rem" },
   ".cm-gutters": { backgroundColor: raised, color: quiet, borderRight: `1px solid ${line}` },
@@ -86,6 +94,19 @@ const theme = EditorView.theme({
     padding: "0.2rem 0.5rem",
   },
   ".cm-button": { backgroundImage: "none", cursor: "pointer" },
+  // Where a reader has chosen all colours, backgrounds are gone: lines show what is selected.
+  "@media (forced-colors: active)": {
+    ".cm-selectionBackground": { outline: `2px solid ${accent}` },
+    ".cm-activeLine": { borderLeft: "2px solid" },
+    ".cm-wrongLine": { outline: "2px dashed" },
+    ".cm-tooltip-autocomplete > ul > li[aria-selected]": { forcedColorAdjust: "none" },
+  },
+  // Paper has room for all lines.
+  "@media print": {
+    ".cm-scroller": { overflow: "visible" },
+    ".cm-content": { whiteSpace: "pre-wrap" },
+    ".cm-foldGutter, .cm-cursorLayer, .cm-selectionLayer": { display: "none" },
+  },
 });
 
 const colours = HighlightStyle.define([
