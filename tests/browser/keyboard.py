@@ -36,18 +36,21 @@ FOCUS = """async () => {
   for (let at = element; at && !shows; at = at.parentElement) {
     shows = at.matches(":focus-within") && outlined(at);
   }
-  // The switch of colours shows it at the button that follows.
-  shows ||= element.nextElementSibling?.matches("label") && outlined(element.nextElementSibling);
+  // Where the field itself is hidden, as that which switches colours, the label after it shows it.
+  const next = element.nextElementSibling;
+  const place = !shows && next?.matches("label") && outlined(next) ? next : element;
+  shows ||= place === next;
   const show = element.outerHTML.replace(/\\s+/g, " ").slice(0, 100);
   if (!shows) return { number, problem: `the focus does not show: ${show}` };
-  const [box] = element.getClientRects();
-  const x = box.left + Math.min(box.width, innerWidth) / 2;
+  const [box] = place.getClientRects();
+  // In the middle of the part that is in the window.
+  const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
   const y = box.top + Math.min(box.height, 60) / 2;
   const hit = document.elementFromPoint(x, y);
-  const isThere = hit && (element.contains(hit) || hit.contains(element)
+  const isThere = hit && (place.contains(hit) || hit.contains(place)
     || element.ownerSVGElement?.contains(hit)
     || [...(element.labels ?? [])].some((label) => label.contains(hit)));
-  return { number, problem: isThere ? "" : `out of sight or covered: ${show}` };
+  return { number, problem: isThere ? "" : `covered or out of sight, at ${Math.round(x)}, ${Math.round(y)}: ${show}` };
 }"""
 MORE = 60
 """How often Tab may be pressed beyond the expected stops, as where parts of a page scroll."""
