@@ -50,7 +50,8 @@ FOCUS = """async () => {
   const isThere = hit && (place.contains(hit) || hit.contains(place)
     || element.ownerSVGElement?.contains(hit)
     || [...(element.labels ?? [])].some((label) => label.contains(hit)));
-  return { number, problem: isThere ? "" : `covered or out of sight, at ${Math.round(x)}, ${Math.round(y)}: ${show}` };
+  const problem = `covered or out of sight, at ${Math.round(x)}, ${Math.round(y)}: ${show}`;
+  return { number, problem: isThere ? "" : problem };
 }"""
 MORE = 60
 """How often Tab may be pressed beyond the expected stops, as where parts of a page scroll."""
