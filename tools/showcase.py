@@ -4,8 +4,8 @@
     python -m tools.showcase chat.html speech.html
 
 It opens the built site in Chromium with WebNN, and writes site/shown/ and site/parts/recorded/: all
-of it, or the results and the pictures of the pages that are named. The pictures change with the pages
-they show; nobody else writes them.
+of it, or the results and the pictures of the pages that are named. The pictures change with the
+pages they show; nobody else writes them.
 """
 
 from __future__ import annotations
