@@ -24,7 +24,7 @@ EXPECT = """() => {
 }"""
 # Where the focus is, and what is wrong with how it shows.
 FOCUS = """async () => {
-  await new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
+  await new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); });
   const element = document.activeElement;
   const number = stops.indexOf(element);
   if (element === document.body || element === null) return { number: null, problem: "" };
