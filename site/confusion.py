@@ -54,7 +54,7 @@ class Confusion:
         return node
 
     async def draw(self):
-        """Draw the matrix as a heat map, for the card of a result: the page itself has the table."""
+        """Draw the matrix as a heat map, for the card of a result: the page has the table."""
         from webnnm import charts
 
         if self.chart:
