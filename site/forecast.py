@@ -11,7 +11,7 @@ from attempts import Delayed, attempt, show_errors
 from loss_curve import LossCurve
 from page import element, make, table
 from pyscript import when, window
-from result_card import ResultCard, describe_card, describe_loss, name_card
+from result_card import ResultCard, describe_card, describe_loss, name_card, shorten
 from rows_link import copy_link, restore_link
 from table_reading import Pauses, read_table, show_form
 from trainer import curve, where
@@ -235,7 +235,7 @@ class ForecastPage(Delayed):
         size = parameter_count(self.model.state.network).partition(", ")[0]
         steps, windows = element("horizon").value, self.dataset.size("training")
         about = (
-            f"A network of {size} forecasts {target}, {steps} steps ahead. "
+            f"A network of {size} forecasts {shorten(target)}, {steps} steps ahead. "
             f"It learnt {windows:,} windows of the series in the browser."
         )
         numbers = [

@@ -10,6 +10,8 @@ from pyscript import document, ffi, js_import, when, window
 COMPONENT = window.URL.new("./result_card.js", window.location.href).href
 SMALLEST = 0.0001
 """A loss that is not shown as 0."""
+MAX_LETTERS = 40
+"""The maximum length of a name in a sentence."""
 HOLDS = "The picture holds what you see: names, numbers and charts, none of your rows."
 
 
@@ -56,6 +58,11 @@ class ResultCard:
 def name_card(name, target):
     """Return the title of a card: the name of the rows, and what of them is predicted."""
     return target if name == target else f"{name}: {target}"
+
+
+def shorten(name):
+    """Return a name as it stands in a sentence of a card."""
+    return name if len(name) <= MAX_LETTERS else f"{name[: MAX_LETTERS - 1].rstrip()}…"
 
 
 def describe_loss(loss):

@@ -5,7 +5,7 @@ from attempts import attempt
 from columns import Columns
 from page import element, make, table
 from pyscript import when
-from result_card import HOLDS, name_card
+from result_card import HOLDS, name_card, shorten
 from table_reading import Pauses, read_table, show_form
 from trainer import MAX_MISTAKES, class_of
 from training_page import TrainingPage, describe_baselines
@@ -164,12 +164,13 @@ class TablePage(TrainingPage):
         """Return the title of a card, what the model does, and what the card holds."""
         (target,) = self.columns.select_by_use("target")
         title, inputs = name_card(self.name, target), len(self.dataset.encoders)
-        task = f"predicts {target} from {inputs} columns"
+        columns = "1 column" if inputs == 1 else f"{inputs} columns"
+        task = f"predicts {shorten(target)} from {columns}"
         if self.dataset.label_encoder is not None:
             return title, task, HOLDS
         holds = (
-            f"The picture holds what you see: each dot is a row of the test, with its {target} and "
-            "the prediction; other columns of your rows are not there."
+            f"The picture holds what you see: each dot is a row of the test, with its "
+            f"{shorten(target)} and the prediction; other columns of your rows are not there."
         )
         return title, task, holds
 

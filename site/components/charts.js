@@ -77,9 +77,9 @@ class LiveChart {
   }
 
   /** Return a view of the chart with the rows that it has now, and the image of its cells or null. */
-  #compile(changes, options) {
+  #compile(changes, options, axes = {}) {
     const theme = this.themes[dark.matches && !this.#printed ? "dark" : "light"];
-    const config = { ...theme, background: "transparent" };
+    const config = { ...theme, background: "transparent", ...axes };
     const { spec } = compile({ ...this.spec, ...changes }, { config });
     const cells = this.spec.usermeta?.image;
     const image = cells ? new CellImage(spec, cells, this.#rows.get(cells.data)) : null;
@@ -100,7 +100,12 @@ class LiveChart {
    */
   async picture(width, height, scale) {
     const autosize = { type: "fit", contains: "padding" };
-    const [view, image] = this.#compile({ width, height, autosize }, { renderer: "none" });
+    // Long names leave room for what they name.
+    const axes = {
+      axisX: { labelLimit: 0.24 * width, labelOverlap: true, titleLimit: 0.7 * width },
+      axisY: { labelLimit: 0.3 * width, titleLimit: 0.7 * height },
+    };
+    const [view, image] = this.#compile({ width, height, autosize }, { renderer: "none" }, axes);
     await view.runAsync();
     if (image) {
       image.paint(view);
