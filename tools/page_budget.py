@@ -29,7 +29,7 @@ LIMIT_FIRST_KB = 120
 takes to show itself, with its typeface and its pictures."""
 ROUNDS = 3
 RUNTIME = "/vendor/"
-PYTHON = ("/vendor/pyodide/", "/vendor/pyscript/")
+PYTHON = ("/vendor/pyodide/", "/vendor/pyscript/", "/vendor/webnnm/")
 PAGE = ROOT / "docs" / "performance.md"
 TABLE = "(<!-- {0}: begin -->\n).*?(<!-- {0}: end -->)"
 

@@ -29,7 +29,7 @@ PART, SCALE = (430, 269), 1.5
 """Pixels of what the picture of a card shows, and how many pixels each has there. The window is as
 wide, so that nothing is cut at the right."""
 CARD = {"width": PART[0], "height": TALL}
-QUALITY = 72
+QUALITY = 60
 ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"
 SHOWN = "import('./plane.js').then(({ shown }) => shown())"
 TRAINED = "document.querySelector('#result[data-done]') !== null"
