@@ -124,8 +124,10 @@ async def test_another_python_takes_the_texts(fresh: tuple[PyodidePage, list[str
 
 
 @pytest.mark.projects("webnn")
-@pytest.mark.parametrize("name", ["digits.html", "table.html", "iris.html"])
-async def test_the_largest_pages_load_little_before_they_can_be_used(
+@pytest.mark.parametrize(
+    "name", ["index.html", "iris.html", "arrays.html", "playground.html", "hub.html"]
+)
+async def test_the_largest_pages_of_each_kind_load_little_before_they_can_be_used(
     launch: Any, site_url: str, project: Any, name: str
 ) -> None:
     loaded = await visit(await launch(project.name), site_url, name)
