@@ -199,7 +199,7 @@ def slow_weight(facts: Facts, history: HistoryFacts) -> Hit | None:
     >>> model = NNModel.create(source=text, dataset=data, backend="numpy", log=lambda line: None)
     >>> history = model.train(epochs=20, optimizer="sgdm", lr=0.1, weight_decay=0)
     >>> print(*[found for found in history.findings if found.id == "E911"])
-    info E911 line 1, column 56: w1 moved by 0.063%; w2 moved by 0.063%; w3 moved by 0.063 ...
+    info E911 line 1, column 56: w1 moved by 0.063%; w2 moved by 0.063%; w3 moved by 0.063%...
       probably because of E303, E304, E709
 
     Ignore it where it was taken from a trained model and should stay unchanged.
