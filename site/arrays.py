@@ -293,7 +293,7 @@ pictures.landscape()
 ready()
 try:
     await workshop.opening
-    message = f"arrays live on {workshop.device.backend.description}"
+    message = f"arrays run on {workshop.device.backend.description}"
 except WebNNMError as error:
     message = error.message
 show_sentence(message)

@@ -49,7 +49,7 @@ async def learn():
             shares = [round(row[-1], 2) for row in (await model.predict(cells, GRID**2)).tolist()]
             verb = "learns" if record.epoch < record.epochs else "has learnt"
             text = (
-                f"A network of {model.state.parameters.count} numbers {verb} two spirals on "
+                f"A network of {model.state.parameters.count} parameters {verb} two spirals on "
                 f"{model.backend.description}: epoch {record.epoch} of {record.epochs}, "
                 f"loss {record.loss:.3f}"
             )

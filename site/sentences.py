@@ -78,6 +78,10 @@ class SentencesPage(TrainingPage):
         element("train").hidden = self.dataset is None
         element("needs").hidden = self.dataset is not None
         element("example").classList.toggle("primary", self.dataset is None)
+        bars = element("shares")
+        if self.dataset is not None and bars.hasAttribute("data-example"):
+            names = map(str, self.dataset.labels())
+            bars.replaceChildren(*(node for name in names for node in make_bar(name)))
 
     async def take(self, content, name, *, shown=False):
         """Read a table, and find the columns of texts and of labels; show its rows by classes."""

@@ -185,6 +185,7 @@ class TeachingPage:
             example_class.rename(name)
             for number in range(READY):
                 await example_class.add(self.kind.sample(name, number))
+            example_class.thumbnails.scrollTop = 0
         element("sample").hidden = False
         await self.preview.show(self.preview.next_sample())
         if not element("learn").hidden:

@@ -193,10 +193,7 @@ class TrainingPage:
         if is_kept and has_ended:  # before the result shows: the reader may then leave at once
             self.kept.forget()
             if not element("kept").classList.contains("warning"):
-                tell(
-                    "This training has ended, and the browser no longer keeps it. "
-                    "Save model writes the model to a file."
-                )
+                tell("The training has ended. “Save model” keeps what it has learnt in a file.")
         if answer is None:
             element("progress-text").textContent = "No result"
             element("save").disabled = True

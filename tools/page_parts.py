@@ -21,7 +21,6 @@ COURSE = "docs/course/index.html"
 GALLERY = "docs/gallery/index.html"
 GROUPS = {
     "Learn": {
-        "hello.html": "First graph",
         "playground.html": "Playground",
         "iris.html": "Iris flowers",
         "digits.html": "Digits",
@@ -51,6 +50,7 @@ GROUPS = {
         "hub.html": "Any model",
     },
     "Code": {
+        "hello.html": "First graph",
         "notation.html": "The notation",
         "arrays.html": "Arrays",
         "worker.html": "Training in a worker",
@@ -248,7 +248,7 @@ def _find_imports(site: Path, script: str) -> list[str]:
 def links(current: str) -> str:
     """Return the navigation of a page: a menu of all pages in groups, and those of its own group.
 
-    >>> links("hello.html").splitlines()[-8]
+    >>> links("hello.html").splitlines()[-7]
     '<li><a href="./hello.html" aria-current="page">First graph</a></li>'
     """
     groups = [_link_group(title, pages, current) for title, pages in GROUPS.items()]

@@ -104,7 +104,7 @@ async def test_every_program_reaches_its_goal_and_leaves_nothing(
 ) -> None:
     skip_where_nothing_runs(project)
     await open_and_look(page, site_url, "arrays.html")
-    await page.get_by_text(f"Arrays live on {backend_of(project)}").wait_for()
+    await page.get_by_text(f"Arrays run on {backend_of(project)}").wait_for()
     memory = page.locator("#memory")
 
     figures = await ran(page, "descent")
@@ -200,7 +200,7 @@ async def test_stop_ends_loops_with_frames_without_and_waits(
 ) -> None:
     await open_site_page(page, site_url, "arrays.html")
     # Before there is a device, stopping ends a program that has not begun.
-    await page.get_by_text("Arrays live on").wait_for()
+    await page.get_by_text("Arrays run on").wait_for()
     begin = "import asyncio\nfrom drawing import frame\nfrom webnnm import xp\nx = xp.ones(1000)\n"
     for loop in (
         "while True:\n    x = x + 1\n    await frame(x=x[0])",

@@ -50,13 +50,13 @@ async def test_a_small_model_runs_on_numpy_and_a_large_one_on_onnx_runtime(
 
     on, report, lines, _ = await first_visit.run_python(CREATE + "found", units=1024)
     assert on == "ONNX Runtime Web (WebAssembly)"
-    assert "for which 3 MB are fetched once: NumPy would take" in report
+    assert "for which 3 MB are downloaded once: NumPy would take" in report
     assert "fetching ONNX Runtime Web: 14 MB" in lines  # unpacked
     assert fetch()
 
     on, report, _, again = await first_visit.run_python(CREATE + "found", units=2)
     assert on == "ONNX Runtime Web (WebAssembly)"
-    assert report.endswith("model runs on ONNX Runtime (WebAssembly), which the browser has cached")
+    assert report.endswith("model runs on ONNX Runtime (WebAssembly), which was downloaded before")
     assert again == pytest.approx(small, rel=1e-4)
 
 
@@ -82,13 +82,13 @@ async def test_a_probe_fetches_nothing_unless_asked_to(first_visit: PyodidePage)
     }
     assert sentence == (
         f"{no}: small models run on NumPy, larger ones on ONNX Runtime, "
-        "for which 3 MB are fetched once"
+        "for which 3 MB are downloaded once"
     )
     devices, sentence = await first_visit.run_python(PROBE, how={"fetch": True})
     for name, runs_on in (("wasm", "ONNX Runtime Web (WebAssembly)"), ("numpy", "NumPy")):
         works, reason, seconds = devices[name]
         assert works and reason.startswith(runs_on) and seconds > 0
-    kept = "models run on ONNX Runtime (WebAssembly), which the browser has cached"
+    kept = "models run on ONNX Runtime (WebAssembly), which was downloaded before"
     assert sentence == f"{no}: {kept}"
     again, _ = await first_visit.run_python(PROBE, how={})
     assert again == devices, "the trials are remembered"

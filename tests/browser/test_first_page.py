@@ -25,7 +25,7 @@ async def test_a_network_learns_in_sight(page: Any, site_url: str) -> None:
     await open_site_page(page, site_url, "index.html")
     await page.wait_for_function(LEARNT)
     text = await page.locator("#live-caption").text_content()
-    assert text.startswith("A network of 354 numbers has learnt two spirals on WebNN")
+    assert text.startswith("A network of 354 parameters has learnt two spirals on WebNN")
     assert float(text.rpartition(" ")[2]) < 0.1
     assert await page.evaluate(COLOURS) > 100
 

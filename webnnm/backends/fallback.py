@@ -58,8 +58,8 @@ async def choice(device: str | None = None, work: Callable[[], float] | None = N
     if size is None:
         return Choice(None, "because the page does not serve ONNX Runtime Web")
     if size == 0:
-        return Choice("wasm", "which the browser has cached")
-    fetched = f"{size / 1e6:.0f} MB are fetched once"
+        return Choice("wasm", "which was downloaded before")
+    fetched = f"{size / 1e6:.0f} MB are downloaded once"
     if not numpy:
         return Choice("wasm", f"for which {fetched}: the page has no NumPy")
     seconds = 0.0 if work is None else work()
