@@ -23,6 +23,23 @@ NAME = "forecast"
 """Of the model."""
 ORDER = ""
 """The choice of times that takes rows as they follow."""
+DRAWN = 5000
+"""Values of a series that are drawn, the last ones of longer series."""
+STEPS = {
+    ("month", 1): "month",
+    ("month", 3): "quarter",
+    ("month", 12): "year",
+    ("day", 1): "day",
+    ("day", 7): "week",
+    ("weekday", 1): "weekday",
+}
+"""Unit and size of a step of dates → its name."""
+CALENDAR = {
+    "season": "the time of year",
+    "weekday": "the day of the week",
+    "time": "the time of day",
+}
+"""Part of dates → what the model gets of it."""
 
 
 class ForecastPage(Delayed):
@@ -85,6 +102,27 @@ class ForecastPage(Delayed):
             sources.textContent = self.describe()
         sources.classList.toggle("warning", self.dataset is None)
         element("train").disabled = self.dataset is None
+        await charting.attempt(self.draw_series())
+
+    async def draw_series(self):
+        """Draw the series of the dataset, if there is one."""
+        element("past").hidden = self.dataset is None
+        if self.dataset is None:
+            return
+        from webnnm import charts
+        from webnnm.data.series.timeline import show_time
+
+        (steps,) = self.dataset.steps.values()
+        first = max(0, steps.known - DRAWN)
+        dates = self.dataset.series.dates
+        times = [show_time(time, dates=dates) for time in steps.times[first : steps.known]]
+        part = f"The last {len(times):,} of {steps.known:,} values" if first else "All values"
+        text = f"{part} of {element('target').value}, from {times[0]} to {times[-1]}."
+        element("series-text").textContent = text
+        drawing = charts.forecast(
+            times, steps.past[0][first:].tolist(), name=element("target").value
+        )
+        await self.draw("series", drawing)
 
     def make_dataset(self):
         """Return the table as a series."""
@@ -112,18 +150,33 @@ class ForecastPage(Delayed):
     def describe(self):
         """Say what the dataset makes of the table."""
         data, series = self.dataset, self.dataset.series
-        step = f"steps of {series.step}" if series.time and series.step else "rows as they follow"
-        season = f"a season of {data.season}" if data.season else "no season"
-        filled = data.inserted + data.filled
-        gaps = (
-            f" {filled} missing steps and cells are filled with the value before." if filled else ""
-        )
+        parts = series.calendar.parts if series.calendar else ()
+        others = [name for encoder in series.past for name in encoder.features]
+        inputs = list_words([element("target").value, *others, *(CALENDAR[part] for part in parts)])
+        season = "No season was found."
+        if data.season:
+            season = f"The series repeats about every {self.count_steps(data.season)}."
         sizes = [data.size(part) for part in ("training", "validation", "testing")]
+        length = self.count_steps(series.window + series.horizon)
+        filled = data.inserted + data.filled
+        cells = "missing step or cell is" if filled == 1 else "missing steps and cells are"
         return (
-            f"Windows of {series.window} {step}, with {season}, of {', '.join(series.features)}. "
-            f"{sizes[0]} windows for training, {sizes[1]} for validation, the last {sizes[2]} for "
-            f"the test.{gaps}"
+            f"The model looks back {self.count_steps(series.window)} and forecasts the next "
+            f"{self.count_steps(series.horizon)}, from {inputs}. {season} {sizes[0]:,} windows of "
+            f"{length} train it, {sizes[1]:,} choose its best epoch, and the last {sizes[2]:,} "
+            f"test it." + (f" {filled:,} {cells} filled with the value before." if filled else "")
         )
+
+    def count_steps(self, count):
+        """Return a number of steps in words, such as "24 months"."""
+        series = self.dataset.series
+        if not series.time or not series.step:
+            name, of = "row", ""
+        else:
+            unit, size = series.step.unit, series.step.size
+            name = STEPS.get((unit, size), "step")
+            of = f" of {series.step}" if name == "step" and (unit, size) != ("number", 1) else ""
+        return f"{count:,} {name}{'' if count == 1 else 's'}{of}"
 
     async def train(self):
         """Train a model, test it, and show what it predicts."""
@@ -310,7 +363,10 @@ class ForecastPage(Delayed):
         """Draw a chart in the element of a name."""
         if name in self.drawn:
             self.drawn.pop(name).close()
-        self.drawn[name] = await charting.show(element(name), drawing)
+        drawn = await charting.show(element(name), drawing)
+        if name in self.drawn:  # drawn meanwhile, in the same element
+            self.drawn[name].close()
+        self.drawn[name] = drawn
 
     async def discard(self):
         """End the training that there is, and forget its model."""
@@ -359,6 +415,12 @@ def fill(select, values, chosen, names=None):
     names = names or {}
     select.replaceChildren(*(make("option", names.get(each, each), value=each) for each in values))
     select.value = (chosen or values[:1] or [""])[0]
+
+
+def list_words(names):
+    """Return names as a sentence lists them."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def make_example():

@@ -66,7 +66,12 @@ async def read_rows(content, name, pauses):
 
 
 def show_form():
-    """Show the form of rows that were taken, and fold away the ways to bring some."""
+    """Show the form of rows that were taken, and fold away the ways to bring some.
+
+    What was recorded before makes room.
+    """
+    if recorded := element("recorded"):
+        recorded.remove()
     element("form").hidden = False
     element("example").classList.remove("primary")
     inside = element("ways").contains(window.document.activeElement)

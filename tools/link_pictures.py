@@ -35,6 +35,24 @@ TAKE = """
   return small.toDataURL("image/jpeg", quality);
 }
 """
+# Leaves the address of the page out of cards: here it is one of this machine.
+LEAVE_ADDRESS_OUT = """
+const { fillText } = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.fillText = function write(text, ...rest) {
+  if (!text.startsWith(location.origin)) fillText.call(this, text, ...rest);
+};
+"""
+KNOWN = "!document.querySelector('#runs')?.textContent.includes('Finding out')"
+"""Whether a page says what runs models."""
+FONTS = "document.fonts.ready.then(() => {})"
+# What is recorded is seen as a whole: the links above it leave their room where it needs that.
+SHOW_RECORDED = """
+() => {
+  const [figure] = [...document.querySelectorAll(".recorded")].filter((each) => each.offsetHeight);
+  const below = figure && figure.getBoundingClientRect().bottom > innerHeight;
+  if (below) document.querySelector("h1").scrollIntoView();
+}
+"""
 ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"
 
 
@@ -87,6 +105,7 @@ async def take_window(page: Any, name: str) -> bytes:
     """Return what a window shows of a page."""
     if name == "index.html":
         await page.wait_for_function(ENDED, timeout=PATIENCE)
+    await page.evaluate(SHOW_RECORDED)
     await asyncio.sleep(1)  # what is recorded is drawn
     return await page.screenshot(type="jpeg", quality=QUALITY)
 
@@ -101,9 +120,12 @@ async def take(browser: Any, url: str, name: str) -> None:
         color_scheme="light",
     )
     page = await context.new_page()
+    await page.add_init_script(LEAVE_ADDRESS_OUT)
     await page.goto(f"{url}/{name}")
     if name != "notation.html":
         await page.locator("html[data-ready]").wait_for(state="attached", timeout=PATIENCE)
+    await page.wait_for_function(KNOWN, timeout=PATIENCE)
+    await page.evaluate(FONTS)
     content = await (take_card if name in TRAININGS else take_window)(page, name)
     await context.close()
     path = FOLDER / f"{name.removesuffix('.html')}.jpg"

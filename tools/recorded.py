@@ -1,4 +1,4 @@
-"""Records what pages with a trained model show of it, for those who have not downloaded it yet.
+"""Records what models give on pages, for those who have not downloaded or trained one there yet.
 
 A recorder uses a page as a visitor would, and returns a figure that needs neither Python nor the
 model. tools/showcase.py writes the figures; a test compares them with what the models give.
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import sys
 import wave
 from array import array
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tools.common import ROOT
+from tools.page_offers import OFFERS
+from tools.recorded_drawings import draw_forecast, draw_sound
 from webnnm.core.markup import Markup, join, tag
 from webnnm.data.sounds import wav
 
@@ -36,8 +38,8 @@ ANSWERS = 3
 """Sentences that a search shows."""
 NEXT = 5
 """Next tokens that are shown, of ten."""
-BARS = 110
-"""Bars of the drawing of a sound."""
+PAST = 48
+"""Values that are drawn before a forecast."""
 QUESTION = "What is the capital of France?"
 # What elements show as bars.
 VALUES = "(all) => all.map(({ value }) => value)"
@@ -57,6 +59,21 @@ WATCH_ANSWER = """
   }).observe(conversation, { childList: true, characterData: true, subtree: true });
 }
 """
+# Keeps the rows of the charts that are drawn from now on, by the names of their data.
+WATCH_CHARTS = """
+() => {
+  globalThis.charts = [];
+  const { parse } = JSON;
+  JSON.parse = (...given) => {
+    const value = parse(...given);
+    const layers = value?.spec?.layer?.map(({ data }) => [data.name, data.values]);
+    if (layers) charts.push(Object.fromEntries(layers));
+    return value;
+  };
+}
+"""
+# Whether the window of the test and what comes next are drawn.
+BOTH_DRAWN = "charts.filter(({ interval }) => interval).length === 2"
 
 
 class Result(NamedTuple):
@@ -74,8 +91,11 @@ def make_figure(*content: Markup, caption: str) -> Markup:
 
 
 async def open_with_model(page: Any, url: str, name: str) -> None:
-    """Open a page, and download its model."""
+    """Open a page, and download its model where it has one for download."""
     await page.goto(f"{url}/{name}")
+    if name not in OFFERS:
+        await page.locator("#example:enabled").wait_for(timeout=PATIENCE)
+        return
     await page.locator("#download:enabled").click(timeout=PATIENCE)
     await page.locator("#work:enabled").wait_for(timeout=PATIENCE)
 
@@ -100,33 +120,6 @@ def show_picture(name: str, description: str, size: tuple[int, int]) -> Markup:
     """Return the element of a picture in `shown`."""
     width, height = size
     return tag("img", src=f"./shown/{name}", alt=description, width=width, height=height)
-
-
-def draw_sound(samples: Sequence[float], description: str, curve: Sequence[float] = ()) -> Markup:
-    """Return the drawing of a sound, and of numbers from 0 to 1 over it.
-
-    >>> print(draw_sound([0.5, -1.0], "Two samples"))
-    <svg class="sound" viewBox="0 0 2 100" preserveAspectRatio="none" role="img" aria-label="Two \
-samples"><path d="M0.5 26V74M1.5 2V98"/></svg>
-    """
-    count = min(BARS, len(samples))
-    edges = [round(number * len(samples) / count) for number in range(count + 1)]
-    parts = [samples[first:last] for first, last in pairwise(edges)]
-    peaks = [max(map(abs, part)) for part in parts]
-    heights = [48 * peak / (max(peaks) or 1.0) for peak in peaks]
-    bars = "".join(f"M{x}.5 {50 - h:.0f}V{50 + h:.0f}" for x, h in enumerate(heights))
-    width = count / max(1, len(curve) - 1)
-    points = " ".join(f"{x * width:.1f},{100 - 100 * value:.0f}" for x, value in enumerate(curve))
-    return tag(
-        "svg",
-        tag("path", d=bars),
-        *([tag("polyline", points=points)] if points else []),
-        class_="sound",
-        viewBox=f"0 0 {count} 100",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=description,
-    )
 
 
 def make_bar(share: float) -> Markup:
@@ -324,6 +317,63 @@ async def record_hub(page: Any) -> Result:
     return Result(make_figure(asked, tag("dl", *rows), caption=caption), {})
 
 
+async def train_example(page: Any) -> list[Markup]:
+    """Train on the rows that a page brings; return what its test says."""
+    await page.locator("#example").click()
+    await page.locator("#train:enabled").click()
+    await page.locator("#result[data-done]").wait_for(timeout=PATIENCE)
+    score = await page.locator("#score").text_content()
+    samples = re.split(r" \(|;", await page.locator("#samples").text_content())[0]
+    return [tag("p", tag("strong", score), f" {samples}", class_="figure")]
+
+
+async def record_table(page: Any) -> Result:
+    """Train on the page's penguins, and take what the test took for what."""
+    score = await train_example(page)
+    header = await read_texts(page, "#tables .confusion thead th")
+    names = await read_texts(page, "#tables .confusion tbody th")
+    counts = await read_texts(page, "#tables .confusion tbody td")
+    size = len(names)
+    rows = [
+        tag(
+            "tr",
+            tag("th", name, scope="row"),
+            *(
+                tag("td", count, class_="right" if at == number else None)
+                for at, count in enumerate(counts[number * size :][:size])
+            ),
+        )
+        for number, name in enumerate(names)
+    ]
+    head = tag("tr", *(tag("th", name, scope="col") for name in header))
+    title = tag("caption", "Confusion matrix", class_="spoken")
+    table = tag("table", title, tag("thead", head), tag("tbody", *rows), class_="confusion")
+    caption = (
+        "What a network learnt from the penguins: each row is a species, and the columns are what "
+        "the network took its penguins for."
+    )
+    return Result(make_figure(*score, table, caption=caption), {})
+
+
+async def record_forecast(page: Any) -> Result:
+    """Train on the page's visitors, and take what comes after them."""
+    await page.evaluate(WATCH_CHARTS)
+    score = await train_example(page)
+    await page.wait_for_function(BOTH_DRAWN, timeout=PATIENCE)
+    series, *_, ahead = await page.evaluate("charts.filter(({ lines }) => lines)")
+    past = [(row["time"], row["value"]) for row in series["lines"]][-PAST:]
+    forecast = [(row["time"], row["value"]) for row in ahead["lines"] if row["line"] == "model"][1:]
+    interval = [(row["low"], row["high"]) for row in ahead["interval"]]
+    name = await page.locator("#target").input_value()
+    level = await page.locator("#interval option:checked").text_content()
+    drawing = draw_forecast(past, forecast, interval, f"{name.capitalize()}, and their forecast")
+    caption = (
+        f"Four years of {name}, and what a network that learnt the years before forecasts for the "
+        f"next {len(forecast)} months, with an interval of {level}."
+    )
+    return Result(make_figure(*score, drawing, caption=caption), {})
+
+
 RECORDERS: dict[str, Callable[[Any], Awaitable[Result]]] = {
     "camera.html": record_camera,
     "transcribe.html": record_transcribe,
@@ -335,5 +385,7 @@ RECORDERS: dict[str, Callable[[Any], Awaitable[Result]]] = {
     "writes.html": record_writes,
     "teach.html": record_teach,
     "hub.html": record_hub,
+    "table.html": record_table,
+    "forecast.html": record_forecast,
 }
 """Page → what records a result of its model."""

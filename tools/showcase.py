@@ -32,6 +32,8 @@ CARD = {"width": PART[0], "height": TALL}
 QUALITY = 60
 ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"
 SHOWN = "import('./plane.js').then(({ shown }) => shown())"
+TRAININGS = ("iris.html", "digits.html", "gpt.html")
+"""Pages whose trainings are recorded."""
 TRAINED = "document.querySelector('#result[data-done]') !== null"
 RECORDED_TEXT = "What a network of 354 numbers makes of two spirals, after 400 epochs"
 POSTED = """
@@ -50,7 +52,7 @@ STROKE = ((0.28, 0.22), (0.72, 0.22), (0.45, 0.82))
 
 
 async def main(names: Sequence[str]) -> None:
-    """Write results and pictures of the pages that are named; without names, trainings as well."""
+    """Write what the pages that are named show; without names, that of all pages."""
     from playwright.async_api import async_playwright
 
     FOLDER.mkdir(exist_ok=True)
@@ -68,9 +70,11 @@ async def main(names: Sequence[str]) -> None:
                     color_scheme=scheme,
                 )
                 page = await context.new_page()
-                if scheme == "light" and not names:
+                if scheme == "light" and (not names or "index.html" in names):
                     await record(page, server.url)
-                    await record_trainings(await context.new_page(), server.url)
+                if scheme == "light":
+                    trainings = [name for name in TRAININGS if not names or name in names]
+                    await record_trainings(await context.new_page(), server.url, trainings)
                 for name in filter(PICTURES.__contains__, names or PICTURES):
                     await PICTURES[name](page, server.url, scheme)
                 await context.close()
@@ -79,7 +83,8 @@ async def main(names: Sequence[str]) -> None:
 
 async def record_result(browser: Any, url: str, name: str) -> None:
     """Write what the model of a page gives, if `make models` has fetched it."""
-    if not all((SITE / "models" / file).exists() for file in OFFERS[name].model.files):
+    files = OFFERS[name].model.files if name in OFFERS else ()
+    if not all((SITE / "models" / file).exists() for file in files):
         say(f"{name}: left as it is, because its model is not in the site (`make models`)")
         return
     page = await browser.new_page(service_workers="block")
@@ -103,31 +108,40 @@ async def record(page: Any, url: str) -> None:
     (FOLDER / "spirals.json").write_text(json.dumps(record, separators=(",", ":")) + "\n")
 
 
-async def record_trainings(page: Any, url: str) -> None:
+async def record_trainings(page: Any, url: str, names: Sequence[str]) -> None:
     """Write the losses of trainings, and what a language model wrote."""
     await page.add_init_script(POSTED)
-    recorded: dict[str, Any] = {}
-    for name in ("iris", "digits"):
-        await page.goto(f"{url}/{name}.html")
-        await page.locator("#train:enabled").click()
-        await page.wait_for_function(TRAINED, timeout=120_000)
-        messages = [json.loads(text) for text in await page.evaluate("posted")]
-        losses = [row for message in messages for row in message.get("epochs", [])]
-        records = [[epoch, round(loss, 4), None] for epoch, loss, _ in losses]
-        accuracy = await page.locator("#accuracy").text_content()
-        samples = await page.locator("#samples").text_content()
-        caption = f"A recorded training: it ended right about {accuracy} {samples}."
-        thin = records[:: -(-len(records) // POINTS)]
-        recorded[name] = {"records": thin, "caption": caption}
-    await page.goto(f"{url}/gpt.html")
+    path = FOLDER / "trainings.json"
+    recorded = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name in names:
+        record = record_text if name == "gpt.html" else record_losses
+        await page.goto(f"{url}/{name}")
+        recorded[name.removesuffix(".html")] = await record(page)
+    text = json.dumps(recorded, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+async def record_losses(page: Any) -> dict[str, Any]:
+    """Return the losses of a training, and how good the model is."""
+    await page.locator("#train:enabled").click()
+    await page.wait_for_function(TRAINED, timeout=120_000)
+    messages = [json.loads(text) for text in await page.evaluate("posted")]
+    losses = [row for message in messages for row in message.get("epochs", [])]
+    records = [[epoch, round(loss, 4), None] for epoch, loss, _ in losses]
+    accuracy = await page.locator("#accuracy").text_content()
+    samples = await page.locator("#samples").text_content()
+    caption = f"A recorded training: it ended right about {accuracy} {samples}."
+    return {"records": records[:: -(-len(records) // POINTS)], "caption": caption}
+
+
+async def record_text(page: Any) -> dict[str, Any]:
+    """Return what a language model writes once it is trained."""
     await page.locator("#learn:enabled").click()
     await page.locator("#written[data-done]").wait_for(timeout=600_000)
     await page.locator("#write:enabled").click()
     await page.locator("#speed", has_text="letters written per second").wait_for()
     caption = "What a model wrote on this page, after 12 epochs. Train to see your own."
-    recorded["gpt"] = {"text": await page.locator("#written").text_content(), "caption": caption}
-    text = json.dumps(recorded, ensure_ascii=False, separators=(",", ":"))
-    (FOLDER / "trainings.json").write_text(f"{text}\n", encoding="utf-8")
+    return {"text": await page.locator("#written").text_content(), "caption": caption}
 
 
 async def show_arrays(page: Any, url: str, scheme: str) -> None:

@@ -34,8 +34,15 @@ async def test_a_series_is_continued_and_taken_away(
     await open_and_look(page, site_url, "forecast.html")
     await page.get_by_role("button", name="Try it with visitors").click()
     sources = page.locator("#sources")
-    await sources.filter(has_text="a season of 12").wait_for()
-    assert "steps of 1 month" in await sources.inner_text()
+    await sources.filter(has_text="repeats about every 12 months").wait_for()
+    text = (
+        "looks back 24 months and forecasts the next 6 months, from visitors and the time of year."
+    )
+    assert text in await sources.inner_text()
+    await page.locator("#series canvas").wait_for()
+    text = "All values of visitors, from 2005-01-01 to 2024-12-01."
+    assert await page.locator("#series-text").inner_text() == text
+    assert (await page.locator("#series").get_attribute("aria-label")).startswith("240 values of")
     await fill(page, epochs="60")
     await page.locator("#train").click()
     await result_of(page)
@@ -77,15 +84,17 @@ async def test_columns_and_times_are_chosen_and_mistakes_told(page: Any, site_ur
     await page.get_by_label("CSV file").set_input_files(file)
     sources = page.locator("#sources")
     await page.get_by_label("Times").select_option("week")
-    await sources.filter(has_text="1 missing steps and cells are filled").wait_for()
+    await sources.filter(has_text="1 missing step or cell is filled").wait_for()
     assert await page.get_by_label("Column").input_value() == "sold"
     await fill(page, window="200")
     await page.get_by_label("Steps back").press("Tab")
     await sources.filter(has_text="too few for a window of 200").wait_for()
     assert await page.locator("#train").is_disabled()
+    assert await page.locator("#past").is_hidden()
     await fill(page, window="")
     await page.get_by_label("Steps back").press("Tab")
-    await sources.filter(has_text="a season of 10").wait_for()
+    await sources.filter(has_text="repeats about every 10 steps").wait_for()
+    await page.locator("#past").wait_for()
     assert await page.locator("#train").is_enabled()
 
 
@@ -98,5 +107,5 @@ async def test_workbooks_and_json_are_read_where_csv_is(page: Any, site_url: str
         file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
         await page.get_by_label("CSV file").set_input_files(file)
         await page.locator("#about", has_text=f"{name}: {rows} rows").wait_for()
-    await page.locator("#sources").filter(has_text="steps of 1 day").wait_for()
+    await page.locator("#sources").filter(has_text=" days train it").wait_for()
     assert await page.get_by_label("Column").input_value() == "visitors"

@@ -68,7 +68,7 @@ async def test_a_link_has_the_series(page: Any, site_url: str) -> None:
     await open_site_page(page, site_url, "forecast.html")
     await page.locator("#example").click()
     sources = page.locator("#sources")
-    await sources.filter(has_text="windows for training").wait_for()
+    await sources.filter(has_text="train it").wait_for()
     source = await page.locator("#source").text_content()
     await page.locator("#horizon").fill("5")
     await page.locator("#horizon").press("Tab")

@@ -11,6 +11,8 @@ from webnnm.core.errors import DataError
 
 HEIGHT = 300
 PAST = "so far"
+GAP = 8
+"""Pixels between the names of times at least."""
 LEGEND_COLUMNS = 3
 """So that the names of lines fit on a phone."""
 
@@ -18,30 +20,36 @@ LEGEND_COLUMNS = 3
 def forecast(
     times: Sequence[Any],
     values: Sequence[float],
-    ahead: Sequence[Any],
-    lines: Mapping[str, Sequence[float]],
+    ahead: Sequence[Any] = (),
+    lines: Mapping[str, Sequence[float]] | None = None,
     interval: tuple[Sequence[float], Sequence[float]] | None = None,
     name: str = "",
 ) -> Chart:
-    """Return the last values of a series, and lines for what comes next, such as forecasts.
+    """Return the values of a series, and lines for what comes next, such as forecasts.
 
     >>> forecast([1, 2], [5.0, 6.0], [3, 4], {"model": [7.0, 8.0]}, name="sold").description
     'The last 2 values of sold, until 6 at 2; after that model: 7 at 3, 8 at 4.'
+    >>> forecast([1, 2], [5.0, 6.0], name="sold").description
+    '2 values of sold, from 5 at 1 to 6 at 2.'
 
     - `times`, `values`: of the series so far; times are ISO dates or numbers.
-    - `ahead`: the times of the next steps, and `lines`: name → their values, the forecast first.
+    - `ahead`: the times of the next steps, and `lines`: name → their values, the forecast first;
+      without both, the series is drawn alone.
     - `interval`: their lowest and highest values, drawn as a band.
     - `name`: the name of the quantity.
 
     Raises `DataError` NNM702 if there is not one value for each time, NNM705 without values.
     """
+    lines = lines or {}
     counts = [(len(times), len(values)), *((len(ahead), len(line)) for line in lines.values())]
     if any(a != b for a, b in counts):
         raise DataError("NNM702", "times and values differ in number", hint="one value for each")
-    if not times or not ahead or not lines:
-        raise DataError("NNM705", "no values to show", hint="give the last values and a forecast")
+    if not times or bool(ahead) != bool(lines):
+        hint = "give the last values; and a forecast both its times and its lines"
+        raise DataError("NNM705", "no values to show", hint=hint)
     dates = isinstance(times[0], str)
     x = {"field": "time", "type": "temporal" if dates else "quantitative", "title": None}
+    x |= {"axis": {"labelSeparation": GAP}}
     x |= {} if dates else {"scale": {"zero": False}, "axis": {"format": "~d"}}
     scale = {"zero": False}
     y = {"field": "value", "type": "quantitative", "title": name or "value", "scale": scale}
@@ -50,7 +58,7 @@ def forecast(
         pairs = zip([times[-1], *ahead], [values[-1], *own], strict=True)
         rows += [{"time": time, "value": value, "line": line} for time, value in pairs]
     names = [PAST, *lines]
-    legend = {"columns": LEGEND_COLUMNS}
+    legend = {"columns": LEGEND_COLUMNS} if lines else None
     by_line = {"field": "line", "type": "nominal", "title": None, "sort": names, "legend": legend}
     dashes = {"domain": names, "range": [DASHES[k % len(DASHES)] for k in range(len(names))]}
     layers: list[dict[str, Any]] = []
@@ -82,15 +90,21 @@ def forecast(
             },
         }
     )
+    description = _describe(times, values, ahead, lines, f"of {name}" if name else "of the series")
+    return Chart({"description": description, "height": HEIGHT, "layer": layers})
+
+
+def _describe(
+    times: Sequence[Any],
+    values: Sequence[float],
+    ahead: Sequence[Any],
+    lines: Mapping[str, Sequence[float]],
+    series: str,
+) -> str:
+    last = f"{values[-1]:.4g} at {times[-1]}"
+    if not lines:
+        return f"{len(times)} values {series}, from {values[0]:.4g} at {times[0]} to {last}."
     first, *_ = lines
     points = zip(ahead, lines[first], strict=True)
-    told = ", ".join(f"{value:.4g} at {time}" for time, value in [*points][:12])
-    series = f"of {name}" if name else "of the series"
-    return Chart(
-        {
-            "description": f"The last {len(times)} values {series}, until {values[-1]:.4g} at "
-            f"{times[-1]}; after that {first}: {told}.",
-            "height": HEIGHT,
-            "layer": layers,
-        }
-    )
+    forecasts = ", ".join(f"{value:.4g} at {time}" for time, value in [*points][:12])
+    return f"The last {len(times)} values {series}, until {last}; after that {first}: {forecasts}."

@@ -94,6 +94,7 @@ CHARTS = {
     "intervals": lambda: charts.forecast(
         [1, 2], [3.0, 4.0], [3, 4], {"model": [5.0, 6.0]}, ([4.0, 4.5], [6.0, 7.0]), "sold"
     ),
+    "series": lambda: charts.forecast([1, 2, 3], [3.0, 4.0, 2.5], name="sold"),
     "quantities": lambda: charts.prediction_error([1.0, 2.0, 4.0], [1.5, 2.0, 3.0], "price"),
     "weights": lambda: charts.histograms({"w": [0.1, 0.2, 0.9], "b": [1.0]}),
     "weights over time": lambda: charts.histograms({1: {"w": [0.1, 0.2]}, 5: {"w": [0.5, 0.9]}}),
@@ -419,6 +420,14 @@ def test_forecasts_begin_at_the_last_value() -> None:
         charts.forecast([1], [3.0, 4.0], [3], {"model": [5.0]})
     with pytest.raises(DataError, match="NNM705"):
         charts.forecast([1], [3.0], [3], {})
+    with pytest.raises(DataError, match="NNM705"):
+        charts.forecast([1], [3.0], [3])
+
+
+def test_a_series_is_drawn_alone_and_needs_no_legend() -> None:
+    (lines,) = charts.forecast([1, 2], [3.0, 4.0], name="sold").spec["layer"]
+    assert [row["value"] for row in lines["data"]["values"]] == [3.0, 4.0]
+    assert lines["encoding"]["color"]["legend"] is lines["encoding"]["strokeDash"]["legend"] is None
 
 
 def test_pictures_with_the_most_wrong_boxes_come_first() -> None:
