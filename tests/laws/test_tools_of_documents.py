@@ -8,14 +8,23 @@ from types import ModuleType
 import pytest
 
 from tests.document_files import DOCS, headings
-from tools import choices, licences, page_offers, page_parts, recorded
+from tools import choices, licences, page_offers, page_parts, recorded_drawings
 from tools.citations import anchor
 from tools.docs import feedback, gallery, search_words
 
 
 @pytest.mark.parametrize(
     "module",
-    [choices, licences, feedback, gallery, page_offers, page_parts, recorded, search_words],
+    [
+        choices,
+        licences,
+        feedback,
+        gallery,
+        page_offers,
+        page_parts,
+        recorded_drawings,
+        search_words,
+    ],
 )
 def test_examples_run(module: ModuleType) -> None:
     result = doctest.testmod(module)
