@@ -52,6 +52,8 @@ let edited = null;
 /** What a finger has touched last: it looks at a unit before it opens its fields. */
 let touched = null;
 let table = new Uint32Array();
+/** The largest weight that can be set. */
+let limit = 0;
 let visible = false;
 /** @type {(action: string) => void} */
 let act = () => {};
@@ -69,10 +71,11 @@ export function follows() {
  * -1 for a bias, or `["look", column, unit]`, which is `["look"]` once no unit is looked at any more.
  * @param {string} text
  * @param {(action: string) => void} callback
+ * @param {number} maximum the largest weight that can be set
  */
-export function build(text, callback) {
+export function build(text, callback, maximum) {
   const focused = stack.contains(document.activeElement) ? document.activeElement.dataset.key : "";
-  act = callback;
+  [act, limit] = [callback, maximum];
   columns = JSON.parse(text);
   pictures = columns.map(() => []);
   numbers = columns.map(() => null);
@@ -220,7 +223,8 @@ export function showActivations(column, values) {
     const shares = new Float32Array(values.length / count);
     let largest = 0;
     for (let cell = 0; cell < shares.length; cell += 1) {
-      shares[cell] = values[cell * count + number];
+      const value = values[cell * count + number];
+      shares[cell] = Number.isFinite(value) ? value : 0; // weights can be too large for float32
       largest = Math.max(largest, Math.abs(shares[cell]));
     }
     // Small activations stay pale: those of a unit that does nothing are no pattern.
@@ -286,6 +290,12 @@ export function title(column, number) {
   return column === columns.length - 1 ? `Output ${name}` : `Unit ${name} of layer ${column}`;
 }
 
+/** Return how many units that lead to a unit are not drawn. */
+function undrawn({ column }) {
+  const { units: sources, count } = columns[column - 1];
+  return count - sources.length;
+}
+
 /** Return the weights of a unit that are drawn, and its bias, last. */
 function weightsOf({ column, number }) {
   const { weights, bias } = numbers[column];
@@ -301,20 +311,24 @@ function weightsOf({ column, number }) {
 /** Open the fields of a unit's weights, beside it or beside a line to it. */
 function edit(unit, beside, from) {
   edited = unit;
-  fields.open(lower(title(unit.column, unit.number)), weightsOf(unit), beside, from, (source, value) => {
+  const name = lower(title(unit.column, unit.number));
+  const parts = { title: name, weights: weightsOf(unit), unlisted: undrawn(unit), limit, owner: unit };
+  fields.open(parts, beside, from, (source, value) => {
     act(JSON.stringify(["weight", unit.column, source, unit.number, value]));
   });
 }
 
 /** Return what a screen reader and the line below the drawing say of a unit. */
-function inWords({ column, number }) {
+function inWords(unit) {
+  const { column, number } = unit;
   const name = title(column, number);
   if (!column) return name;
   const known = numbers[column];
   if (!known) return `${name}. Its weights show once it is trained`;
   const { units: sources, count } = columns[column - 1];
   const parts = sources.map((source, from) => `${source}: ${round(weightOf({ column, from, to: number }))}`);
-  if (count > sources.length) parts.push(`and ${count - sources.length} more`);
+  const others = undrawn(unit);
+  if (others) parts.push(`and ${others} more`);
   const from = column === 1 ? "" : count === 1 ? "unit " : "units ";
   const bias = known.bias ? `. Bias: ${round(known.bias[number])}` : "";
   const nothing = units[column][number].classList.contains("still") ? ". It is 0 everywhere" : "";

@@ -19,6 +19,7 @@ from diagram import ModelDiagram
 from page import element, sentence, show_error, show_error_text
 from pyscript import document, ffi
 from pyscript.js_modules import network as drawing
+from weight_edits import MAX_VALUE
 
 from webnnm import ModelError
 
@@ -64,7 +65,7 @@ class NetworkView:
         text = json.dumps(self.describe())
         if text != self.drawn:
             self.drawn = text
-            drawing.build(text, self.callback)
+            drawing.build(text, self.callback, MAX_VALUE)
             self.show_inputs()
         self.show_activation()
 

@@ -12,10 +12,15 @@ GRID = 40
 """Cells of the plane in each direction."""
 MAX_POINTS = 1000
 """The maximum number of points of a link."""
+RANGE = f"from −{EXTENT[1]} to {EXTENT[1]}"
 NEAR = 0.02
 """Points drawn by dragging are as far apart, at least."""
 SCALES = {"1": 1, "100": 100, "standard": 100}
 """By what inputs are multiplied, by the choices of the field; the last one is standardised then."""
+
+
+class UnfitNetworkError(ValueError):
+    """A network that cannot learn the points; the message says what does."""
 
 
 def slope(x, y):
@@ -82,6 +87,11 @@ def sample_plane():
     return HostArray.of(compute_inputs([(x, y) for y in middles for x in middles]), "float32")
 
 
+def is_in_plane(x, y):
+    """Return whether the plane has a place, which it does not for NaN."""
+    return all(EXTENT[0] <= coordinate <= EXTENT[1] for coordinate in (x, y))
+
+
 class PlanePoints:
     """Points and the target of each: a class, 0 or 1, or the value of a surface there."""
 
@@ -143,9 +153,10 @@ class PlanePoints:
 
     def to_shares(self, outputs):
         """Return how orange outputs of the model are, from 0, which is blue, to 1."""
-        if self.have_values:
-            return [round(min(max((value + 1) / 2, 0), 1), 3) for value in outputs]
-        return [round(share, 3) for share in outputs]
+        shares = [(value + 1) / 2 for value in outputs] if self.have_values else outputs
+        # Weights that somebody sets can be too large for float32.
+        finite = [share if math.isfinite(share) else 0.5 for share in shares]
+        return [round(min(max(share, 0), 1), 3) for share in finite]
 
     def rows(self):
         """Return the points as the plane has them."""
@@ -181,23 +192,35 @@ class PlanePoints:
             except ValueError:
                 wrong += 1
                 continue
-            if all(
-                EXTENT[0] <= coordinate <= EXTENT[1] for coordinate in (x, y)
-            ):  # which NaN is not
+            if is_in_plane(x, y):
                 self.points.append((x, y))
                 self.targets.append(int(number == "1"))
             else:
                 wrong += 1
         if wrong:
-            problems.append(f"{wrong} points that are none, or not in the plane")
+            problems.append(f"{wrong} point{'s' if wrong > 1 else ''} without x1 and x2 {RANGE}")
         return problems
 
     def to_dataset(self, network):
-        """Return the points as a network is told them; some are kept apart for validation."""
+        """Return the points as a network is told them; some are kept apart for validation.
+
+        Raises `UnfitNetworkError` for a network whose outputs the plane cannot show.
+        """
         from webnnm import Dataset
 
         share = float(element("split").value)
-        has_one_output = str(network.outputs[0].source.features) == "[1]"
+        outputs = [str(output.source.features) for output in network.outputs]
+        has_one_output = outputs == ["[1]"]
+        if self.have_values and not has_one_output:
+            raise UnfitNetworkError(
+                "Points with values need a network with one output, such as "
+                "dense(shape=[1], activation=identity) as the last layer."
+            )
+        if not has_one_output and outputs != ["[2]"]:
+            raise UnfitNetworkError(
+                "Points of two classes need a network with two outputs, such as "
+                "dense(shape=[2], activation=softmax) as the last layer, or with one."
+            )
         return Dataset(
             compute_inputs(self.points),
             [[float(number)] for number in self.targets] if has_one_output else self.targets,

@@ -10,7 +10,7 @@ import page
 from dense_layers import UneditableError
 from lessons import REMEDIES
 from page import element
-from plane_points import GRID, sample_plane
+from plane_points import GRID, UnfitNetworkError, sample_plane
 from pyscript import window
 from trainer import review_of
 from weight_edits import WeightEdit
@@ -46,6 +46,7 @@ class PlaneTraining:
         self.steps = None  # epochs until it rests, None if it does not
         self.changes = []  # of weights, which a training takes in between two epochs
         self.edits = []  # of weights by somebody or a link, each after its epoch
+        self.goal = 0  # epochs of a link that were more than one training
         self.turn, self.ending, self.wake = asyncio.Lock(), asyncio.Lock(), asyncio.Event()
         self.paint_due = self.look_due = self.turn_due = 0
 
@@ -53,6 +54,11 @@ class PlaneTraining:
     def seconds(self):
         """How long the model was trained, if that is known."""
         return 0.0 if self.training else self.spent
+
+    @property
+    def trained(self):
+        """How many epochs a link restores: those that are learnt, or that its own link has."""
+        return max(self.goal, self.plane.epochs)
 
     @property
     def rests(self):
@@ -92,9 +98,12 @@ class PlaneTraining:
                 self.model = model
             if self.start is start:
                 self.training = self.begin(self.model)
-        except WebNNMError as error:
+        except (WebNNMError, UnfitNetworkError) as error:
             if self.start is start:
-                page.show_error(error)
+                if isinstance(error, WebNNMError):
+                    page.show_error(error)
+                else:
+                    page.show_error_text(str(error))
                 self.show_running(False)
             return
         if self.start is start:
@@ -124,7 +133,7 @@ class PlaneTraining:
             if self.model:
                 self.model.close()
                 self.model = None
-            self.changes, self.edits, self.spent = [], [], 0.0
+            self.changes, self.edits, self.spent, self.goal = [], [], 0.0, 0
             element("review").hidden = True
             element("result").removeAttribute("data-done")
             self.network.redraw()
@@ -212,6 +221,10 @@ class PlaneTraining:
         element("result").dataset.accuracy = element("accuracy").textContent
         self.announce("Training has ended")
         page.log(f"painted {self.plane.painted} times in {training.history.seconds:.2f} s")
+        left = self.goal - self.plane.epochs
+        if left > 0 and self.steps is None:
+            epochs = int(element("epochs").value)
+            await self.go(self.begun, None if left >= epochs else left)
 
     async def epoch(self, training, record):
         """Take in an epoch, show the model if it is time, and rest if nobody asks for another."""
@@ -269,9 +282,23 @@ class PlaneTraining:
                 page.show_error_text(page.sentence(str(error)))
         if edits:
             self.on_edit()
+            self.plane.replace_last(await self.evaluate(self.plane.records[-1]))
             await self.show()
             self.announce("The weight is set")
         return bool(edits)
+
+    async def evaluate(self, record):
+        """Return the record of an epoch with the losses of the model as it is now."""
+        from webnnm.runtime.testing.testing import test
+
+        state = self.model.state
+        result = await test(state, "training", baselines=False)
+        record = replace(record, loss=result.loss)
+        if record.val_loss is None:
+            return record
+        result = await test(state, "validation", baselines=False)
+        metrics = {name: getattr(result, name) for name in record.val_metrics}
+        return replace(record, val_loss=result.loss, val_metrics=metrics)
 
     async def wait_for_turn(self):
         """Wait as long as the speed that is chosen asks for."""

@@ -46,6 +46,7 @@ class PlaneView:
 
     def begin(self):
         """Begin to show the charts; `showing` is done once they are there."""
+        element("plane-title").textContent = TITLES[self.points.have_values]
         self.showing = asyncio.ensure_future(self.show())
 
     async def show(self):
@@ -78,6 +79,7 @@ class PlaneView:
         if self.shows_values != self.points.have_values:
             self.plane.close()
             self.plane = await self.show_plane()
+            self.show_shares()
             self.describe()
 
     def show_points(self):
@@ -136,6 +138,10 @@ class PlaneView:
         """Take in an epoch, which shows with the next painting."""
         self.records.append(record)
         self.unshown.append(record)
+
+    def replace_last(self, record):
+        """Take in the last epoch as it is once weights are set; the curve keeps what it was."""
+        self.records[-1] = record
 
     async def paint(self, shares):
         """Paint shares of the second class in the cells of the plane, and the epochs up to now."""

@@ -11,7 +11,14 @@ from lessons import Lessons
 from model_editor import ModelEditor
 from network_view import NetworkView
 from page import element
-from plane_points import PlanePoints, chosen_features, offer_features, sample_plane
+from plane_points import (
+    RANGE,
+    PlanePoints,
+    chosen_features,
+    is_in_plane,
+    offer_features,
+    sample_plane,
+)
 from plane_training import PlaneTraining
 from plane_view import PlaneView
 from pyscript import when, window
@@ -79,6 +86,8 @@ class Playground:
         settings = self.settings()
         if self.training.edits:
             settings["weights"] = format_edits(self.training.edits)
+        if self.training.trained > int(element("epochs").value or 0):
+            settings["trained"] = str(self.training.trained)
         playground_link.write_link(settings)
 
     def read_link(self):
@@ -91,8 +100,9 @@ class Playground:
             except (ModelError, UneditableError) as error:
                 problems.append(str(error))
         self.training.edits, wrong = parse_edits(settings.get("weights", ""))
+        self.training.goal, unfit = playground_link.parse_epochs(settings.get("trained", ""))
         self.make_points()
-        playground_link.show_problems(problems + wrong)
+        playground_link.show_problems(problems + wrong + unfit)
 
     async def follow(self):
         """Set what another link holds."""
@@ -165,12 +175,21 @@ class Playground:
     def draw(self, text):
         """Add a point where the pointer is."""
         if self.points.are_drawn and self.points.draw(text):
-            self.plane.show_points()
-            self.write_link()
+            self.show_added()
 
     def add_point(self, x, y, number):
-        """Add a point; the model learns it in its next training."""
+        """Add a point, which the next training learns; return whether it lies in the plane."""
+        if not is_in_plane(x, y):
+            page.show_error_text(f"x1 and x2 of a point are numbers {RANGE}.")
+            return False
+        page.clear_error()
         self.points.add(x, y, number)
+        self.show_added()
+        return True
+
+    def show_added(self):
+        """Show another point; the model has not learnt it, which a card would say."""
+        self.files.card.withdraw()
         self.plane.show_points()
         self.write_link()
 
@@ -201,11 +220,13 @@ class Playground:
         self.write_link()
 
     def offer_card(self, is_running):
-        """Offer a picture of what is learnt, while nothing changes it."""
+        """Offer a picture of what is learnt, while nothing changes it and it is what is set."""
         if is_running or not self.plane.records:
             self.files.card.withdraw()
-        else:
+            return
+        if self.training.begun == self.settings():
             self.files.offer_card()
+        self.write_link()  # which holds the epochs, too
 
     def describe(self):
         """Return the title of a card, what is learnt, and the numbers."""
@@ -272,8 +293,8 @@ async def on_change(event):
 def add_point(event):
     """Add the point whose numbers are written."""
     x, y = (float(element(name).value or 0) for name in ("point-x", "point-y"))
-    playground.add_point(x, y, int(element("brush").value))
-    element("status").textContent = f"{len(playground.points.points)} points."
+    if playground.add_point(x, y, int(element("brush").value)):
+        element("status").textContent = f"{len(playground.points.points)} points."
 
 
 @when("click", "#clear-points")

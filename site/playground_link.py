@@ -20,6 +20,10 @@ FRAME = {
     "style": "border:0;max-width:100%",
 }
 """What a frame with the playground has besides its address."""
+BUTTONS = {name: element(name).textContent for name in ("share", "copy-embed")}
+"""What the buttons say that copy the link, until they say that it is copied."""
+MAX_EPOCHS = 100_000
+"""The maximum number of epochs of a link that were more than one training."""
 MAX_PROBLEMS = 3
 """The maximum number of problems of a link that are shown."""
 
@@ -38,7 +42,12 @@ def write_link(settings):
     query = window.URLSearchParams.new()
     for name, value in settings.items():
         query.set(name, value)
-    window.history.replaceState(None, "", f"#{query.toString()}")
+    fragment = f"#{query.toString()}"
+    if fragment == window.location.hash:
+        return
+    for name, text in BUTTONS.items():
+        element(name).textContent = text
+    window.history.replaceState(None, "", fragment)
     show_embed_line(None)
 
 
@@ -65,7 +74,7 @@ def read_link():
     if len(window.location.hash) > MAX_BYTES:
         return {}, ["it is too long"]
     query = window.URLSearchParams.new(window.location.hash[1:])
-    names = (*FIELDS, "features", "model", "points", "weights")
+    names = (*FIELDS, "features", "model", "points", "weights", "trained")
     return {name: query.get(name) for name in names if query.has(name)}, []
 
 
@@ -88,6 +97,15 @@ def apply_settings(settings, editor, points):
     if points.are_drawn:
         problems += points.take(settings.get("points", ""))
     return problems
+
+
+def parse_epochs(text):
+    """Return the epochs that a link was trained, 0 by default, and what is wrong with them."""
+    if not text:
+        return 0, []
+    if text.isdecimal() and len(text) < 9 and int(text) <= MAX_EPOCHS:
+        return int(text), []
+    return 0, [f'"{text[:40]}" is no number of epochs up to {MAX_EPOCHS:,}']
 
 
 def show_problems(problems):

@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import math
 
 import page
 from page import element
+from pyodide.ffi import JsException
 from pyscript import document, ffi, js_import, when, window
 
 COMPONENT = window.URL.new("./result_card.js", window.location.href).href
@@ -12,6 +14,7 @@ SMALLEST = 0.0001
 """A loss that is not shown as 0."""
 MAX_LETTERS = 40
 """The maximum length of a name in a sentence."""
+OFFLINE = "What draws the picture could not be fetched. Check your connection, then try again."
 HOLDS = "The picture holds what you see: names, numbers and charts, none of your rows."
 
 
@@ -30,6 +33,16 @@ class ResultCard:
         """
         self.describe = describe
         element("share-result").hidden = False
+        if not self.component:  # now, for there may be no connection later
+            task = asyncio.ensure_future(self.prepare())
+            task.add_done_callback(lambda done: done.result())
+
+    async def prepare(self):
+        """Fetch what draws cards before somebody asks for one, which tries again if this fails."""
+        try:
+            await self.fetch()
+        except (JsException, OSError) as error:
+            page.log(f"results cannot be drawn as pictures now: {error}")
 
     def withdraw(self):
         """Hide the button: there is no result."""
@@ -37,8 +50,15 @@ class ResultCard:
         element("share-result").hidden = True
 
     async def fetch(self):
-        """Fetch what draws cards, as long as the page may fetch."""
+        """Fetch what draws cards, as long as the page may fetch.
+
+        Raises `JsException` or `OSError` where the connection fails; a browser imports no module
+        again that has failed once, so it is fetched first.
+        """
         if not self.component:
+            answer = await window.fetch(COMPONENT)
+            if not answer.ok:
+                raise OSError(f"{COMPONENT}: {answer.status}")
             (self.component,) = await js_import(COMPONENT)
 
     async def open(self, event):
@@ -48,7 +68,12 @@ class ResultCard:
             if document.querySelector("dialog[open]") or not self.describe:
                 return
             try:
-                await self.fetch()
+                try:
+                    await self.fetch()
+                except (JsException, OSError) as error:
+                    page.log(f"results cannot be drawn as pictures now: {error}")
+                    page.show_error_text(OFFLINE)
+                    return
                 card, charts, own = self.describe()
                 await self.component.open(json.dumps(card), ffi.to_js(charts), ffi.to_js(own))
             except Exception as error:
@@ -67,6 +92,8 @@ def shorten(name):
 
 def describe_loss(loss):
     """Return a loss as cards show it."""
+    if not math.isfinite(loss):
+        return "too large"
     return f"{loss:.4f}" if loss >= SMALLEST else f"< {SMALLEST}"
 
 

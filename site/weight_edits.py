@@ -6,6 +6,7 @@ from typing import NamedTuple
 MAX_EDITS = 200
 """The maximum number of weights that a link sets."""
 MAX_VALUE = 1e6
+"""The largest weight that a link or a field of the page sets, and with a minus the least."""
 
 
 class WeightEdit(NamedTuple):

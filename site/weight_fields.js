@@ -8,37 +8,55 @@ const GAP = 8;
 const DIGITS = 3;
 
 /** @typedef {{ label: string, from: number, value: number }} Weight `from` is -1 for the bias */
+/**
+ * @typedef {object} Unit
+ * @property {string} title what the unit is called
+ * @property {Weight[]} weights
+ * @property {number} unlisted how many weights it has besides
+ * @property {number} limit the largest weight that can be set
+ * @property {HTMLElement} owner what has the focus once the fields are left
+ */
 
 const host = /** @type {HTMLElement} */ (document.querySelector("#weights"));
 /** @type {Map<number, HTMLInputElement>} */
 const fields = new Map();
-/** @type {(from: number, value: number) => void} */
-let onSet = () => {};
+/** @type {HTMLElement | null} */
+let owner = null;
 
 /**
  * Show fields beside an element.
- * @param {string} title what the unit is called
- * @param {Weight[]} weights
+ * @param {Unit} unit
  * @param {DOMRect} beside where the unit, or the line to it, is in the window
  * @param {number | undefined} focused the weight that is to be changed, the first one by default
  * @param {(from: number, value: number) => void} callback called with what somebody writes
  */
-export function open(title, weights, beside, focused, callback) {
-  onSet = callback;
+export function open(unit, beside, focused, callback) {
+  const { title, weights, unlisted, limit } = unit;
+  owner = unit.owner;
   fields.clear();
   host.firstElementChild.textContent = `Weights of ${title}`;
+  const reason = document.createElement("p");
+  reason.setAttribute("role", "alert");
   const rows = weights.map(({ label, from, value }) => {
     const row = document.createElement("label");
     const field = document.createElement("input");
-    Object.assign(field, { type: "number", step: "0.1", value: value.toFixed(DIGITS) });
+    const range = { min: `${-limit}`, max: `${limit}`, step: "0.1" };
+    Object.assign(field, { type: "number", ...range, value: value.toFixed(DIGITS) });
     field.addEventListener("change", () => {
-      if (field.value && Number.isFinite(field.valueAsNumber)) onSet(from, field.valueAsNumber);
+      const fits = Math.abs(field.valueAsNumber) <= limit; // which NaN, of no number, does not
+      const most = limit.toLocaleString("en");
+      reason.textContent = fits ? "" : `A weight is a number from −${most} to ${most}.`;
+      field.ariaInvalid = `${!fits}`;
+      if (fits) callback(from, field.valueAsNumber);
     });
     row.append(label, field);
     fields.set(from, field);
     return row;
   });
-  host.lastElementChild.replaceChildren(...rows);
+  const others = document.createElement("p");
+  const [noun, verb] = unlisted === 1 ? ["weight", "is"] : ["weights", "are"];
+  others.textContent = unlisted ? `${unlisted} more ${noun}, of units not drawn, ${verb} not shown.` : "";
+  host.lastElementChild.replaceChildren(...rows, others, reason);
   host.showPopover();
   const { offsetWidth: width, offsetHeight: height } = host;
   // To the left, where there is room: the plane, to the right, shows what a weight does.
@@ -57,6 +75,16 @@ export function update(/** @type {Weight[]} */ weights) {
     if (field && field !== document.activeElement) field.value = value.toFixed(DIGITS);
   }
 }
+
+/** Go back to the unit from the first field or the last one, rather than out of the network. */
+host.addEventListener("keydown", (event) => {
+  if (event.key !== "Tab" || !owner) return;
+  const edge = [...fields.values()].at(event.shiftKey ? 0 : -1);
+  if (event.target !== edge) return;
+  event.preventDefault();
+  owner.focus();
+  close();
+});
 
 /** Show nothing: the unit is no longer there. */
 export function close() {

@@ -506,10 +506,8 @@ async def test_a_weight_is_set_by_its_line_or_by_the_keyboard_and_training_goes_
     epochs.clear()
     await open_playground(page, site_url, f"#{address.partition('#')[2]}")
     await page.locator("#train").click()
-    await result_of(page)
-    await page.locator(IDLE).wait_for()
-    await page.locator("#step").click()
     await page.get_by_text("Epoch 10 of 18").first.wait_for()
+    await page.locator(IDLE).wait_for()
     assert epochs == first
     await page.locator("#again").click()
     await page.wait_for_function("!location.hash.includes('weights')")

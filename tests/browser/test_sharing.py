@@ -231,3 +231,32 @@ async def test_the_playground_shares_the_network_and_the_plane(
     await page.get_by_role("button", name="Close").click()
     await page.locator("#again").click()
     await page.locator(SHARE).wait_for(state="hidden")
+
+
+@in_one_browser
+async def test_a_result_is_shared_without_a_connection_or_once_there_is_one_again(
+    page: Any, site_url: str, project: Any
+) -> None:
+    component = "**/result_card.js"
+    async with page.expect_response(component):
+        await open_site_page(page, site_url, "playground.html#epochs=3")
+        await page.locator("#train").click()
+        await result_of(page)
+    await page.evaluate("navigator.serviceWorker.getRegistrations()")
+    await page.context.set_offline(True)
+    await page.locator(SHARE).click()
+    await page.locator(CARD).wait_for()
+    await page.context.set_offline(False)
+
+    await page.goto("about:blank")
+    await page.route(component, lambda route: route.abort())
+    await open_site_page(page, site_url, "playground.html#epochs=3")
+    await page.locator("#train").click()
+    await result_of(page)
+    await page.locator(SHARE).click()
+    error = "What draws the picture could not be fetched. Check your connection, then try again."
+    assert await page.locator("#alert pre").text_content() == error
+    await page.unroute(component)
+    await page.locator(SHARE).click()
+    await page.locator(CARD).wait_for()
+    assert await page.locator("#alert pre").count() == 0
