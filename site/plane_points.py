@@ -154,9 +154,9 @@ class PlanePoints:
     def to_shares(self, outputs):
         """Return how orange outputs of the model are, from 0, which is blue, to 1."""
         shares = [(value + 1) / 2 for value in outputs] if self.have_values else outputs
-        # Weights that somebody sets can be too large for float32.
-        finite = [share if math.isfinite(share) else 0.5 for share in shares]
-        return [round(min(max(share, 0), 1), 3) for share in finite]
+        if math.isnan(sum(shares)):  # weights that somebody sets can be too large for float32
+            shares = [0.5 if math.isnan(share) else share for share in shares]
+        return [round(min(max(share, 0), 1), 3) for share in shares]
 
     def rows(self):
         """Return the points as the plane has them."""

@@ -22,6 +22,8 @@ PAINT_SHARE = 2
 """The boundary is painted after this many times the time that painting takes, at most."""
 LOOK_SECONDS = 0.25
 """The network is drawn anew after this time, at least."""
+LOOK_SHARE = 10
+"""It is drawn anew after this many times the time that drawing takes, at least."""
 
 
 class PlaneTraining:
@@ -261,8 +263,10 @@ class PlaneTraining:
             now = time.perf_counter()
             self.paint_due = now + (PAINT_SHARE - 1) * (now - began)
         if at_once or (time.perf_counter() >= self.look_due and self.network.follows()):
+            began = time.perf_counter()
             await self.network.look(self.model, self.cells)
-            self.look_due = time.perf_counter() + LOOK_SECONDS
+            now = time.perf_counter()
+            self.look_due = now + max(LOOK_SECONDS, (LOOK_SHARE - 1) * (now - began))
 
     async def apply_changes(self, epoch=None):
         """Set the weights that somebody has changed, and show the model; return if some are.

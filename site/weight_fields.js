@@ -47,6 +47,7 @@ export function open(unit, beside, focused, callback) {
       const most = limit.toLocaleString("en");
       reason.textContent = fits ? "" : `A weight is a number from −${most} to ${most}.`;
       field.ariaInvalid = `${!fits}`;
+      keepInside(); // with what it says now
       if (fits) callback(from, field.valueAsNumber);
     });
     row.append(label, field);
@@ -58,14 +59,21 @@ export function open(unit, beside, focused, callback) {
   others.textContent = unlisted ? `${unlisted} more ${noun}, of units not drawn, ${verb} not shown.` : "";
   host.lastElementChild.replaceChildren(...rows, others, reason);
   host.showPopover();
-  const { offsetWidth: width, offsetHeight: height } = host;
+  const width = host.offsetWidth;
   // To the left, where there is room: the plane, to the right, shows what a weight does.
   const left = beside.left > width + 2 * GAP ? beside.left - GAP - width : beside.right + GAP;
   host.style.left = `${Math.max(GAP, Math.min(left, innerWidth - width - GAP))}px`;
-  host.style.top = `${Math.max(GAP, Math.min(beside.top, innerHeight - height - GAP))}px`;
+  host.style.top = `${beside.top}px`;
+  keepInside();
   const field = fields.get(focused ?? weights[0].from);
   field.focus();
   field.select();
+}
+
+/** Move the fields up or down into the window. */
+function keepInside() {
+  const top = Math.min(Number.parseFloat(host.style.top), innerHeight - host.offsetHeight - GAP);
+  host.style.top = `${Math.max(GAP, top)}px`;
 }
 
 /** Show weights that a training has changed, but for the field that somebody writes in. */

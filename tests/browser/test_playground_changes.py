@@ -167,6 +167,8 @@ async def test_the_fields_of_weights_refuse_what_is_too_large_and_lead_back_to_t
             .wait_for()
         )
     assert await page.locator(FIELDS).last.get_attribute("aria-invalid") == "true"
+    bottom = "document.querySelector('#weights').getBoundingClientRect().bottom < innerHeight"
+    assert await page.evaluate(bottom), "the reason is in sight"
     await page.evaluate(LIVE)
     assert "weights" not in page.url and await text_of(page, "#progress-text") == decided
     await set_bias(page, "1000000")
