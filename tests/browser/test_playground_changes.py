@@ -30,6 +30,7 @@ async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
 
 
 async def train(page: Any) -> None:
+    await page.locator("#result").evaluate("result => delete result.dataset.done")
     await page.locator("#train").click()
     await result_of(page)
     await page.locator(IDLE).wait_for()
