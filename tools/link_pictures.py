@@ -42,7 +42,7 @@ CanvasRenderingContext2D.prototype.fillText = function write(text, ...rest) {
   if (!text.startsWith(location.origin)) fillText.call(this, text, ...rest);
 };
 """
-KNOWN = "!document.querySelector('#runs')?.textContent.includes('Finding out')"
+KNOWN = "!document.querySelector('#runs')?.textContent.trim().endsWith('…')"
 """Whether a page says what runs models."""
 FONTS = "document.fonts.ready.then(() => {})"
 # What is recorded is seen as a whole: the links above it leave their room where it needs that.
@@ -50,7 +50,7 @@ SHOW_RECORDED = """
 () => {
   const [figure] = [...document.querySelectorAll(".recorded")].filter((each) => each.offsetHeight);
   const below = figure && figure.getBoundingClientRect().bottom > innerHeight;
-  if (below) document.querySelector("h1").scrollIntoView();
+  if (below) scrollTo({ top: document.querySelector("h1").offsetTop - 24, behavior: "instant" });
 }
 """
 ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"

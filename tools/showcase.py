@@ -202,7 +202,9 @@ PICTURES = {
 
 async def take(page: Any, name: str, first: str) -> None:
     """Take the picture of a card: what a narrow window shows from an element down."""
-    await page.locator(first).first.evaluate("(element) => element.scrollIntoView()")
+    await page.locator(first).first.evaluate(
+        "(element) => element.scrollIntoView({ behavior: 'instant' })"
+    )
     await asyncio.sleep(0.5)
     box = await page.locator(first).first.bounding_box()
     width, height = PART
