@@ -113,6 +113,8 @@ async def fetch_files(files):
     for name, answer in zip(files, answers, strict=True):
         if not answer.ok:
             raise missing(name)
+        if is_page(answer):
+            raise foreign(name)
     total = sum(int(answer.headers.get("content-length") or 0) for answer in answers)
     contents, done = [], 0
     for answer in answers:
@@ -129,6 +131,20 @@ async def fetch_files(files):
 def missing(name):
     """Return the error of a file that the site does not have."""
     return MissingModel(f"This site has no {name} to download.", ADDING)
+
+
+def is_page(answer):
+    """Return whether the answer to a request is a page, which no file of a model is."""
+    return (answer.headers.get("content-type") or "").startswith("text/html")
+
+
+def foreign(name):
+    """Return the error of an answer that is not the file that was asked for."""
+    log(f"a page has come in the place of {name}")
+    return MissingModel(
+        "What came is not the model but a web page, such as the login page of a network. "
+        "Open any other site to see whether you have to log in, then try again."
+    )
 
 
 def interrupted(error):

@@ -24,16 +24,36 @@ def read_form():
     }
 
 
+class Question:
+    """The flower that the model is asked about: again when there is another model."""
+
+    def __init__(self):
+        self.flower = None
+
+    async def ask(self, flower):
+        """Ask for the species of a flower."""
+        self.flower = flower
+        await self.ask_again()
+
+    async def ask_again(self):
+        """Show what the model that is there now answers; nothing before it is trained."""
+        answer = None
+        if self.flower is not None and iris.has_model:
+            request = {"row": self.flower, "compare": True, "validate": element("validate").checked}
+            answer = await iris.attempt(iris.trainer.classify, **request)
+        if answer:
+            element("species").textContent = show_shares(answer["shares"])
+            element("outside").textContent = describe_outside(answer["outside"])
+        else:
+            for name in ("species", "outside", "shares"):
+                element(name).replaceChildren()
+
+
 @when("submit", "#ask")
 async def classify(event):
     """Ask the trained model for the species of one flower."""
     clear_error()
-    flower = [float(element(name).value) for name in MEASUREMENTS]
-    asked = {"row": flower, "compare": True, "validate": element("validate").checked}
-    answer = await iris.attempt(iris.trainer.classify, **asked)
-    if answer:
-        element("species").textContent = show_shares(answer["shares"])
-        element("outside").textContent = describe_outside(answer["outside"])
+    await question.ask([float(element(name).value) for name in MEASUREMENTS])
 
 
 def describe_outside(outside):
@@ -56,5 +76,6 @@ def picture(row):
     return measurements
 
 
-iris = TrainingPage("iris", "flowers", "species", read_form, picture)
+question = Question()
+iris = TrainingPage("iris", "flowers", "species", read_form, picture, question.ask_again)
 await iris.open()

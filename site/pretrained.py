@@ -1,8 +1,19 @@
 """Models of Hugging Face that pages load when the reader asks for them."""
 
-from fetched import FOLDER, hear, interrupted, missing, offer_download, show_progress, tell
+from fetched import (
+    FOLDER,
+    foreign,
+    hear,
+    interrupted,
+    is_page,
+    missing,
+    offer_download,
+    show_progress,
+    tell,
+)
 from page import element
-from pyscript import when
+from pyodide.ffi import JsException
+from pyscript import when, window
 
 from webnnm import DataError, forget_downloads, from_pretrained
 
@@ -32,10 +43,20 @@ async def offer_model(name, start, *, files=(), **settings):
                 raise missing(name) from error
             if error.code == "NNM715":
                 raise interrupted(error) from error
+            if await page_among([source] if isinstance(source, str) else source.values()):
+                raise foreign(name) from error
             raise
 
     when("click", "#remove")(remove)
     await offer_download(address, start, make_models)
+
+
+async def page_among(addresses):
+    """Return whether a page is what comes from one of these addresses of files."""
+    try:
+        return any([is_page(await window.fetch(address, method="HEAD")) for address in addresses])
+    except JsException:
+        return False
 
 
 async def model_of(source, **settings):

@@ -33,9 +33,9 @@ const scheme = matchMedia("(prefers-color-scheme: dark)");
 /**
  * @typedef {import("./result_picture.js").Card & {
  *   file: string, holds: string, bars?: import("./result_picture.js").Bars["bars"],
- *   own?: { label: string, bars: import("./result_picture.js").Bars["bars"] } }} Shared
+ *   own?: { label: string, holds: string, bars: import("./result_picture.js").Bars["bars"] } }} Shared
  *   `file` is the name of the picture, `holds` says what it shows; `bars` are a part of it. `own` is
- *   what a box adds in the place of these, with the pictures that the visitor has made.
+ *   what a box shows in the place of these, with the pictures that the visitor has made.
  */
 
 function make(tag, properties = {}, ...children) {
@@ -58,6 +58,7 @@ export async function open(text, charts, own) {
   const numbers = card.numbers.map(([value, label]) => `${label}: ${value}`);
   canvas.ariaLabel = [card.title, card.about, ...numbers, card.address].join(". ");
   const box = make("input", { type: "checkbox" });
+  const holds = make("p", { className: "help", ariaLive: "polite" });
   const status = make("p", { className: "help", role: "status" });
   /** @type {Blob} */
   let picture;
@@ -68,8 +69,9 @@ export async function open(text, charts, own) {
   const say = (sentence) => { status.textContent = sentence; };
 
   async function show() {
-    const bars = box.checked ? card.own.bars : card.bars;
-    const parts = [...(box.checked ? own : charts), ...(bars ? [{ bars }] : [])];
+    const shown = box.checked ? card.own : card;
+    const parts = [...(box.checked ? own : charts), ...(shown.bars ? [{ bars: shown.bars }] : [])];
+    holds.textContent = shown.holds;
     await draw(context, card, parts);
     picture = await new Promise((resolve) => { canvas.toBlob(resolve, "image/png"); });
   }
@@ -114,7 +116,7 @@ export async function open(text, charts, own) {
     box.id = "result-card-own";
     dialog.append(make("p", { className: "check" }, box, make("label", { htmlFor: box.id }, card.own.label)));
   }
-  dialog.append(make("p", { className: "help" }, card.holds), buttons, status);
+  dialog.append(holds, buttons, status);
   scheme.addEventListener("change", show);
   dialog.addEventListener("close", () => {
     scheme.removeEventListener("change", show);

@@ -91,10 +91,10 @@ def shorten(name):
 
 
 def describe_loss(loss):
-    """Return a loss as cards show it."""
+    """Return a loss as pages and cards show it."""
     if not math.isfinite(loss):
         return "too large"
-    return f"{loss:.4f}" if loss >= SMALLEST else f"< {SMALLEST}"
+    return f"< {SMALLEST}" if 0 <= loss < SMALLEST else f"{loss:.4f}"
 
 
 def describe_card(name, title, about, numbers, *, holds=HOLDS, link="", **parts):

@@ -251,7 +251,8 @@ class TeachingPage:
         await asyncio.sleep(0)  # the page draws it
         classes = [*self.classes]
         names = [example_class.name for example_class in classes]
-        count = sum(len(example_class.examples) for example_class in classes)
+        counts = [len(example_class.examples) for example_class in classes]
+        count = sum(counts)
         examples = [
             (row, number)
             for number, example_class in enumerate(classes)
@@ -281,7 +282,7 @@ class TeachingPage:
             f"{count} {self.kind.noun}s of {len(names)} classes learnt in {seconds:.1f} s, "
             f"on {learner.backend.description}"
         )
-        loss = f" · loss {history.epochs[-1].loss:.4f}" if history.epochs else ""
+        loss = f" · loss {describe_loss(history.epochs[-1].loss)}" if history.epochs else ""
         shown.textContent = f"{summary}{loss}"
         show_review(history.findings)
         # One that was removed meanwhile has no name any more.
@@ -291,28 +292,36 @@ class TeachingPage:
         self.trained += 1
         shown.dataset.trained, shown.dataset.seconds = str(self.trained), f"{seconds:.2f}"
         say(f"{summary}.")
-        self.offer_card(history, seconds)
+        self.offer_card(history, counts, seconds)
 
-    def offer_card(self, history, seconds):
-        """Offer a picture of what was learnt; examples are on it only where the reader says so."""
-        counts = {group.name: len(group.examples) for group in self.classes}
-        learner, noun, largest = self.learner, self.kind.noun, max(counts.values())
-        bars = [(name, count / largest, f"{count} {noun}s") for name, count in counts.items()]
+    def offer_card(self, history, counts, seconds):
+        """Offer a picture of what was learnt; examples are on it only where the reader says so.
+
+        `counts` are those of the examples of each class; names are what the classes are called
+        when the picture is drawn.
+        """
+        learner, noun, largest = self.learner, self.kind.noun, max(counts)
         loss = history.epochs[-1].loss if history.epochs else None
         numbers = [
-            (f"{sum(counts.values())}", f"examples of {len(counts)} classes"),
+            (f"{sum(counts)}", f"examples of {len(counts)} classes"),
             ("" if loss is None else describe_loss(loss), "training loss at the end"),
             (f"{seconds:.1f} s", f"{len(history.epochs)} epochs on {learner.backend.description}"),
         ]
-        title, about = ", ".join(counts), f"A network learnt to tell {noun}s apart in the browser."
+        about = f"A network learnt to tell {noun}s apart in the browser."
+        holds = f"The picture holds the names of the classes and how many {noun}s they have."
+        own = {
+            "label": f"Show the {noun} of the preview, and what the model takes it for",
+            "holds": (
+                f"What you share holds the {noun} of the preview as you see it here, what the "
+                "model takes it for, and the names of the classes."
+            ),
+        }
 
         def describe():
-            own = {"label": f"Show the {noun} of the preview, and what the model takes it for"}
-            own["bars"] = read_bars()
-            holds = f"The picture holds the names of the classes and how many {noun}s they have."
-            card = describe_card(
-                self.kind.name, title, about, numbers, holds=holds, bars=bars, own=own
-            )
+            title, pairs = ", ".join(learner.names), zip(learner.names, counts, strict=True)
+            bars = [(name, count / largest, f"{count} {noun}s") for name, count in pairs]
+            more = {"bars": bars, "own": own | {"bars": read_bars()}}
+            card = describe_card(self.kind.name, title, about, numbers, holds=holds, **more)
             stage = document.querySelector(".stage")
             shown = stage.classList.contains("filled")
             return card, (), [stage.querySelector("canvas")] if shown else []
@@ -333,7 +342,7 @@ class TeachingPage:
     async def on_epoch(self, record, judge):
         """Show an epoch, and what the model says by now."""
         element("course").value = record.epoch
-        text = f"Epoch {record.epoch} of {self.epochs} · loss {record.loss:.4f}"
+        text = f"Epoch {record.epoch} of {self.epochs} · loss {describe_loss(record.loss)}"
         element("course-text").textContent = text
         await self.preview.look(judge)
 

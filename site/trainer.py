@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import importlib
 import json
+from array import array
 
 from webnnm import (
     BackendError,
@@ -604,5 +605,7 @@ async def find_outside(options):
     data = await dataset_of(options | {"standardize": False})
     (rows,) = data.arrays("training")[0].values()
     ranges = [(min(values), max(values)) for values in zip(*rows.tolist(), strict=True)]
-    pairs = enumerate(zip(options["row"], ranges, strict=True))
+    # As the rows hold them: 0.1 is less than the smallest width, which is 0.1 in 32 bits.
+    flower = array("f", options["row"])
+    pairs = enumerate(zip(flower, ranges, strict=True))
     return [[k, low, high] for k, (value, (low, high)) in pairs if not low <= value <= high]

@@ -36,7 +36,7 @@ class TrainingPage:
     - `rows`, `kind`: what a row of the data is called, and its class: "flowers", "species".
     - `read_form`: returns the request of the form for the trainer.
     - `picture`: makes an element of the numbers of a row.
-    - `on_model`: called, and awaited, when there is another model to ask.
+    - `on_model`: called, and awaited, when there is another model to ask, or none any more.
     """
 
     def __init__(self, name, rows, kind, read_form, picture, on_model=None):
@@ -185,6 +185,8 @@ class TrainingPage:
     async def run(self, **request):
         """Have the trainer train, and show what came out."""
         self.tested = request
+        if self.on_model:
+            await self.on_model()
         answer = await self.attempt(self.trainer.train, **request)
         self.end()
         self.closer.refresh()
@@ -294,8 +296,9 @@ class TrainingPage:
         """Show how far the training is, and how many seconds it is expected to take yet."""
         epochs, bar = self.epochs, element("progress")
         quarters_before, bar.value = 4 * int(bar.value) // epochs, epoch
-        numbers = {"loss": loss} | ({} if val_loss is None else {"validation": val_loss}) | metrics
-        parts = [f"{name} {value:.4f}" for name, value in numbers.items()]
+        losses = {"loss": loss} | ({} if val_loss is None else {"validation": val_loss})
+        parts = [f"{name} {describe_loss(value)}" for name, value in losses.items()]
+        parts += [f"{name} {value:.4f}" for name, value in metrics.items()]
         parts += [f"{left:.0f} s left"] if left is not None and epoch < epochs else []
         element("progress-text").textContent = " · ".join([f"Epoch {epoch} of {epochs}", *parts])
         state = json.dumps({"epoch": epoch, "epochs": epochs, "loss": loss, "val_loss": val_loss})
@@ -478,8 +481,8 @@ class TrainingPage:
             element("progress").value = done
             (_, first, _), (_, last, val_loss) = self.records[0], self.records[-1]
             how = ENDINGS.get(result["stopped"], result["stopped"])
-            text = f"loss {last:.4f}"
-            text += "" if val_loss is None else f" · validation {val_loss:.4f}"
+            text = f"loss {describe_loss(last)}"
+            text += "" if val_loss is None else f" · validation {describe_loss(val_loss)}"
             element("progress-text").textContent = f"Epoch {done} of {self.epochs} · {text} · {how}"
             words = f"Training loss from {first:.3f} to {last:.3f} in {done} epochs"
             words += "" if val_loss is None else f", validation loss {val_loss:.3f} at the end"

@@ -244,8 +244,8 @@ class TrainingPage(Delayed):
         self.closer.refresh()
         last = records[-1]
         element("progress").value = last.epoch
-        parts = [f"Epoch {last.epoch} of {last.epochs}", f"loss {last.loss:.4f}"]
-        parts += [f"validation {last.val_loss:.4f}"] if last.val_loss is not None else []
+        parts = [f"Epoch {last.epoch} of {last.epochs}", f"loss {describe_loss(last.loss)}"]
+        parts += [f"validation {describe_loss(last.val_loss)}"] if last.val_loss is not None else []
         element("progress-text").textContent = " · ".join(parts)
         first = self.training.history.epochs[0].loss
         words = f"Training loss from {first:.3f} to {last.loss:.3f} in {last.epoch} epochs"

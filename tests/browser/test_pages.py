@@ -53,6 +53,7 @@ CONSOLE_PROGRESS = "webnnm:progress "
 MANY_MISTAKES = """  dense(shape=[9], activation=relu), dropout(0.9),
   matmul(v, shape=[2]), matmul(u, shape=[40], init=normal(20)), relu(),"""
 SETOSA = {"sepal-length": "5.0", "sepal-width": "3.4", "petal-length": "1.4", "petal-width": "0.2"}
+LOWEST = {"sepal-length": "4.3", "sepal-width": "2.0", "petal-length": "1.1", "petal-width": "0.1"}
 
 
 @in_both_browsers
@@ -181,18 +182,33 @@ async def test_iris_answers_with_the_parameters_of_the_last_training(
     await page.locator("#classify").click()
     await page.locator("#shares dd").first.wait_for()
     before = await page.locator("#shares dd").all_text_contents()
+    await fill(page, epochs="100000")
+    await page.locator("#train").click()
+    await page.locator("#stop:enabled").wait_for()
+    for name in ("species", "shares"):
+        assert await page.locator(f"#{name}").inner_text() == "", "the model that said it is gone"
+    await page.locator("#stop").click()
+    await result_of(page)
+    await page.locator("#shares dd").first.wait_for()
     await train_on(page, epochs=100, optimizer="sgdm")
-    await page.locator("#classify").click()
+    # The same flower is asked about again: the answer is that of the model that is there now.
     await page.wait_for_function(SHARES_DIFFER, arg="".join(before))
+    again = await page.locator("#shares dd").all_text_contents()
+    await page.locator("#classify").click()
     assert await page.locator("#species", has_text="setosa").count() == 1
+    assert await page.locator("#shares dd").all_text_contents() == again
     outside = page.locator("#outside")
     assert not await outside.is_visible()
+    await fill(page, **LOWEST)
+    await page.locator("#classify").click()
+    await page.wait_for_function(SHARES_DIFFER, arg="".join(again))
+    assert not await outside.is_visible(), "the lowest values that training saw"
     await fill(page, **{"petal-length": "999"})
     await page.locator("#classify").click()
     await outside.wait_for()
     told = await outside.text_content()
     assert told.startswith("Training saw only petal lengths from 1.1 to 6.9 cm: outside of that")
-    await fill(page, **{"petal-length": SETOSA["petal-length"]})
+    await fill(page, **SETOSA)
     await page.locator("#classify").click()
     await outside.wait_for(state="hidden")
     flower = {name.replace("-", "_"): value for name, value in SETOSA.items()}

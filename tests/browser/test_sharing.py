@@ -57,6 +57,15 @@ Object.defineProperty(navigator, "clipboard", { value: {
 navigator.canShare = ({ files: [file] }) => file.type === "image/png" && file.size > 10_000;
 navigator.share = async ({ files: [file], title, url }) => { taken.push([file.name, title, url]); };
 """
+# The texts that are drawn on a canvas.
+WRITTEN = """
+globalThis.written = [];
+const { fillText } = CanvasRenderingContext2D.prototype;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  written.push(text);
+  return fillText.call(this, text, ...place);
+};
+"""
 LONG = "a name that is much too long for the title of any picture " * 4
 
 
@@ -191,7 +200,8 @@ async def test_other_pages_that_train_have_a_card(
 async def test_examples_are_on_a_card_only_where_the_reader_says_so(
     page: Any, site_url: str, project: Any, name: str, title: str
 ) -> None:
-    await page.add_init_script(WATCH_POLICY)
+    for script in (WATCH_POLICY, WRITTEN):
+        await page.add_init_script(script)
     await open_site_page(page, site_url, name)
     await page.locator("#ready").click()
     await page.locator("#learn:visible").click()
@@ -201,13 +211,34 @@ async def test_examples_are_on_a_card_only_where_the_reader_says_so(
     assert (await words(page)).startswith(title)
     own = page.locator(".result-card").get_by_role("checkbox")
     assert not await own.is_checked()
+    noun = "picture" if name == "examples.html" else "sound"
+    holds = page.locator(".result-card p", has_text="holds the")
+    only = f"The picture holds the names of the classes and how many {noun}s they have."
+    assert await holds.text_content() == only
     await own.check()
+    await holds.filter(has_text=f"What you share holds the {noun} of the preview").wait_for()
     await page.wait_for_function(
         f"(before) => ({INK})(document.querySelector('{CARD}')).charts !== before",
         arg=before["charts"],
     )
     await look(page)
+    await own.uncheck()
+    await holds.filter(has_text=only).wait_for()
     assert await page.evaluate("refused") == []
+    await page.get_by_role("button", name="Close").click()
+    # The card has the names that the page has now, and none of those before.
+    old = title.partition(",")[0]
+    await page.locator("#classes").get_by_label("Name").first.fill("Renamed")
+    await page.locator("#shares dt", has_text="Renamed").wait_for()
+    await page.evaluate("written.length = 0")
+    await page.locator(SHARE).click()
+    await look(page)
+    assert (await words(page)).startswith(title.replace(old, "Renamed"))
+    await own.check()
+    await holds.filter(has_text="What you share holds").wait_for()
+    drawn = await page.evaluate("written")
+    assert drawn.count("Renamed") == 2, "with and without the preview"
+    assert not any(old in text for text in drawn)
     await page.get_by_role("button", name="Close").click()
     await page.locator("#classes .remove").first.click()
     await page.locator(SHARE).wait_for(state="hidden")

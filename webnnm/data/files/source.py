@@ -35,9 +35,13 @@ async def read_text(location: str | Path) -> str:
         if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
             return Path(address).read_text(encoding="utf-8-sig")
         if sys.platform == "emscripten":
-            from webnnm.backends.pyodide_host import fetch_url
+            from webnnm.backends.pyodide_host import fetch_url, js_error
 
-            return await (await fetch_url(address)).string()
+            response = await fetch_url(address)
+            try:
+                return str(await response.js_response.text())
+            except js_error() as error:  # the connection has ended; `string` hides that
+                raise OSError(f"{error}") from error
         from webnnm.data.files.addresses import open_url
 
         return (await open_url(address)).decode("utf-8-sig")

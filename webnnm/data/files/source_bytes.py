@@ -21,13 +21,17 @@ async def read_bytes(location: str | Path, *, guarded: bool = False) -> Any:
         if "://" not in address and (sys.platform != "emscripten" or Path(address).is_file()):
             return Path(address).read_bytes()
         if sys.platform == "emscripten":
-            from webnnm.backends.pyodide_host import fetch_url, find_registered
+            from webnnm.backends.pyodide_host import fetch_url, find_registered, js_error
 
             downloads = find_registered("webnnm_downloads")
             prefetched = downloads and await downloads.takePrefetched(address)
             if prefetched:
                 return prefetched.to_bytes()
-            return await (await fetch_url(address, guarded=guarded)).bytes()
+            response = await fetch_url(address, guarded=guarded)
+            try:
+                return (await response.js_response.arrayBuffer()).to_bytes()
+            except js_error() as error:  # the connection has ended; `bytes` hides that
+                raise OSError(f"{error}") from error
         from webnnm.data.files.addresses import open_url
 
         return await open_url(address, guarded=guarded)
