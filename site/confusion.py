@@ -3,9 +3,12 @@
 import charting
 from page import element, make, percent, table
 from pyscript import when
+from result_card import shorten_all
 
 MAX_CLASSES = 12
 """Of more classes the most frequent confusions are listed: a matrix has no place on a page."""
+ROOM, SHORTEST = 40, 4
+"""Letters of all columns of a matrix on a card, and of a column at least."""
 LISTED = 12
 """Confusions that are listed."""
 
@@ -61,7 +64,8 @@ class Confusion:
             self.chart.close()
             self.chart = None
         if not self.has_many():
-            chart = charts.confusion_matrix(self.counts, self.labels)
+            labels = shorten_all(self.labels, max(SHORTEST, ROOM // (len(self.labels) + 1)))
+            chart = charts.confusion_matrix(self.counts, labels)
             self.chart = await charting.show(make("div"), chart)
 
     def offer(self, matrix):

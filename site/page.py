@@ -12,6 +12,8 @@ TURN_ON = (
     "chrome://flags/#web-machine-learning-neural-network as the address, choose Enabled, restart."
 )
 """What to do in a browser without WebNN; pages cannot link to such addresses."""
+LONG = 12
+"""Letters of a name that leaves too little room beside it."""
 HOW = "./docs/backends.html#webnn-in-browsers"
 """The document that says more of it; the build adds the documentation to the site."""
 
@@ -149,12 +151,19 @@ def show_shares(shares):
     """Show the probability of each class as a bar, and return the most probable class in words."""
     shown = element("shares")
     if [node.textContent for node in shown.querySelectorAll("dt")] != list(shares):
-        shown.replaceChildren(*(node for label in shares for node in make_bar(label)))
+        make_bars(shares)
     for value, share in zip(shown.querySelectorAll("dd"), shares.values(), strict=True):
         value.firstElementChild.style.setProperty("--share", f"{share:.4f}")
         value.lastElementChild.textContent = percent(share, 1)
     best = max(shares, key=shares.get)
     return f"{best} ({percent(shares[best], 1)})"
+
+
+def make_bars(labels):
+    """Show the names of classes and their bars, whose values are not known yet."""
+    shown = element("shares")
+    shown.replaceChildren(*(node for label in labels for node in make_bar(label)))
+    shown.toggleAttribute("data-long", any(len(label) > LONG for label in labels))
 
 
 def make_bar(label):

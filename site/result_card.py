@@ -15,6 +15,8 @@ SMALLEST = 0.0001
 MAX_LETTERS = 40
 """The maximum length of a name in a sentence."""
 OFFLINE = "What draws the picture could not be fetched. Check your connection, then try again."
+TITLE_LETTERS, NAME_LETTERS = 54, 20
+"""The letters that a title has room for, and what a long name of rows keeps of them."""
 HOLDS = "The picture holds what you see: names, numbers and charts, none of your rows."
 
 
@@ -82,12 +84,30 @@ class ResultCard:
 
 def name_card(name, target):
     """Return the title of a card: the name of the rows, and what of them is predicted."""
-    return target if name == target else f"{name}: {target}"
+    room = max(NAME_LETTERS, TITLE_LETTERS - len(target))
+    return target if name == target else f"{shorten(name, room)}: {target}"
 
 
-def shorten(name):
+def shorten(name, limit=MAX_LETTERS):
     """Return a name as it stands in a sentence of a card."""
-    return name if len(name) <= MAX_LETTERS else f"{name[: MAX_LETTERS - 1].rstrip()}…"
+    return name if len(name) <= limit else f"{name[: limit - 1].rstrip()}…"
+
+
+def shorten_all(names, limit):
+    """Return names without their middle where they are too long; with numbers if two were alike."""
+    short = [shorten_middle(name, limit) for name in names]
+    if len({*short}) < len({*names}):
+        short = [shorten_middle(f"{number} {name}", limit) for number, name in enumerate(names, 1)]
+    return short
+
+
+def shorten_middle(name, limit):
+    """Return the beginning and the end of a name that is too long: clearly less than fits."""
+    if len(name) <= limit:
+        return name
+    room = 3 * limit // 4
+    end = room // 2
+    return f"{name[: room - end].rstrip()}…{name[len(name) - end :].lstrip()}"
 
 
 def describe_loss(loss):

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from attempts import attempt, show_errors
-from page import element, make, make_bar, percent, show_shares, table
+from page import element, make, make_bars, percent, show_shares, table
 from pyscript import when, window
 from result_card import HOLDS
 from rows_link import copy_link, restore_link
@@ -80,8 +80,7 @@ class SentencesPage(TrainingPage):
         element("example").classList.toggle("primary", self.dataset is None)
         bars = element("shares")
         if self.dataset is not None and bars.hasAttribute("data-example"):
-            names = map(str, self.dataset.labels())
-            bars.replaceChildren(*(node for name in names for node in make_bar(name)))
+            make_bars([str(label) for label in self.dataset.labels()])
 
     async def take(self, content, name, *, shown=False):
         """Read a table, and find the columns of texts and of labels; show its rows by classes."""
@@ -201,8 +200,8 @@ class SentencesPage(TrainingPage):
         await super().discard()
         for name in ("answer", "actual", "words", "importances"):
             element(name).replaceChildren()
-        bars, labels = element("shares"), ("Class 1", "Class 2")
-        bars.replaceChildren(*(node for label in labels for node in make_bar(label)))
+        bars = element("shares")
+        make_bars(["Class 1", "Class 2"])
         bars.dataset.example = bars.ariaHidden = "true"
 
     async def on_epoch(self, record):

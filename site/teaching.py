@@ -15,7 +15,7 @@ from page import (
     element,
     log,
     make,
-    make_bar,
+    make_bars,
     sentence,
     show_error,
     show_error_text,
@@ -205,7 +205,7 @@ class TeachingPage:
         element("halt").hidden = not self.training
         bars = element("shares")
         if bars.hasAttribute("data-example"):
-            bars.replaceChildren(*(node for name in names for node in make_bar(name)))
+            make_bars(names)
         self.rename_answers()
 
     def rename_answers(self):

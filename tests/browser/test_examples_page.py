@@ -188,6 +188,15 @@ async def test_ready_examples_are_learnt_with_two_clicks_and_the_bars_follow(
     await class_of(page, 1).get_by_label("Name").fill("Oak")
     await page.locator("#shares dt", has_text="Oak").wait_for()
     assert await page.locator("#shares dt").all_text_contents() == ["Sun", "Oak"]
+    # A bar has the length below a long name that it has beside a short one, at least.
+    bar = page.locator("#shares .bar").first
+    beside = (await bar.bounding_box())["width"]
+    await class_of(page, 1).get_by_label("Name").fill("Leaves of oaks, of beeches and of birches")
+    await page.locator("#shares dt", has_text="Leaves of oaks").wait_for()
+    assert (await bar.bounding_box())["width"] >= beside > 80
+    await class_of(page, 1).get_by_label("Name").fill("Oak")
+    await page.locator("#shares dt", has_text="Oak").wait_for()
+    assert (await bar.bounding_box())["width"] == beside
     # The link has the model; opened in another tab it says the same.
     await page.locator("#link").click()
     await page.wait_for_function("location.hash.startsWith('#taught=pixels.')")

@@ -17,10 +17,12 @@ globalThis.fetch = (address, options) => {
   if (!globalThis.ends || !String(address.url ?? address).includes("/models/")) {
     return real(address, options);
   }
+  let begun = false;
   const body = new ReadableStream({
-    start(controller) {
-      controller.enqueue(new Uint8Array(100));
-      setTimeout(() => controller.error(new TypeError("network error")), 50);
+    pull(controller) {
+      if (begun) controller.error(new TypeError("network error"));
+      else controller.enqueue(new Uint8Array(100));
+      begun = true;
     },
   });
   return Promise.resolve(new Response(body, { headers: { "content-length": "1300000" } }));

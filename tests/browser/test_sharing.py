@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,16 @@ Object.defineProperty(navigator, "clipboard", { value: {
 navigator.canShare = ({ files: [file] }) => file.type === "image/png" && file.size > 10_000;
 navigator.share = async ({ files: [file], title, url }) => { taken.push([file.name, title, url]); };
 """
-# The texts that are drawn on a canvas.
+# The texts that are drawn on a canvas, with their ends and the height of their line.
 WRITTEN = """
 globalThis.written = [];
 const { fillText } = CanvasRenderingContext2D.prototype;
-CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
-  written.push(text);
-  return fillText.call(this, text, ...place);
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+  const { a, d, e, f } = this.getTransform();
+  const width = a * this.measureText(text).width;
+  const left = a * x + e - ({ center: width / 2, right: width }[this.textAlign] ?? 0);
+  written.push([text, left, left + width, Math.round(d * y + f)]);
+  return fillText.call(this, text, x, y, ...more);
 };
 """
 LONG = "a name that is much too long for the title of any picture " * 4
@@ -150,19 +154,29 @@ async def test_a_card_has_the_colours_of_the_page(page: Any, site_url: str, proj
 async def test_long_names_of_a_table_stay_on_the_card_and_rows_off_it(
     page: Any, site_url: str, project: Any
 ) -> None:
+    await page.add_init_script(WRITTEN)
     await open_site_page(page, site_url, "table.html")
-    lines = [f"size,{LONG}", *(f"{row},{LONG}{'ab'[row > 40]}" for row in range(80))]
-    await page.get_by_text("Paste rows").click()
-    await page.locator("#pasted").fill("\n".join(lines))
-    await page.locator("#read").click()
-    await page.locator("#sources", has_text="2 classes").wait_for()
+    lines = [f"size,{LONG}", *(f"{row},{LONG}{'abc'[row // 30]}" for row in range(90))]
+    table = "\n".join(lines).encode()
+    file = {"name": f"Results of {LONG}.csv", "mimeType": "text/csv", "buffer": table}
+    await page.locator("#file").set_input_files(file)
+    await page.locator("#sources", has_text="3 classes").wait_for()
     await fill(page, epochs="10")
     await page.locator("#train").click()
     await result_of(page)
+    await page.evaluate("written.length = 0")
     await page.locator(SHARE).click()
     # The names leave room for the matrix: the cells of its diagonal are filled.
     assert (await look(page))["charts"] > 20_000
-    assert "from 1 column. It learnt 56 rows in the browser." in await words(page)
+    assert "from 1 column. It learnt 63 rows in the browser." in await words(page)
+    assert (await words(page)).startswith("Results of a name t…: a name that is much too")
+    written = await page.evaluate("written")
+    columns = [each for each in written if each[0] in {f"a na…e {end}" for end in "abc"}]
+    last = max(line for *_, line in columns)
+    columns = sorted((left, right) for _, left, right, line in columns if line == last)
+    assert len(columns) == 3, written
+    gaps = [after[0] - before[1] for before, after in pairwise(columns)]
+    assert min(gaps) > 0, "names of columns stand side by side"
     assert await page.get_by_text("none of your rows").is_visible()
     # Another table: there is nothing to share.
     await page.get_by_role("button", name="Close").click()
@@ -236,7 +250,7 @@ async def test_examples_are_on_a_card_only_where_the_reader_says_so(
     assert (await words(page)).startswith(title.replace(old, "Renamed"))
     await own.check()
     await holds.filter(has_text="What you share holds").wait_for()
-    drawn = await page.evaluate("written")
+    drawn = [text for text, *_ in await page.evaluate("written")]
     assert drawn.count("Renamed") == 2, "with and without the preview"
     assert not any(old in text for text in drawn)
     await page.get_by_role("button", name="Close").click()

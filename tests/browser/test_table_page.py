@@ -131,6 +131,16 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
         await page.wait_for_function(FITTING)
     await page.wait_for_function(SIDE_BY_SIDE)
 
+    # On paper there is no place to drop a file, nothing to take away, and no title without a model.
+    await page.emulate_media(media="print")
+    for name in ("#drop", "#take"):
+        assert await page.locator(name).is_hidden(), name
+    for name in ("#result", "#ask", "#columns"):
+        assert await page.locator(name).is_visible(), name
+    kept = "node => getComputedStyle(node).breakInside"
+    assert await page.locator(".editor").evaluate(kept) == "avoid"
+    await page.emulate_media(media="screen")
+
     # A row of the test, and what would be if its income were other.
     assert "defaulted" in await page.locator("#actual").inner_text()
     answer = page.locator("#answer")
