@@ -4,7 +4,6 @@
  */
 
 import { colours, paint, shades } from "./shades.js";
-import * as fields from "./weight_fields.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** The width of lines in pixels: of a weight of 0, and what the largest one has more. */
@@ -34,6 +33,11 @@ const readout = document.querySelector("#network-readout");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const HINT = readout.textContent;
 
+/** The fields of weights, which come once there are weights. */
+/** @type {Promise<typeof import("./weight_fields.js")> | null} */
+let coming = null;
+/** @type {typeof import("./weight_fields.js") | null} */
+let fields = null;
 /** @type {Column[]} */
 let columns = [];
 /** @type {HTMLButtonElement[][]} */
@@ -82,7 +86,7 @@ export function build(text, callback, maximum) {
   units = columns.map(() => []);
   wires = [];
   edited = null;
-  fields.close();
+  fields?.close();
   leave();
   sizes.disconnect();
   stack = make("div", "stack");
@@ -258,6 +262,7 @@ function paintColumn(column) {
  */
 export function showWeights(column, weights, bias) {
   numbers[column] = { weights, bias };
+  coming ??= import("./weight_fields.js");
 }
 
 /** Draw the lines as thick as the weights that were shown. */
@@ -274,7 +279,7 @@ export function drawWeights() {
   });
   for (const row of units) for (const unit of row) describe(unit);
   if (chosen) choose(...chosen);
-  if (edited) fields.update(weightsOf(edited));
+  if (edited) fields?.update(weightsOf(edited));
 }
 
 /** @param {{ column: number, from: number, to: number }} wire */
@@ -309,7 +314,9 @@ function weightsOf({ column, number }) {
 }
 
 /** Open the fields of a unit's weights, beside it or beside a line to it. */
-function edit(unit, beside, from) {
+async function edit(unit, beside, from) {
+  fields = await coming;
+  if (!unit.isConnected) return; // another network is drawn by now
   edited = unit;
   const name = lower(title(unit.column, unit.number));
   const parts = { title: name, weights: weightsOf(unit), unlisted: undrawn(unit), limit, owner: unit };
