@@ -235,7 +235,7 @@ class ForecastPage(Delayed):
         self.curve.add(curve(records))
         last = records[-1]
         element("progress").value = last.epoch
-        text = f"Epoch {last.epoch} of {last.epochs} · loss {last.loss:.4f}"
+        text = f"Epoch {last.epoch} of {last.epochs} · loss {describe_loss(last.loss)}"
         element("progress-text").textContent = text
         first = self.training.history.epochs[0].loss
         words = f"Training loss from {first:.3f} to {last.loss:.3f} in {last.epoch} epochs"
