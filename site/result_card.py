@@ -61,6 +61,7 @@ class ResultCard:
             answer = await window.fetch(COMPONENT)
             if not answer.ok:
                 raise OSError(f"{COMPONENT}: {answer.status}")
+            await answer.text()
             (self.component,) = await js_import(COMPONENT)
 
     async def open(self, event):

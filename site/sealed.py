@@ -23,7 +23,7 @@ class Seal:
     """
 
     def __init__(self):
-        self.since, self.policy = None, ""
+        self.since, self.started, self.policy = None, 0.0, ""
         self.asked, self.refused = [], []
         self.observe = ffi.create_proxy(self.on_requests)
         self.refuse = ffi.create_proxy(self.on_violation)
@@ -42,15 +42,19 @@ class Seal:
         rule.httpEquiv, rule.content = "Content-Security-Policy", policy
         document.head.append(rule)
         if not self.since:
-            self.since = window.Date.new()
+            self.since, self.started = window.Date.new(), window.performance.now()
             window.PerformanceObserver.new(self.observe).observe(ffi.to_js({"type": "resource"}))
             document.addEventListener("securitypolicyviolation", self.refuse)
         element("sealed").dataset.sealed = "partly" if folders else "wholly"
         self.tell()
 
     def on_requests(self, entries, *_):
-        """Note the addresses of requests; the browser lists some that it refused as well."""
-        self.asked += [entry.name for entry in entries.getEntries()]
+        """Note the addresses of requests; the browser lists some that it refused as well.
+
+        It lists requests when they have ended, also those that began before the page was sealed.
+        """
+        made = (entry for entry in entries.getEntries() if entry.startTime >= self.started)
+        self.asked += [entry.name for entry in made]
         self.tell()
 
     def on_violation(self, event):
