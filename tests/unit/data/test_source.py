@@ -69,20 +69,25 @@ async def test_other_urls_are_refused(url: str) -> None:
 async def test_a_page_fetches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from webnnm.backends import pyodide_host
 
+    class Buffer(bytes):
+        def to_bytes(self) -> bytes:
+            return self
+
     class Answer:
         def __init__(self, url: str) -> None:
-            self.url = url
+            self.url, self.js_response = url, self
 
-        async def string(self) -> str:
+        async def text(self) -> str:
             return f"fetched {self.url}"
 
-        async def bytes(self) -> bytes:
-            return self.url.encode()
+        async def arrayBuffer(self) -> Buffer:
+            return Buffer(self.url.encode())
 
     async def fetch(url: str, *, guarded: bool = False) -> Answer:
         return Answer(url)
 
     monkeypatch.setattr(pyodide_host, "fetch_url", fetch)
+    monkeypatch.setattr(pyodide_host, "js_error", lambda: KeyError)
     monkeypatch.setattr(sys, "platform", "emscripten")
     assert await read_text("data/flowers.csv") == "fetched data/flowers.csv"
     assert await read_text("https://host/a.csv") == "fetched https://host/a.csv"
