@@ -104,7 +104,7 @@ async def download(files):
     try:
         return await fetch_files(files)
     except JsException as error:
-        raise interrupted(error) from error
+        raise lost_connection(error) from error
 
 
 async def fetch_files(files):
@@ -147,7 +147,7 @@ def foreign(name):
     )
 
 
-def interrupted(error):
+def lost_connection(error):
     """Return the error of a download that a failing connection ended."""
     log(f"the download has ended: {error}")
     return MissingModel("The download was interrupted. Check your connection, then try again.")

@@ -58,7 +58,7 @@ class PlaneTraining:
         return 0.0 if self.training else self.spent
 
     @property
-    def trained(self):
+    def epochs(self):
         """How many epochs a link restores: those that are learnt, or that its own link has."""
         return max(self.goal, self.plane.epochs)
 

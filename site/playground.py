@@ -86,8 +86,8 @@ class Playground:
         settings = self.settings()
         if self.training.edits:
             settings["weights"] = format_edits(self.training.edits)
-        if self.training.trained > int(element("epochs").value or 0):
-            settings["trained"] = str(self.training.trained)
+        if self.training.epochs > int(element("epochs").value or 0):
+            settings["trained"] = str(self.training.epochs)
         playground_link.write_link(settings)
 
     def read_link(self):

@@ -4,8 +4,8 @@ from fetched import (
     FOLDER,
     foreign,
     hear,
-    interrupted,
     is_page,
+    lost_connection,
     missing,
     offer_download,
     show_progress,
@@ -42,7 +42,7 @@ async def offer_model(name, start, *, files=(), **settings):
             if "answered 404" in error.message:
                 raise missing(name) from error
             if error.code == "NNM715":
-                raise interrupted(error) from error
+                raise lost_connection(error) from error
             if await page_among([source] if isinstance(source, str) else source.values()):
                 raise foreign(name) from error
             raise

@@ -9,9 +9,9 @@
 
   /** Return a request that has succeeded once its handlers are set. */
   function request(result) {
-    const made = { result, onsuccess: null };
-    queueMicrotask(() => made.onsuccess?.({ target: made }));
-    return made;
+    const pending = { result, onsuccess: null };
+    queueMicrotask(() => pending.onsuccess?.({ target: pending }));
+    return pending;
   }
 
   function database() {

@@ -53,8 +53,8 @@ class Seal:
 
         It lists requests when they have ended, also those that began before the page was sealed.
         """
-        made = (entry for entry in entries.getEntries() if entry.startTime >= self.started)
-        self.asked += [entry.name for entry in made]
+        later = (entry for entry in entries.getEntries() if entry.startTime >= self.started)
+        self.asked += [entry.name for entry in later]
         self.tell()
 
     def on_violation(self, event):

@@ -8,12 +8,12 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
     from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -121,6 +121,20 @@ def playwright_config() -> ModuleType:
         sys.modules[name] = module
         spec.loader.exec_module(module)
     return sys.modules[name]
+
+
+@asynccontextmanager
+async def open_browser(project: str = "webnn") -> AsyncGenerator[Any]:
+    """Start the browser of a project of playwright.config.py."""
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        options = playwright_config().launch_options(project)
+        browser = await playwright.chromium.launch(**options)
+        try:
+            yield browser
+        finally:
+            await browser.close()
 
 
 async def open_empty_page(browser: Any, url: str) -> Any:

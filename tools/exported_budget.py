@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tools.common import ROOT, playwright_config, say
+from tools.common import ROOT, open_browser, say
 from tools.page_budget import LAPTOP, wait_for_value
 from webnnm import IrisDataset, NNModel
 from webnnm.cli.serve import SiteServer
@@ -66,26 +66,21 @@ def count_compressed(path: Path) -> int:
 
 async def measure(folder: Path) -> None:
     """Print the medians of visits to a page in a folder."""
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        for project in ("webnn", "no-webnn"):
-            options = playwright_config().launch_options(project)
-            browser = await playwright.chromium.launch(**options)
+    for project in ("webnn", "no-webnn"):
+        async with open_browser(project) as browser:
             with SiteServer(folder) as server:
                 visits = [await visit(browser, server.url) for _ in range(ROUNDS)]
-            await browser.close()
-            seconds = statistics.median(one["at"] for one in visits) / 1000
-            scripts = [folder / path.lstrip("/") for path in visits[0]["scripts"]]
-            raw = sum(path.stat().st_size for path in scripts)
-            packed = sum(map(count_compressed, scripts))
-            say(
-                f"{project}: {visits[0]['label']} after {seconds:.2f} s (at most {LIMIT_SECONDS}), "
-                f"{visits[0]['bytes'] / 1000:.1f} kB loaded; {len(scripts)} scripts of "
-                f"{raw / 1000:.1f} kB, {packed / 1000:.1f} kB by brotli"
-            )
-            if seconds > LIMIT_SECONDS:
-                raise SystemExit(1)
+        seconds = statistics.median(one["at"] for one in visits) / 1000
+        scripts = [folder / path.lstrip("/") for path in visits[0]["scripts"]]
+        raw = sum(path.stat().st_size for path in scripts)
+        packed = sum(map(count_compressed, scripts))
+        say(
+            f"{project}: {visits[0]['label']} after {seconds:.2f} s (at most {LIMIT_SECONDS}), "
+            f"{visits[0]['bytes'] / 1000:.1f} kB loaded; {len(scripts)} scripts of "
+            f"{raw / 1000:.1f} kB, {packed / 1000:.1f} kB by brotli"
+        )
+        if seconds > LIMIT_SECONDS:
+            raise SystemExit(1)
 
 
 async def main() -> None:

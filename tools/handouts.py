@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
-from tools.common import DOCUMENTS, ROOT, playwright_config, say
+from tools.common import DOCUMENTS, ROOT, open_browser, say
 from tools.docs import documents
 from tools.docs.markup import exercises
 from webnnm.core.markup import Markup, page, tag
@@ -55,13 +55,10 @@ async def print_course(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     targets = [folder / f"{path.stem}.pdf" for path in pages]
     solutions = folder / "solutions.pdf"
-    async with async_playwright() as playwright:
-        options = playwright_config().launch_options("webnn")
-        browser = await playwright.chromium.launch(**options)
+    async with open_browser() as browser:
         for path, target in zip(pages, targets, strict=True):
             await print_page(browser, path, target)
         await print_solutions(browser, solutions)
-        await browser.close()
     return [*targets, solutions]
 
 

@@ -14,8 +14,9 @@ from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tools.common import ROOT, SITE, fail, playwright_config, say
+from tools.common import ROOT, SITE, fail, open_browser, say
 from tools.page_parts import LINK_PICTURES, LINK_SIZE, LINKS
+from tools.showcase import ENDED
 from webnnm.cli.serve import SiteServer
 
 FOLDER = ROOT / "site" / LINK_PICTURES
@@ -53,7 +54,6 @@ SHOW_RECORDED = """
   if (below) scrollTo({ top: document.querySelector("h1").offsetTop - 24, behavior: "instant" });
 }
 """
-ENDED = "document.querySelector('#live-caption').textContent.includes('epoch 400 of 400')"
 
 
 async def train(page: Any) -> None:
@@ -138,16 +138,11 @@ async def take(browser: Any, url: str, name: str) -> None:
 
 async def main(names: list[str]) -> None:
     """Write the pictures of these pages."""
-    from playwright.async_api import async_playwright
-
     FOLDER.mkdir(exist_ok=True)
     with SiteServer(SITE) as server:
-        async with async_playwright() as playwright:
-            options = playwright_config().launch_options("webnn")
-            browser = await playwright.chromium.launch(**options)
+        async with open_browser() as browser:
             for name in names:
                 await take(browser, server.url, name)
-            await browser.close()
 
 
 if __name__ == "__main__":

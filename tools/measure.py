@@ -14,7 +14,7 @@ import statistics
 from typing import Any
 
 from tools import compile_wheel, page_wheel, wheel
-from tools.common import SITE, open_empty_page, playwright_config, say
+from tools.common import SITE, open_browser, open_empty_page, say
 from webnnm.cli.serve import SiteServer
 
 LARGEST_WHEEL_KB = 167
@@ -117,10 +117,7 @@ async def visit_times(browser: Any, url: str) -> list[float]:
 
 async def medians(url: str) -> list[float]:
     """Return the medians of all, round by round in one browser."""
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**playwright_config().launch_options("webnn"))
+    async with open_browser() as browser:
         rounds = [
             [
                 *await import_times(browser, url),
@@ -129,7 +126,6 @@ async def medians(url: str) -> list[float]:
             ]
             for _ in range(ROUNDS)
         ]
-        await browser.close()
     return [statistics.median(times) for times in zip(*rounds, strict=True)]
 
 

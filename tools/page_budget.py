@@ -14,7 +14,7 @@ import sys
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from tools.common import ROOT, SITE, playwright_config, say
+from tools.common import ROOT, SITE, open_browser, playwright_config, say
 from tools.page_parts import LINKS
 from webnnm.cli.serve import SiteServer
 
@@ -146,12 +146,8 @@ async def wait_for_value(page: Any, expression: str) -> Any:
 
 async def visits(url: str) -> dict[str, Visit]:
     """Return the medians of each page, round by round in one browser."""
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**playwright_config().launch_options("webnn"))
+    async with open_browser() as browser:
         rounds = [{name: await visit(browser, url, name) for name in LINKS} for _ in range(ROUNDS)]
-        await browser.close()
     return {
         name: Visit(*map(statistics.median, zip(*(pages[name] for pages in rounds), strict=True)))
         for name in LINKS

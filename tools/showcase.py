@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tools.common import ROOT, SITE, playwright_config, say
+from tools.common import ROOT, SITE, open_browser, say
 from tools.page_offers import OFFERS
 from tools.recorded import FOLDER as RESULTS
 from tools.recorded import RECORDERS, open_with_model
@@ -35,7 +35,7 @@ SHOWN = "import('./plane.js').then(({ shown }) => shown())"
 TRAININGS = ("iris.html", "digits.html", "gpt.html")
 """Pages whose trainings are recorded."""
 TRAINED = "document.querySelector('#result[data-done]') !== null"
-RECORDED_TEXT = "What a network of 354 numbers makes of two spirals, after 400 epochs"
+RECORDED_TEXT = "A network of 354 parameters separates two spirals, after 400 epochs"
 POSTED = """
 globalThis.posted = [];
 const { postMessage } = BroadcastChannel.prototype;
@@ -53,13 +53,9 @@ STROKE = ((0.28, 0.22), (0.72, 0.22), (0.45, 0.82))
 
 async def main(names: Sequence[str]) -> None:
     """Write what the pages that are named show; without names, that of all pages."""
-    from playwright.async_api import async_playwright
-
     FOLDER.mkdir(exist_ok=True)
     with SiteServer(SITE) as server:
-        async with async_playwright() as playwright:
-            options = playwright_config().launch_options("webnn")
-            browser = await playwright.chromium.launch(**options)
+        async with open_browser() as browser:
             for name in filter(RECORDERS.__contains__, names or RECORDERS):
                 await record_result(browser, server.url, name)
             for scheme in ("light", "dark"):
@@ -78,7 +74,6 @@ async def main(names: Sequence[str]) -> None:
                 for name in filter(PICTURES.__contains__, names or PICTURES):
                     await PICTURES[name](page, server.url, scheme)
                 await context.close()
-            await browser.close()
 
 
 async def record_result(browser: Any, url: str, name: str) -> None:

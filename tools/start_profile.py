@@ -16,7 +16,7 @@ import re
 import statistics
 import sys
 
-from tools.common import ROOT, SITE, open_empty_page, playwright_config, say
+from tools.common import ROOT, SITE, open_browser, open_empty_page, say
 from tools.start_picture import draw
 from webnnm.cli.serve import SiteServer
 
@@ -119,14 +119,10 @@ async ([index, program]) => {
 
 async def visit(url: str, dataset: str) -> dict[str, float]:
     """Return the milliseconds of each stage in a new browser."""
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**playwright_config().launch_options("webnn"))
+    async with open_browser() as browser:
         page = await open_empty_page(browser, url)
         program = PROGRAM % DATASETS[dataset]
         times = await page.evaluate(VISIT, [f"{url}/vendor/pyodide", program])
-        await browser.close()
     return {name: times.get(name, 0) for name in STAGES}
 
 

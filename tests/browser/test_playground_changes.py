@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.browser.playground import IDLE, open_playground
 from tests.browser.site_pages import (
     LIVE,
     fill,
-    open_site_page,
     result_of,
     skip_where_nothing_runs,
     write_model,
@@ -19,14 +19,8 @@ from tests.browser.site_pages import (
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 
-IDLE = "#train:has-text('Train')"
 FIELDS = "#weights input"
 SHARE = "#share-result"
-
-
-async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
-    await open_site_page(page, site_url, f"playground.html{fragment}")
-    await page.locator("#plane canvas").wait_for()
 
 
 async def train(page: Any) -> None:
@@ -63,7 +57,7 @@ async def test_losses_are_those_of_the_model_with_the_weight_that_is_set(
     assert float((await text_of(page, "#accuracy")).removesuffix("%")) > 90
     await open_fields(page, "#network .outputs .unit >> nth=0")
     bias = await page.locator(FIELDS).last.input_value()
-    trained = await text_of(page, "#progress-text")
+    before = await text_of(page, "#progress-text")
     await set_bias(page, "50")
     # All is blue: the points that are orange are wrong, each by a loss of about 50.
     await page.locator("#plane[aria-label*='takes 0% of the plane']").wait_for()
@@ -83,7 +77,7 @@ async def test_losses_are_those_of_the_model_with_the_weight_that_is_set(
     # As it was before, it has the same validation loss.
     await open_fields(page, "#network .outputs .unit >> nth=0")
     await set_bias(page, bias)
-    validation = float(trained.rpartition(" ")[2])
+    validation = float(before.rpartition(" ")[2])
     await page.wait_for_function(
         "(loss) => Math.abs(document.querySelector('#progress-text').textContent"
         ".split(' ').at(-1) - loss) < 0.002",

@@ -11,6 +11,7 @@ import pytest
 
 from tests.browser.accessibility import violations
 from tests.browser.first_look import check_policy, open_and_look
+from tests.browser.playground import IDLE, charts_are_drawn, open_playground
 from tests.browser.saved_pages import BUTTON, ask, open_saved_page
 from tests.browser.site_pages import (
     LIVE,
@@ -26,7 +27,6 @@ from tests.browser.site_pages import (
 in_one_browser = pytest.mark.projects("webnn")
 in_both_browsers = pytest.mark.projects("webnn", "no-webnn")
 
-IDLE = "#train:has-text('Train')"
 CONSOLE_PROGRESS = "webnnm:progress "
 # The colours of the plane, from which a boundary is read: those of a column of its canvas.
 COLUMN = """
@@ -50,17 +50,6 @@ def losses_of(page: Any) -> list[tuple[int, float, float]]:
 
     page.on("console", hear)
     return found
-
-
-async def open_playground(page: Any, site_url: str, fragment: str = "") -> None:
-    """Open the page, and wait until both charts are drawn."""
-    await open_site_page(page, site_url, f"playground.html{fragment}")
-    await charts_are_drawn(page)
-
-
-async def charts_are_drawn(page: Any) -> None:
-    await page.locator("#plane canvas").wait_for()
-    await page.locator("#chart canvas").wait_for(state="attached")
 
 
 @in_one_browser

@@ -130,17 +130,17 @@ async def test_a_download_that_fails_is_told_to_a_visitor(
     await open_site_page(page, site_url, name)
     assert await page.locator("#recorded").is_visible()
     assert await violations(page) == []
-    told = page.locator("#progress-text.warning")
+    warning = page.locator("#progress-text.warning")
     await page.locator("#download").click()
-    await told.wait_for()
-    assert "The download was interrupted" in await told.text_content()
+    await warning.wait_for()
+    assert "The download was interrupted" in await warning.text_content()
     await page.unroute("**/models/**")
     await page.route("**/models/**", lambda route: route.fulfill(status=404))
     await page.locator("#download:enabled").click()
     await page.locator("#progress-text.warning a").wait_for()
-    assert "to download" in await told.text_content()
+    assert "to download" in await warning.text_content()
     assert await page.locator("#alert").text_content() == ""
     assert await page.locator("#work:enabled").count() == 0
     assert await page.locator("#recorded").is_visible()
-    address = await told.locator("a").get_attribute("href")
+    address = await warning.locator("a").get_attribute("href")
     assert (SITE / address).is_file()

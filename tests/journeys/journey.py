@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.layout_checks import SIDEWAYS
 from tools.browsers.driver import Browser, Tab
 from tools.browsers.engines import Engine
 from tools.browsers.record import FOLDER, OPENS, PICTURES, QUIET, Record
@@ -18,14 +19,6 @@ SHOWS = "(selector, text) => document.querySelector(selector)?.textContent.inclu
 HAS = "(selector) => document.querySelector(selector) !== null"
 VALUE = "(selector) => document.querySelector(selector).value"
 TEXT = "(selector) => document.querySelector(selector).textContent"
-# What stands out of the page at its right, although nothing scrolls it.
-SIDEWAYS = """() => {
-  const { clientWidth, scrollWidth } = document.documentElement;
-  if (scrollWidth <= clientWidth) return [];
-  return [...document.querySelectorAll("body *")]
-    .filter((element) => element.getBoundingClientRect().right > clientWidth)
-    .map((element) => element.outerHTML.slice(0, 80));
-}"""
 
 
 async def start(engine: Engine, folder: Path) -> Browser:
