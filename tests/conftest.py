@@ -15,6 +15,12 @@ from tests.work import everything
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Assertions in modules that tests share show their values, as those in tests do.
+pytest.register_assert_rewrite(
+    *(f"tests.{folder.name}" for folder in (ROOT / "tests").iterdir() if folder.is_dir()),
+    "tests.records",
+)
+
 # Matrices of tests are small, and tests run in several processes: more threads would only wait,
 # busily. NumPy reads this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

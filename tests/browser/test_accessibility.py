@@ -10,7 +10,7 @@ from tests.browser.accessibility import violations
 from tests.browser.harness import PageLog
 from tests.browser.keyboard import find_tab_problems
 from tests.browser.layout_checks import find_layout_problems
-from tests.browser.site_pages import PAGES, fill, open_site_page
+from tests.browser.site_pages import PAGES, fill, open_site_page, reduce_motion
 from tests.browser.visible_colours import count_changed, find_invisible, take_picture
 
 pytestmark = pytest.mark.projects("webnn")
@@ -61,7 +61,7 @@ async def act(page: Any, name: str) -> None:
 
 async def check_everything(page: Any, first: str) -> None:
     """Check a page as it is now."""
-    await page.emulate_media(reduced_motion="reduce")
+    await reduce_motion(page)
     assert await violations(page) == []
     assert await find_tab_problems(page, first) == []
     assert await find_layout_problems(page, PRIMARY) == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.accessibility import violations
-from tests.browser.site_pages import WATCH_POLICY, open_site_page
+from tests.browser.site_pages import WATCH_POLICY, colour_schemes, open_site_page
 from tools.common import ROOT
 
 in_one_browser = pytest.mark.projects("webnn")
@@ -139,10 +139,7 @@ async def test_a_model_is_written_with_help(
     assert await page.evaluate("document.activeElement.id") == "format"
     await writer.press("Shift+Tab")
     assert await page.evaluate("document.activeElement.className") == "rich-editor"
-    # Without motion colours do not fade from one scheme to the other.
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
+    async for _ in colour_schemes(page):
         assert await violations(page) == []
     assert await page.evaluate("refused") == []
 

@@ -11,7 +11,7 @@ import pytest
 from tests.browser.accessibility import violations
 from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.saved_pages import ask, open_saved_page
-from tests.browser.site_pages import look_closer, open_site_page, result_of
+from tests.browser.site_pages import colour_schemes, look_closer, open_site_page, result_of
 from tests.browser.test_table_page import download
 from webnnm import NNModel
 
@@ -60,12 +60,10 @@ async def test_sentences_are_learnt_explained_and_taken_away(
     await page.locator("#words mark").first.wait_for()
     tokens = await page.locator("#importances tbody th").all_inner_texts()
     assert sorted(tokens) == sorted(["when", "will", "it", "arrive", "?"]) or "…" in tokens
-    await page.emulate_media(reduced_motion="reduce")
     for width in (1280, 390):
         await page.set_viewport_size({"width": width, "height": 800})
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
-        for scheme in ("light", "dark"):
-            await page.emulate_media(color_scheme=scheme)
+        async for _ in colour_schemes(page):
             assert await violations(page) == []
     await check_policy(page)
     await page.get_by_label("A sentence", exact=True).fill("")

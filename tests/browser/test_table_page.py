@@ -19,6 +19,7 @@ from tests.browser.accessibility import violations
 from tests.browser.first_look import check_policy, open_and_look
 from tests.browser.saved_pages import ask, open_saved_page
 from tests.browser.site_pages import (
+    colour_schemes,
     fill,
     look_closer,
     open_site_page,
@@ -160,9 +161,7 @@ async def test_a_table_is_reviewed_learnt_and_taken_away(
 
     await page.set_viewport_size({"width": 390, "height": 800})
     assert await page.evaluate("document.documentElement.scrollWidth") <= 390
-    await page.emulate_media(reduced_motion="reduce")
-    for scheme in ("light", "dark"):
-        await page.emulate_media(color_scheme=scheme)
+    async for _ in colour_schemes(page):
         assert await violations(page) == []
     await check_policy(page)
 
