@@ -17,6 +17,7 @@ from tests.parity.tasks.pictures import (
     summarize,
 )
 from tests.unit.tasks.test_background_removal import make_folder
+from tests.unit.tasks.tiny_vit import vit_files
 from webnnm.core.arrays import HostArray
 
 CALLS = 2
@@ -62,3 +63,17 @@ async def test_backgrounds_become_transparent_as_on_desktops(pyodide_page: Pyodi
             assert one["shape"] == other["shape"]
             pairs = zip(one["values"], other["values"], strict=True)
             assert max(abs(a - b) for a, b in pairs) <= 1
+
+
+@pytest.mark.parametrize("video", [False, True], ids=["canvas", "VideoFrames"])
+async def test_frames_are_streamed_in_order(pyodide_page: PyodidePage, video: bool) -> None:
+    colours = {"red": b"\xff\0\0", "lime": b"\0\xff\0", "blue": b"\0\0\xff"}
+    task, files = "image-classification", vit_files(*"abc")
+    results = await pyodide_page.call(
+        picture_tasks_in_page.stream_film, "webnn", task, files, " ".join(colours), video
+    )
+    frames = [(12, 9, (colour * 8 + b"\xff" * 12) * 9) for colour in colours.values()]
+    calls = [(frame, {}) for frame in frames]
+    expected = await picture_tasks_in_page.run_calls("numpy", task, files, {}, calls)
+    assert expected[0] != expected[1] != expected[2]
+    assert not find_difference(expected, results, LIMIT)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError, WebNNMError
+from webnnm.data.streams.stream_items import iterate
 from webnnm.tasks.batching import fill_batch, split_batches
 from webnnm.tasks.pipeline import Pipeline
 from webnnm.tasks.text_rows import select_row
@@ -53,6 +57,42 @@ class PictureTask(Pipeline):
         settings = await read_picture_processor(self.model.read_file)
         is_told = "pixel_mask" in self.model.inputs()
         self.settings = replace(settings, masked=settings.masked and is_told)
+
+    async def stream(self, frames: Any, **settings: Any) -> AsyncGenerator[Any]:
+        """Yield the result of each picture of a video, a camera or a long list, in their order.
+
+        >>> async def follow(detect, frames):
+        ...     async for objects in detect.stream(frames, threshold=0.7):
+        ...         print(len(objects))
+
+        - `frames`: an iterable or an async iterable of pictures, see `ImageClassification`. It is
+          asked for a picture once the last result was used, so it may yield the same canvas or
+          video again, which then shows another picture, and free a picture that it yielded.
+        - `settings`: those of a call, but for `batch_size`: pictures are computed one by one.
+
+        If iteration ends early, an iterator is closed. Raises what a call raises, with the number
+        of the picture, from 0, `DataError` NNM702 for frames that are not iterable, NNM704 for a
+        `batch_size`.
+        """
+        if isinstance(frames, (str, bytes)) or not _is_iterable(frames):
+            hint = "pass an iterable of pictures, such as a list or a generator"
+            message = f"a {type(frames).__name__} is no stream of pictures"
+            raise DataError("NNM702", message, hint=hint)
+        if "batch_size" in settings:
+            hint = "leave it out, or call the pipeline with lists of pictures"
+            raise DataError("NNM704", "batch_size: streams compute one by one", hint=hint)
+        run: Any = self
+        number = 0
+        async with aclosing(iterate(frames)) as source:
+            async for frame in source:
+                try:
+                    result = await run(frame, **settings)
+                except WebNNMError as error:
+                    error.message = f"frame {number}: {error.message}"
+                    raise
+                yield result
+                number += 1
+                await asyncio.sleep(0)  # the page is drawn even if nothing else waits
 
     async def run(
         self, pictures: Sequence[Any], batch_size: int, **others: Any
@@ -110,6 +150,10 @@ class PictureTask(Pipeline):
         if len(sizes) == 1 or any_together or self.model.picture_size() is not None:
             return [(batch, batch_size)]
         return [([picture], 1) for picture in batch]
+
+
+def _is_iterable(value: Any) -> bool:
+    return hasattr(value, "__aiter__") or hasattr(value, "__iter__")
 
 
 def as_pictures(inputs: Any) -> tuple[list[Any], bool]:
