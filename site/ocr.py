@@ -98,7 +98,7 @@ class Reader:
             if share >= LEAST_SHARE:
                 rows.append((text, page.percent(share)))
         seconds = time.perf_counter() - started
-        lines = [table("What the lines say", ("Text", "Sure"), rows)] if rows else []
+        lines = [table("What the lines say", ("Text", "Confidence"), rows)] if rows else []
         element("lines").replaceChildren(*lines)
         element("lines").dataset.text = "\n".join(text for text, _ in rows)
         element("copy").disabled = not rows

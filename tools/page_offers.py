@@ -130,28 +130,28 @@ MULTISTYLE = Model(
 
 @dataclass(frozen=True)
 class Offer:
-    """The offer of a page: its model, the text of its button before the size, what the model needs
-    besides the download, and what it is for where its summary does not say that."""
+    """The offer of a page: its model, what one does with it, which its button says, what the model
+    needs besides the download, and what it is for where its summary does not say that."""
 
     model: Model
-    button: str = "Download"
+    deed: str
     needs: str = ""
     purpose: str = ""
 
 
 OFFERS = {
-    "camera.html": Offer(MULTISTYLE),
-    "transcribe.html": Offer(WHISPER),
-    "aloud.html": Offer(JOE),
-    "speech.html": Offer(SILERO),
-    "ocr.html": Offer(PP_OCR),
-    "search.html": Offer(MINILM),
-    "chat.html": Offer(SMOLLM2, needs="1.2 GB of memory while it runs"),
-    "writes.html": Offer(SMOLLM2, needs="1.2 GB of memory while it runs"),
-    "teach.html": Offer(SMOLLM2, needs="1.1 GB of memory while it learns"),
+    "camera.html": Offer(MULTISTYLE, "Paint pictures"),
+    "transcribe.html": Offer(WHISPER, "Transcribe speech"),
+    "aloud.html": Offer(JOE, "Read text aloud"),
+    "speech.html": Offer(SILERO, "Detect speech"),
+    "ocr.html": Offer(PP_OCR, "Read pictures"),
+    "search.html": Offer(MINILM, "Search sentences"),
+    "chat.html": Offer(SMOLLM2, "Start a chat", needs="1.2 GB of memory while it runs"),
+    "writes.html": Offer(SMOLLM2, "Watch it write", needs="1.2 GB of memory while it runs"),
+    "teach.html": Offer(SMOLLM2, "Teach a style", needs="1.1 GB of memory while it learns"),
     "hub.html": Offer(
         MINILM,
-        button="Try an example,",
+        "Try an example",
         purpose="all-MiniLM-L6-v2 finds sentences with the same meaning",
     ),
 }
@@ -161,7 +161,10 @@ OFFERS = {
 def offer_parts(page: str) -> dict[str, str]:
     """Return the parts that differ between the offers of pages; none for a page that has no offer.
 
-    >>> offer_parts("speech.html")["offered"].splitlines()[1]
+    >>> button, summary = offer_parts("speech.html")["offered"].splitlines()
+    >>> button.partition(">")[2]
+    'Detect speech · downloads 1.3 MB</button>'
+    >>> summary
     '<p>Silero VAD, a speech detector, MIT</p>'
     """
     if page not in OFFERS:
@@ -170,7 +173,7 @@ def offer_parts(page: str) -> dict[str, str]:
     model = offer.model
     button = tag(
         "button",
-        f"{offer.button} {model.megabytes} MB",
+        f"{offer.deed} · downloads {model.megabytes} MB",
         id="download",
         type="button",
         class_="primary",

@@ -57,6 +57,35 @@ GROUPS = {
     },
 }
 """The groups of the pages: page → the text of its link, in the order of the links."""
+HEADINGS = {
+    "playground.html": "Playground: watch a network learn",
+    "iris.html": "Iris: train a network on 150 flowers",
+    "digits.html": "Digits: train a network that reads yours",
+    "gpt.html": "Tiny GPT: train a language model",
+    "step.html": "Go through one training step",
+    "inside.html": "What the device sees: a model as WebNN calls",
+    "writes.html": "Watch how a language model writes",
+    "table.html": "Tables: train a network on your CSV file",
+    "forecast.html": "Forecasts: train a network on your series",
+    "sentences.html": "Texts: train a network on your sentences",
+    "examples.html": "Pictures: teach a network with your camera",
+    "sounds.html": "Sounds: teach a network by microphone",
+    "teach.html": "Teach a language model your writing style",
+    "camera.html": "Paint what your camera sees",
+    "transcribe.html": "Transcribe speech on your device",
+    "aloud.html": "Have your text read aloud",
+    "speech.html": "Detect when somebody speaks",
+    "ocr.html": "Read the text in pictures",
+    "search.html": "Search by meaning, not by words",
+    "chat.html": "Chat with a model on your device",
+    "hub.html": "Try a model from Hugging Face",
+    "hello.html": "First graph: run two layers on WebNN",
+    "notation.html": "The notation: write a network as text",
+    "arrays.html": "Arrays: compute gradients in Python",
+    "worker.html": "Train a network in a web worker",
+}
+"""Page → its heading and, before the name of the package, its title: what one does there. The
+first page has its own."""
 LINKS = {HOME: "Start"} | {page: text for group in GROUPS.values() for page, text in group.items()}
 GUIDES = {
     "index.html": "index",
@@ -128,8 +157,9 @@ def whole(site: Path, name: str) -> str:
     """
     files = (site / "parts").glob("*.html")
     parts = {file.stem: file.read_text(encoding="utf-8") for file in files}
-    parts |= {"title": f"{tag('title', f'{LINKS[name]} · webnnm')}\n"}
-    parts |= {"heading": f"{tag('h1', LINKS[name])}\n"}
+    if heading := HEADINGS.get(name):
+        parts |= {"title": f"{tag('title', format_title(heading))}\n"}
+        parts |= {"heading": f"{tag('h1', heading)}\n"}
     parts |= offer_parts(name)
     model = (site / name).with_suffix(".nnm")
     parts |= {"editor": editor(model.read_text(encoding="utf-8") if model.exists() else "")}
@@ -141,6 +171,15 @@ def whole(site: Path, name: str) -> str:
     if {*named} - parts.keys() or any(named.count(part) != 1 for part in EVERYWHERE):
         raise ValueError(f"site/{name} names {named}: {EVERYWHERE} once, others of {sorted(parts)}")
     return fill(text, {**parts, "navigation": links(name), "preloads": preloads(site, text)})
+
+
+def format_title(heading: str) -> str:
+    """Return the title of a page, which tabs and bookmarks show.
+
+    >>> format_title("First graph")
+    'First graph · webnnm'
+    """
+    return f"{heading} · webnnm"
 
 
 def editor(text: str) -> str:
@@ -174,7 +213,7 @@ def describe_link(name: str, text: str) -> str:
     properties = {
         "type": "website",
         "site_name": "webnnm",
-        "title": unescape(title[1]) if title else f"{LINKS[name]} · webnnm",
+        "title": unescape(title[1]) if title else format_title(HEADINGS[name]),
         "description": unescape(description[1]),
         "image": f"{os.environ.get(ADDRESS, './').rstrip('/')}/{picture}",
         "image:width": width,

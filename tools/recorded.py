@@ -122,9 +122,9 @@ def show_picture(name: str, description: str, size: tuple[int, int]) -> Markup:
     return tag("img", src=f"./shown/{name}", alt=description, width=width, height=height)
 
 
-def make_bar(share: float) -> Markup:
-    """Return the bar of a share."""
-    return tag("meter", f"{share:.0%}", value=f"{share:.2f}", aria_label="Share")
+def make_bar(share: float, name: str) -> Markup:
+    """Return the bar of a share, which is announced by the name of what it says."""
+    return tag("meter", f"{share:.0%}", value=f"{share:.2f}", aria_label=name)
 
 
 async def record_camera(page: Any) -> Result:
@@ -217,8 +217,8 @@ async def record_ocr(page: Any) -> Result:
     rows = await page.locator("#lines tbody tr").evaluate_all(
         "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
-    lines = [tag("tr", tag("th", text, scope="row"), tag("td", sure)) for text, sure in rows]
-    head = tag("tr", tag("th", "Text", scope="col"), tag("th", "Sure", scope="col"))
+    lines = [tag("tr", tag("th", text, scope="row"), tag("td", value)) for text, value in rows]
+    head = tag("tr", tag("th", "Text", scope="col"), tag("th", "Confidence", scope="col"))
     caption = tag("caption", "What the lines say", class_="spoken")
     table = tag("table", caption, tag("thead", head), tag("tbody", *lines))
     return Result(
@@ -237,7 +237,7 @@ async def record_search(page: Any) -> Result:
     sentences = await read_texts(page, "#found li p")
     closeness = [float(text) for text in await read_texts(page, "#found li small")]
     rows = [
-        tag("li", tag("p", text), make_bar(share), tag("small", f"{share:.2f}"))
+        tag("li", tag("p", text), make_bar(share, "Similarity"), tag("small", f"{share:.2f}"))
         for text, share in list(zip(sentences, closeness, strict=True))[:ANSWERS]
     ]
     many = (await page.locator("#rate").text_content()).partition(",")[0]
@@ -270,7 +270,7 @@ async def record_writes(page: Any) -> Result:
     names = await read_texts(page, "#next button")
     shares = await page.locator("#next meter").evaluate_all(VALUES)
     rows = [
-        tag("li", tag("span", name), make_bar(share), f" {share:.1%}")
+        tag("li", tag("span", name), make_bar(share, "Probability"), f" {share:.1%}")
         for name, share in list(zip(names, shares, strict=True))[:NEXT]
     ]
     return Result(
@@ -310,7 +310,10 @@ async def record_hub(page: Any) -> Result:
     rows = [
         tag(name, *inside)
         for text, share in zip(await read_texts(page, "#shares dt"), values, strict=True)
-        for name, inside in (("dt", [text]), ("dd", [make_bar(share), f"{share:.0%}"]))
+        for name, inside in (
+            ("dt", [text]),
+            ("dd", [make_bar(share, "Similarity"), f"{share:.0%}"]),
+        )
     ]
     caption = "How close in meaning other sentences are to the first, as the example finds it."
     asked = tag("p", tag("strong", sentence))

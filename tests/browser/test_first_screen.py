@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.accessibility import violations
 from tests.browser.site_pages import PAGES, open_site_page
-from tools.page_parts import LINKS
+from tools.page_parts import HEADINGS, format_title
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 INPUTS = {"digits.html": "#pad"}
@@ -48,8 +48,8 @@ async def test_the_first_screen_of_a_page(
         await page.set_viewport_size({"width": width, "height": height})
         looks = await page.evaluate(LOOK)
         if name != "index.html":
-            assert looks["names"] == [LINKS[name]]
-            assert await page.title() == f"{LINKS[name]} · webnnm"
+            assert looks["names"] == [HEADINGS[name]]
+            assert await page.title() == format_title(HEADINGS[name])
         (primary,) = looks["primary"]
         assert primary["enabled"]
         assert primary["bottom"] < height, primary

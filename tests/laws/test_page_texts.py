@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from tools.link_pictures import LIMIT_KB
-from tools.page_parts import ADDRESS, DESCRIPTION, LINK_PICTURES, LINK_SIZE, LINKS, whole
+from tools.page_parts import (
+    ADDRESS,
+    DESCRIPTION,
+    HEADINGS,
+    HOME,
+    LINK_PICTURES,
+    LINK_SIZE,
+    LINKS,
+    whole,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHARSET = re.compile(r'<meta charset="utf-8"( /)?>')
@@ -53,6 +62,14 @@ def test_no_page_is_overlooked() -> None:
         "the gallery's lines",
         "deploying.md, page 0",
     } <= {*pages()}
+
+
+def test_headings_say_more_than_links() -> None:
+    assert {*HEADINGS} == {*LINKS} - {HOME}
+    short = [name for name, heading in HEADINGS.items() if heading == LINKS[name]]
+    assert short == []
+    long = [heading for heading in HEADINGS.values() if len(heading) > 44]
+    assert long == [], "a tab and a result of a search cut them off"
 
 
 PROPERTY = re.compile(r'<meta property="og:([a-z:_]+)" content="([^"]*)"/>')
