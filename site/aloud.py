@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from fetched import download, load
-from page import clear_error, element, hand_over, make, show_error
+from page import clear_error, element, hand_over, make, read_number, show_error
 from pretrained import model_of, offer_model, read_chosen_files
 from pyscript import when, window
 from pyscript.js_modules import player
@@ -107,7 +107,7 @@ async def read_aloud(event):
     element("rate").textContent = "Reading …"
     hand_over(["speak", "save"], ["stop"])
     try:
-        speaker = int(element("speaker").value or 0)
+        speaker = int(read_number("speaker"))
         await reader.read(element("text").value, speaker, float(element("pace").value))
     except Exception as error:
         show_error(error)

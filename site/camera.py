@@ -87,7 +87,7 @@ class Studio:
 
 def weights():
     """Return how much of each style is wanted: all of one."""
-    style = min(max(int(element("style").value or 1), 1), STYLES)
+    style = min(max(int(float(element("style").value or 1)), 1), STYLES)
     return [float(number == style) for number in range(1, STYLES + 1)]
 
 

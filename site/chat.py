@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from fetched import MEGABYTE, load
-from page import clear_error, element, log, make, show_error
+from page import clear_error, element, log, make, read_number, show_error
 from pretrained import SMOLLM2, model_of, offer_model, read_chosen_files
 from pyscript import when
 
@@ -95,9 +95,9 @@ class Chat:
 
 def settings():
     """Return how tokens are chosen."""
-    temperature = float(element("temperature").value)
+    temperature = read_number("temperature")
     return {
-        "max_new_tokens": int(element("most").value),
+        "max_new_tokens": int(read_number("most")),
         "temperature": temperature or None,
         "top_p": 0.95 if temperature else None,
         "seed": int(time.time()),

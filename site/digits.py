@@ -2,7 +2,7 @@
 
 import json
 
-from page import element, make, show_shares
+from page import element, make, read_number, show_shares
 from pyscript import ffi, when, window
 from pyscript.js_modules import pad
 from training import TrainingPage
@@ -66,14 +66,14 @@ class Question:
 def read_form():
     """Return what the form says of model, data and training."""
     hyperparameters = {
-        "epochs": int(element("epochs").value),
+        "epochs": int(read_number("epochs")),
         "optimizer": element("optimizer").value,
     }
     if element("lr").value:
         hyperparameters["lr"] = float(element("lr").value)
     return {
         "source": digits.editor.text,
-        "seed": int(element("seed").value or 0),
+        "seed": int(read_number("seed")),
         "validate": element("validate").checked,
         "url": URL,
         "hyperparameters": hyperparameters,

@@ -41,6 +41,12 @@ CALENDAR = {
 }
 """Part of dates → what the model gets of it."""
 
+REMEDIES = {
+    "NNM704": "choose more steps back, or fewer steps ahead",
+    "NNM705": "choose fewer steps ahead, or fewer steps back",
+}
+"""Code of an error of the lengths of windows → what to do about it in this page."""
+
 
 class ForecastPage(Delayed):
     """The page's series, its model and what that predicts."""
@@ -96,7 +102,9 @@ class ForecastPage(Delayed):
         try:
             self.dataset = self.make_dataset()
         except WebNNMError as error:
-            sources.textContent = page.sentence(str(error))
+            hint = error.hint and REMEDIES.get(error.code, error.hint)
+            text = f"{error.code}: {error.message}"
+            sources.textContent = page.sentence(f"{text}: {hint}" if hint else text)
         else:
             element("source").textContent = suggest_series_model(self.dataset, NAME)
             sources.textContent = self.describe()
@@ -135,13 +143,12 @@ class ForecastPage(Delayed):
         columns = tuple(loaded.columns[loaded.index(name)] for name in kept)
         loaded = Table(tuple(kept), columns, loaded.first_row, loaded.lines, loaded.dialect)
         share = float(element("interval").value or 0)
-        window_steps = element("window").value
         return SeriesDataset(
             loaded,
             target,
             time=time or None,
-            window=int(window_steps) if window_steps else None,
-            horizon=int(element("horizon").value),
+            window=int(page.read_number("window")) or None,
+            horizon=int(page.read_number("horizon")),
             quantiles=[(1 - share) / 2, 0.5, (1 + share) / 2] if share else [],
             missing="fill",
             name=self.name,
@@ -193,7 +200,7 @@ class ForecastPage(Delayed):
 
     async def run(self):
         """Train, and show the result."""
-        epochs = int(element("epochs").value)
+        epochs = int(page.read_number("epochs"))
         element("progress").max, element("progress").hidden = epochs, False
         element("progress-text").textContent = "Reviewing the model …"
         self.curve.reset()
@@ -337,7 +344,7 @@ class ForecastPage(Delayed):
         """Show what comes after the series."""
         from webnnm import charts
 
-        ahead = await self.model.predict(int(element("steps").value or 1))
+        ahead = await self.model.predict(int(page.read_number("steps", 1)))
         shown = self.dataset.list_windows("full")[-1]
         times = [*shown["times"], *shown["ahead"]]
         values = [*shown["values"], *shown["actual"]]

@@ -6,7 +6,7 @@ import time
 import charting
 import verses
 from loss_curve import LossCurve, read_recorded
-from page import clear_error, element, log, ready, show_error, show_what_runs
+from page import clear_error, element, log, read_number, ready, show_error, show_what_runs
 from pyscript import when
 from saving import save_page
 
@@ -137,7 +137,7 @@ def hand_over(training):
 async def train(event):
     """Train a new model on the text."""
     clear_error()
-    epochs = int(element("epochs").value)
+    epochs = int(read_number("epochs"))
     element("progress").max, element("progress").value = epochs, 0
     element("progress").hidden = element("written").hidden = False
     element("recorded").hidden = True
@@ -147,8 +147,8 @@ async def train(event):
     hand_over(True)
     element("stop").focus()
     try:
-        sizes = [int(element(name).value) for name in ("width", "layers", "seed")]
-        await author.make(element("text").value, *sizes)
+        layers, seed = (int(read_number(name)) for name in ("layers", "seed"))
+        await author.make(element("text").value, int(element("width").value), layers, seed)
         history = await author.train(epochs)
         text = f"{history.finished} epochs in {history.seconds:.0f} s"
         if history.stopped == "stop":
@@ -182,7 +182,7 @@ async def write(event):
     began = time.perf_counter()
     try:
         seed = int(1000 * began) % 2**31
-        await author.write(element("prompt").value, LONG, float(element("temperature").value), seed)
+        await author.write(element("prompt").value, LONG, read_number("temperature"), seed)
         author.tell(f"{author.generator.speed.tokens_per_second:,.0f} letters written per second")
     except Exception as error:
         show_error(error)

@@ -1,6 +1,6 @@
 """The Iris page: what its form wants of a training, and the flower that it asks about."""
 
-from page import clear_error, element, make, show_shares
+from page import clear_error, element, make, read_number, show_shares
 from pyscript import when
 from training import TrainingPage
 
@@ -10,14 +10,14 @@ MEASUREMENTS = ("sepal-length", "sepal-width", "petal-length", "petal-width")
 def read_form():
     """Return what the form says of model, data and training."""
     hyperparameters = {
-        "epochs": int(element("epochs").value),
+        "epochs": int(read_number("epochs")),
         "optimizer": element("optimizer").value,
     }
     if element("lr").value:
         hyperparameters["lr"] = float(element("lr").value)
     return {
         "source": iris.editor.text,
-        "seed": int(element("seed").value or 0),
+        "seed": int(read_number("seed")),
         "standardize": element("standardize").checked,
         "validate": element("validate").checked,
         "hyperparameters": hyperparameters,
@@ -53,7 +53,7 @@ class Question:
 async def classify(event):
     """Ask the trained model for the species of one flower."""
     clear_error()
-    await question.ask([float(element(name).value) for name in MEASUREMENTS])
+    await question.ask([read_number(name) for name in MEASUREMENTS])
 
 
 def describe_outside(outside):

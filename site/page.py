@@ -1,10 +1,11 @@
 """What the pages share: elements, error messages, tables and bars."""
 
+import math
 import traceback
 
 from pyscript import document, window
 
-from webnnm import WebNNMError, probe
+from webnnm import DataError, WebNNMError, probe
 from webnnm.page_modules import load_rest
 
 TURN_ON = (
@@ -46,6 +47,19 @@ def hand_over(off, on):
         element(name).disabled = True
     if focused in off and on:
         element(on[0]).focus()
+
+
+def read_number(name, empty=0):
+    """Return the number in a field, however it is written; `empty` if nothing is.
+
+    Raises `DataError` NNM704, in the words of the browser, if the field does not take it.
+    """
+    field = element(name)
+    if not field.checkValidity():
+        label = field.labels[0].textContent.strip()
+        raise DataError("NNM704", f"{label}: {field.validationMessage}")
+    number = field.valueAsNumber
+    return empty if math.isnan(number) else number
 
 
 def percent(share, digits=0):

@@ -4,7 +4,7 @@ import json
 import math
 from random import Random
 
-from page import element, make
+from page import element, make, read_number
 
 LABELS = ("blue", "orange")
 EXTENT = (-1.3, 1.3)
@@ -119,8 +119,8 @@ class PlanePoints:
 
         if self.are_drawn:
             return
-        noise, seed = float(element("noise").value), int(element("seed").value)
-        rows, shape = int(element("rows").value), element("data").value
+        noise, seed = read_number("noise"), int(read_number("seed"))
+        rows, shape = int(read_number("rows")), element("data").value
         if self.have_values:
             random = Random(seed)
             self.points = [(random.uniform(-1, 1), random.uniform(-1, 1)) for _ in range(rows)]
@@ -228,7 +228,7 @@ class PlanePoints:
             labels=None if self.have_values else LABELS,
             features=chosen_features(),
             split=(share, 1 - share, 0),
-            batch_size=min(int(element("batch").value), len(self.points)),
-            seed=int(element("seed").value),
+            batch_size=min(int(read_number("batch")), len(self.points)),
+            seed=int(read_number("seed")),
             standardize=element("scale").value == "standard",
         )

@@ -158,7 +158,7 @@ class PlaneTraining:
     async def create(self):
         """Create a model of what is set."""
         dataset = self.points.to_dataset(elaborate(parse(self.editor.text)))
-        seed = int(element("seed").value)
+        seed = int(page.read_number("seed"))
         return await NNModel.create(
             source=self.editor.text, dataset=dataset, seed=seed, log=page.log
         )
@@ -167,9 +167,9 @@ class PlaneTraining:
         """Begin a training of the model, whose epochs follow those that it has learnt."""
         element("runs").textContent = page.sentence(f"runs on {model.backend.description}")
         self.cells = sample_plane()
-        l2 = float(element("l2").value)
+        l2 = page.read_number("l2")
         hyperparameters = {
-            "epochs": int(element("epochs").value),
+            "epochs": int(page.read_number("epochs")),
             "optimizer": element("optimizer").value,
             # What is shown is the model as it is, with the regularisation that the form says.
             "lambda2": l2,
@@ -225,7 +225,7 @@ class PlaneTraining:
         page.log(f"painted {self.plane.painted} times in {training.history.seconds:.2f} s")
         left = self.goal - self.plane.epochs
         if left > 0 and self.steps is None:
-            epochs = int(element("epochs").value)
+            epochs = int(page.read_number("epochs"))
             await self.go(self.begun, None if left >= epochs else left)
 
     async def epoch(self, training, record):

@@ -86,7 +86,7 @@ class Playground:
         settings = self.settings()
         if self.training.edits:
             settings["weights"] = format_edits(self.training.edits)
-        if self.training.epochs > int(element("epochs").value or 0):
+        if self.training.epochs > element("epochs").valueAsNumber:
             settings["trained"] = str(self.training.epochs)
         playground_link.write_link(settings)
 

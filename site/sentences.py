@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from attempts import attempt, show_errors
-from page import element, make, make_bars, percent, show_shares, table
+from page import element, make, make_bars, percent, read_number, show_shares, table
 from pyscript import when, window
 from result_card import HOLDS
 from rows_link import copy_link, restore_link
@@ -136,7 +136,7 @@ class SentencesPage(TrainingPage):
             task="classification",
             missing="drop",
             split=self.split(),
-            seed=int(element("seed").value or 0),
+            seed=int(read_number("seed")),
             name=self.name,
         )
 

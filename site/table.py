@@ -3,7 +3,7 @@
 import charting
 from attempts import attempt
 from columns import Columns
-from page import element, make, table
+from page import element, make, read_number, table
 from pyscript import when
 from result_card import HOLDS, name_card, shorten
 from table_reading import Pauses, read_table, show_form
@@ -105,7 +105,7 @@ class TablePage(TrainingPage):
             "input_scale": scales or None,
             "standardize_targets": True,
             "split": self.split(),
-            "seed": int(element("seed").value or 0),
+            "seed": int(read_number("seed")),
             "name": self.name,
         }
         return TableDataset(self.table, features, targets[0], **options)

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from loss_curve import LossCurve
-from page import clear_error, element, show_error
+from page import clear_error, element, read_number, show_error
 from pretrained import SMOLLM2, offer_model
 from pyscript import when
 
@@ -86,7 +86,7 @@ def hand_over(busy):
 async def teach(event):
     """Teach the model the sentences, and ask it before and after."""
     clear_error()
-    epochs = int(element("epochs").value)
+    epochs = int(read_number("epochs"))
     element("course").max, element("course").value = epochs, 0
     element("course").hidden = element("answers").hidden = False
     element("course-text").textContent = "Asking, then reading the sentences …"
@@ -97,7 +97,7 @@ async def teach(event):
     element("stop").focus()
     try:
         lines = [line.strip() for line in element("sentences").value.splitlines() if line.strip()]
-        history = await teacher.teach(lines, epochs, int(element("rank").value))
+        history = await teacher.teach(lines, epochs, int(read_number("rank")))
         text = f"{history.finished} epochs in {history.seconds:.0f} s"
         element("course-text").textContent += f" · {text}"
         element("status").textContent = f"Training has ended: {text}."

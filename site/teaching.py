@@ -16,6 +16,7 @@ from page import (
     log,
     make,
     make_bars,
+    read_number,
     sentence,
     show_error,
     show_error_text,
@@ -244,7 +245,7 @@ class TeachingPage:
 
     async def train_on(self, learner):
         """Learn the classes, by a learner."""
-        self.epochs = int(element("epochs").value)
+        self.epochs = int(read_number("epochs"))
         course, shown = element("course"), element("course-text")
         course.hidden, course.max, course.value = False, self.epochs, 0
         shown.textContent = "Looking at the examples …"

@@ -22,6 +22,8 @@ from pyscript import create_named_worker, ffi, when, window
 from result_card import ResultCard, describe_card, describe_loss
 from saving import save_file
 
+from webnnm import WebNNMError
+
 ENDINGS = {"epochs": "finished", "stop": "stopped by you", "patience": "no longer improving"}
 FETCHING = "fetching"
 """Lines of the log that begin so tell how far ONNX Runtime is, which a training waits for."""
@@ -139,7 +141,9 @@ class TrainingPage:
                 return
         if self.running:
             return
-        request = self.read_form()
+        request = self.read_request()
+        if request is None:
+            return
         self.begin(request["hyperparameters"]["epochs"], [])
         keep = await self.claim()
         if keep and self.kept.other():
@@ -155,13 +159,24 @@ class TrainingPage:
         """Resume the training that the browser keeps, whose curve so far is known."""
         if self.running:
             return
+        request = self.read_request()
+        if request is None:
+            return
         self.begin(epochs, records)
         note, keep = self.kept.note, await self.claim()
         self.kept.note = note
         if not keep or self.kept.other():
             await self.step_back()
             return
-        await self.run(**self.read_form(), resume=True)
+        await self.run(**request, resume=True)
+
+    def read_request(self):
+        """Return the request of the form, or None, having shown which field has to change."""
+        try:
+            return self.read_form()
+        except WebNNMError as error:
+            page.show_error(error)
+            return None
 
     async def claim(self):
         """Return the name under which the training is kept, or None, having told why."""
@@ -380,10 +395,13 @@ class TrainingPage:
         content = (await chosen.arrayBuffer()).to_bytes()
         # The same file may be chosen again.
         field.value = ""
-        request = self.read_form() | {"file": b64encode(content).decode()}
-        answer = await self.attempt(self.trainer.load, **request)
+        request = self.read_request()
+        if request is None:
+            return
+        file = b64encode(content).decode()
+        answer = await self.attempt(self.trainer.load, **request, file=file)
         if answer:
-            self.tested = self.read_form()
+            self.tested = request
             self.editor.text = answer["source"]
             self.closer.refresh()
             self.curve.hide()

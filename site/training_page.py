@@ -191,7 +191,7 @@ class TrainingPage(Delayed):
     async def run(self):
         """Train, and show the result."""
         hyperparameters = {
-            "epochs": int(element("epochs").value),
+            "epochs": int(page.read_number("epochs")),
             "optimizer": element("optimizer").value,
         }
         if element("lr").value:
@@ -200,7 +200,7 @@ class TrainingPage(Delayed):
         element("progress-text").textContent = "Reviewing the model …"
         self.curve.reset()
         self.reported = 0
-        dataset, seed = self.dataset, int(element("seed").value)
+        dataset, seed = self.dataset, int(page.read_number("seed"))
         self.model = model = await NNModel.create(
             source=self.editor.text, dataset=dataset, seed=seed, log=page.log
         )

@@ -88,10 +88,13 @@ async def test_columns_and_times_are_chosen_and_mistakes_told(page: Any, site_ur
     assert await page.get_by_label("Column").input_value() == "sold"
     await fill(page, window="200")
     await page.get_by_label("Steps back").press("Tab")
-    await sources.filter(has_text="too few for a window of 200").wait_for()
+    text = "too few for a window of 200 and 6 ahead: choose fewer steps ahead, or fewer steps back"
+    await sources.filter(has_text=text).wait_for()
+    await fill(page, horizon="99999")
+    await sources.filter(has_text="Steps ahead: ").wait_for()
     assert await page.locator("#train").is_disabled()
     assert await page.locator("#past").is_hidden()
-    await fill(page, window="")
+    await fill(page, window="", horizon="6.0")
     await page.get_by_label("Steps back").press("Tab")
     await sources.filter(has_text="repeats about every 10 steps").wait_for()
     await page.locator("#past").wait_for()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from random import Random
 from typing import Any, cast
 
@@ -161,7 +162,7 @@ def test_encoders_survive_json(options: dict[str, Any]) -> None:
         ({"horizon": 2.5}, "horizon is 2.5"),
         ({"missing": "drop"}, 'missing="drop"'),
         ({"window": 40}, "too few for a window of 40"),
-        ({"future": ["price"], "window": 2, "horizon": 3}, "window is 2, but 3 steps ahead"),
+        ({"future": ["price"], "window": 2, "horizon": 3}, "window is 2, shorter than the 3 steps"),
         ({"target": "price", "features": ["price"]}, '"price" is used twice'),
         ({"target": "cost"}, 'no column "cost"'),
         ({"split": (0.1, 0, 0.9), "window": 10}, "lies in training"),
@@ -401,3 +402,19 @@ def test_a_trained_model_is_not_told_to_change_its_window() -> None:
     with pytest.raises(DataError, match="too few") as caught:
         SeriesDataset.from_encoder([*range(10)], encoder)
     assert caught.value.hint.startswith("give 12 steps or more")
+
+
+@pytest.mark.parametrize("dated", [False, True])
+@pytest.mark.parametrize(("window", "horizon"), [(20, 5), (40, 11), (5, 20), (40, 99999), (1, 24)])
+def test_the_lengths_that_an_error_suggests_can_be_taken(
+    window: int, horizon: int, dated: bool
+) -> None:
+    table = months(24, sold=[*range(24)]) if dated else {"sold": [*range(24)]}
+    lengths: dict[str, int] = {"window": window, "horizon": horizon}
+    for _ in range(3):
+        try:
+            SeriesDataset(table, "sold", **lengths, split=(1, 0, 0))
+            return
+        except DataError as error:
+            lengths |= {name: int(n) for name, n in re.findall(r"(\w+)=(\d+)", error.hint)}
+    pytest.fail(f"{lengths} are refused, too")

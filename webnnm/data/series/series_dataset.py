@@ -253,11 +253,11 @@ class SeriesDataset(Dataset):
         self.season = find_season(training) if season is None else season
         if window is None:
             window = _choose_window(self.season, len(training), series)
-        if (series.ahead or series.calendar) and window < horizon:
+        least = horizon if series.ahead or series.calendar else 1
+        if window < least:
             raise DataError(
                 "NNM704",
-                f"window is {window}, but {horizon} steps ahead are to be told by what is known in "
-                "advance",
+                f"window is {window}, shorter than the {horizon} steps that are known in advance",
                 hint=f"window={horizon} or more, or calendar=False without future=",
             )
         series = replace(series, window=window).keep_recent(by_id)
@@ -274,7 +274,7 @@ class SeriesDataset(Dataset):
                 f"{longest.known} steps are too few for a window of {window} and {horizon} ahead",
                 hint=f"give {window + horizon} steps or more, as the model was trained"
                 if self._learnt
-                else f"window={max(1, longest.known // 2 - horizon)}",
+                else _suggest_lengths(longest.known, horizon, least),
             )
         rows = len(self._ends)
         parts = self._split(times, cuts) if cuts else Split(split, 0).rows(rows, None)
@@ -811,6 +811,13 @@ def _recurs(part: Part, step: Step | None) -> bool:
     days = 1.0 if step is None else step.size * (30 if step.unit == "month" else 1)
     longest = {"season": 200.0, "weekday": 1.0, "time": 0.5}
     return part != "days" and days <= longest[part]
+
+
+def _suggest_lengths(steps: int, horizon: int, least: int) -> str:
+    """Return options with which so many steps make windows, of `least` steps or more."""
+    if horizon < steps // 2:
+        return f"window={max(least, steps // 2 - horizon)}"
+    return f"horizon={max(1, steps // 4)}, window={max(1, steps // 4)}"
 
 
 def _choose_window(season: int | None, training: int, series: SeriesEncoder) -> int:
