@@ -19,6 +19,8 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 let strokes = [];
 /** @type {(numbers: string) => void} */
 let tell = () => {};
+/** @type {Map<HTMLCanvasElement, number[]>} What pictures show, which are drawn anew with the pad. */
+const shown = new Map();
 
 /** @param {CanvasRenderingContext2D} canvas @param {(point: [number, number]) => number[]} place */
 function trace(canvas, place) {
@@ -39,6 +41,26 @@ function draw() {
   canvas.strokeStyle = getComputedStyle(pad).color;
   canvas.lineWidth = WIDTH_ON_PAD * size;
   trace(canvas, ([x, y]) => [x * size, y * size]);
+}
+
+/** Draw all pictures that are in the page in its colours, and forget the others. */
+function drawAll() {
+  draw();
+  for (const canvas of shown.keys()) {
+    if (canvas.isConnected) drawPicture(canvas);
+    else shown.delete(canvas);
+  }
+}
+
+/** Draw a picture in the ink of the pad, black as opaque. @param {HTMLCanvasElement} canvas */
+function drawPicture(canvas) {
+  canvas.width = canvas.height = SIDE;
+  const context = canvas.getContext("2d");
+  context.fillStyle = getComputedStyle(pad).color;
+  shown.get(canvas).forEach((number, pixel) => {
+    context.globalAlpha = number / BLACK;
+    context.fillRect(pixel % SIDE, Math.floor(pixel / SIDE), 1, 1);
+  });
 }
 
 /** The drawing as the model takes it. */
@@ -99,15 +121,10 @@ export function clear() {
 
 /** Show 8 × 8 numbers from 0 to 16. @param {HTMLCanvasElement} canvas @param {string} text */
 export function picture(canvas, text) {
-  canvas.width = canvas.height = SIDE;
-  const image = new ImageData(SIDE, SIDE);
-  JSON.parse(text).forEach((number, pixel) => {
-    const grey = 255 - (255 * number) / BLACK;
-    image.data.set([grey, grey, grey, 255], 4 * pixel);
-  });
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  shown.set(canvas, JSON.parse(text));
+  drawPicture(canvas);
 }
 
 new ResizeObserver(() => requestAnimationFrame(draw)).observe(pad);
-dark.addEventListener("change", draw);
-for (const type of ["beforeprint", "afterprint"]) addEventListener(type, draw);
+dark.addEventListener("change", drawAll);
+for (const type of ["beforeprint", "afterprint"]) addEventListener(type, drawAll);

@@ -50,6 +50,25 @@ async def draw(page: Any, points: Points) -> None:
     await page.mouse.up()
 
 
+# How light a canvas is, from 0 to 1: what is behind it, and the pixel that differs most from that.
+LIGHT = """
+(canvas) => {
+  const context = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
+  const area = [0, 0, canvas.width, canvas.height];
+  const paint = (element) => {
+    context.fillStyle = getComputedStyle(element).backgroundColor;
+    context.fillRect(...area);
+  };
+  [canvas.closest("button") ?? canvas, canvas].forEach(paint);
+  const read = () => [...context.getImageData(...area).data].filter((_, at) => at % 4 === 1);
+  const [ground] = read();
+  context.drawImage(canvas, 0, 0);
+  const distance = (value) => Math.abs(value - ground);
+  const ink = read().reduce((a, b) => (distance(a) > distance(b) ? a : b));
+  return [ground / 255, ink / 255];
+}
+"""
+
 LOOKS = (
     "Learning rate",
     "Gradient norm",
@@ -145,6 +164,26 @@ async def test_digits_are_learnt_and_drawings_are_read(
     if not project.webnn:
         # ONNX Runtime Web computes in the thread of the page itself.
         await live_while_it_trains(page, epochs="10000")
+
+
+@pytest.mark.projects("webnn")
+async def test_digits_are_dark_on_light_pages_and_light_on_dark_ones(
+    page: Any, site_url: str, project: Any
+) -> None:
+    await page.emulate_media(color_scheme="dark")
+    await open_site_page(page, site_url, "digits.html")
+    await train_on(page, epochs=2)
+    await draw(page, DRAWINGS["7"])
+    await page.locator("#eyes").wait_for()
+    await page.locator(".confusion button").first.press("Enter")
+    await page.locator("#mistakes canvas").first.wait_for()
+    for selector in ("#pad", "#seen", "#examples canvas", "#mistakes canvas"):
+        canvas = page.locator(selector).first
+        for scheme in ("light", "dark"):
+            await page.emulate_media(color_scheme=scheme)
+            ground, ink = await canvas.evaluate(LIGHT)
+            dark, light = (ground, ink) if scheme == "dark" else (ink, ground)
+            assert dark < 0.2 and light > 0.8, (selector, scheme)
 
 
 @pytest.mark.projects("worker")

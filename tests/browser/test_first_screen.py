@@ -11,6 +11,8 @@ from tests.browser.site_pages import PAGES, open_site_page
 from tools.page_parts import HEADINGS, format_title
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+ROW = 56
+"""Pixels of a row of links with what is around it, at most."""
 INPUTS = {"digits.html": "#pad"}
 """What can be used at once beside the button, by page."""
 LOOK = """
@@ -22,6 +24,7 @@ LOOK = """
     && !chart.ariaLabel.endsWith("no epochs yet");
   return {
     names: all("h1").map(text),
+    navigation: document.querySelector("nav").offsetHeight,
     primary: all(".primary").map((element) => {
       const { bottom } = element.getBoundingClientRect();
       return { text: text(element), enabled: !element.disabled, bottom: bottom + scrollY };
@@ -47,6 +50,7 @@ async def test_the_first_screen_of_a_page(
     for width, height in SIZES.values():
         await page.set_viewport_size({"width": width, "height": height})
         looks = await page.evaluate(LOOK)
+        assert looks["navigation"] <= ROW, "the navigation takes more than a row"
         if name != "index.html":
             assert looks["names"] == [HEADINGS[name]]
             assert await page.title() == format_title(HEADINGS[name])
