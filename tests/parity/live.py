@@ -16,6 +16,7 @@ from tests.parity.outcome import LIMIT, Outcome, compute, difference
 from tests.parity.pretrained.live import report as report_pretrained
 from tests.parity.tasks.in_pipelines import report as report_pictures
 from tests.parity.tasks.in_processors import report as report_processors
+from tests.parity.tasks.in_segments import report as report_segments
 from tests.parity.tasks.in_sounds import report as report_sounds
 from tests.parity.tasks.in_speech import report as report_speech
 from tests.parity.tasks.live import report as report_tasks
@@ -77,6 +78,7 @@ def main() -> None:
     agreed = [
         *(report(seed), report_pretrained(seed), report_tasks(seed), report_tuning()),
         *(report_processors(), report_sounds(), report_pictures(seed)),
+        report_segments(seed),
         report_speech(seed),
     ]
     if not all(agreed) or wrong or stale:

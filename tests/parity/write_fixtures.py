@@ -12,6 +12,7 @@ from tests.parity.pretrained.live import record as record_pretrained
 from tests.parity.pretrained.live import record_texts
 from tests.parity.tasks.in_pipelines import record as record_pictures
 from tests.parity.tasks.in_processors import record as record_processors
+from tests.parity.tasks.in_segments import record as record_segments
 from tests.parity.tasks.in_sounds import record as record_sounds
 from tests.parity.tasks.in_speech import record as record_speech
 from tests.parity.torch_reference import expected
@@ -33,6 +34,7 @@ GROUPS = {
     "texts": record_texts,
     "processors": record_processors,
     "picture-tasks": record_pictures,
+    "segments": record_segments,
     "sound-tasks": record_sounds,
     "speech-tasks": record_speech,
     "tuning": record_tuning,

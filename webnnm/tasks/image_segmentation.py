@@ -1,4 +1,4 @@
-"""The class of each pixel of a picture, as one mask for each class."""
+"""Masks in pictures: of classes, of objects, or of what texts name."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.tasks.batching import fill_batch, split_batches
 from webnnm.tasks.candidate_labels import encode_labels, split_labels
-from webnnm.tasks.maps import find_above, find_largest
-from webnnm.tasks.picture_task import PictureTask, as_pictures
+from webnnm.tasks.maps import find_above, find_largest, split_masks
+from webnnm.tasks.picture_task import PictureResult, PictureTask, as_pictures
 from webnnm.tasks.scores import read_labels, sigmoid
+from webnnm.tasks.segments import SegmentThresholds, find_segments, join_maps
 from webnnm.tasks.text_rows import select_row
 from webnnm.transformers.processors.pictures import ProcessedPicture
 
 SEMANTIC = "semantic"
-MAX_BYTES = 256
-WHITE = 255
+SEGMENTS = ("panoptic", "instance")
+"""Tasks that need a mask for each object, the first one by default."""
+MASKS = "pred_masks"
 
 
 class ImageSegmentation(PictureTask):
-    """Returns a mask for each class that is in a picture.
+    """Returns a mask for each object in a picture, or for each class.
 
     >>> async def find_sky(segment):
     ...     masks = await segment("photo.jpg")
@@ -30,11 +32,18 @@ class ImageSegmentation(PictureTask):
     """
 
     outputs = frozenset({"logits"})
-    classes = "…ForSemanticSegmentation, CLIPSegForImageSegmentation"
+    classes = "…ForSemanticSegmentation, DetrForSegmentation, CLIPSegForImageSegmentation"
 
     def fits(self) -> bool:
-        """Return whether there is a map for each class, or one for a text."""
+        """Return whether there is a map for each query, for each class, or for a text."""
+        if self._has_segments:
+            return True
         return len(self.model.describe_output("logits").sizes()) == (2 if self._reads_texts else 3)
+
+    @property
+    def _has_segments(self) -> bool:
+        """Whether there is a mask for each of several objects."""
+        return MASKS in self.model.outputs()
 
     @property
     def _reads_texts(self) -> bool:
@@ -46,27 +55,37 @@ class ImageSegmentation(PictureTask):
         inputs: Any,
         *,
         subtask: str | None = None,
-        candidate_labels: str | Sequence[str] | None = None,
+        threshold: float = 0.9,
         mask_threshold: float = 0.5,
+        overlap_mask_area_threshold: float = 0.5,
+        candidate_labels: str | Sequence[str] | None = None,
         batch_size: int = 1,
     ) -> list[Any]:
-        """Return dicts with `label`, `mask` and `score` (None) for a picture, a list for several.
+        """Return dicts with `score`, `label` and `mask` for a picture, a list for several.
 
         A mask is an array of bytes `[height, width]` of the size of the picture, 255 where a pixel
-        is of the class, else 0.
+        belongs to the object or the class, else 0. Masks of classes have the score None.
 
         - `inputs`: see `ImageClassification`.
-        - `subtask`: "semantic".
+        - `subtask`: "panoptic" or "instance" for a mask of each object, "semantic" for one of each
+          class; by default the first that the model has. DETR gives the same masks for the first
+          two, as its pipeline in `transformers` does.
+        - `threshold`: objects with a lower score are left out.
+        - `mask_threshold`: pixels with a lower probability do not count as those of an object, and
+          are not in the masks of labels.
+        - `overlap_mask_area_threshold`: objects that keep a smaller share of their pixels, because
+          others are more likely there, are left out.
         - `candidate_labels`: what is looked for, a list, or one text with commas, for CLIPSeg: each
           has a mask, and as score the highest probability of a pixel.
-        - `mask_threshold`: pixels with a lower probability are not in these masks.
         - `batch_size`: how many pictures are computed at once, or labels of a picture.
 
-        Raises `DataError` NNM704 for another `subtask`, for missing labels, and for labels if the
-        classes are those of the model.
+        Raises `DataError` NNM704 for a `subtask` that the model does not have, for missing labels,
+        and for labels if the classes are those of the model, NNM707 for numbers of the model that
+        are not finite.
         """
-        if subtask not in (None, SEMANTIC):
-            hint = f'"{SEMANTIC}"'
+        subtasks = (*(SEGMENTS if self._has_segments else ()), SEMANTIC)
+        if subtask not in (None, *subtasks):
+            hint = " or ".join(f'"{name}"' for name in subtasks)
             raise DataError("NNM704", f'subtask is "{subtask}"', hint=hint)
         if self._reads_texts != (candidate_labels is not None):
             verb = "needs" if self._reads_texts else "takes no"
@@ -84,19 +103,37 @@ class ImageSegmentation(PictureTask):
                 async for (processed,), inputs in self.prepare_batches(pictures, 1)
             ]
             return drawn[0] if single else drawn
-        results: list[list[dict[str, Any]]] = []
-        async for result in self.run(pictures, batch_size):
-            maps = result.outputs["logits"]
-            classes = await find_largest(self.model.backend, maps, result.size)
-            labels = read_labels(self.model.config, maps.shape[0])
-            masks = split_masks(classes)
-            results.append(
-                [
-                    {"score": None, "label": labels[number], "mask": mask.public()}
-                    for number, mask in masks.items()
-                ]
-            )
+        thresholds = None
+        if (subtask or subtasks[0]) in SEGMENTS:
+            shares = mask_threshold, overlap_mask_area_threshold
+            thresholds = SegmentThresholds(threshold, *shares)
+        results = [
+            await self._list_masks(result, thresholds)
+            async for result in self.run(pictures, batch_size)
+        ]
         return results[0] if single else results
+
+    async def _list_masks(
+        self, result: PictureResult, thresholds: SegmentThresholds | None
+    ) -> list[dict[str, Any]]:
+        """Return the masks of objects by their thresholds, without these those of classes."""
+        device, size, maps = self.model.backend, result.size, result.outputs["logits"]
+        if self._has_segments:
+            logits, maps = maps.tolist(), result.outputs[MASKS]
+            if thresholds is not None:
+                labels = read_labels(self.model.config, len(logits[0]))
+                segments = await find_segments(device, logits, maps, size, thresholds)
+                return [
+                    {"score": score, "label": labels[label], "mask": mask.public()}
+                    for score, label, mask in segments
+                ]
+            maps = await join_maps(device, logits, maps)
+        classes = await find_largest(device, maps, size)
+        labels = read_labels(self.model.config, maps.shape[0])
+        return [
+            {"score": None, "label": labels[number], "mask": mask.public()}
+            for number, mask in split_masks(classes).items()
+        ]
 
     async def _draw_labels(
         self,
@@ -119,26 +156,3 @@ class ImageSegmentation(PictureTask):
                 mask = select_row(masks, number).public()
                 results.append({"score": score, "label": label, "mask": mask})
         return results
-
-
-def split_masks(classes: HostArray) -> dict[int, HostArray]:
-    """Return a mask for each number in an array, smallest first.
-
-    >>> {n: mask.tolist() for n, mask in split_masks(HostArray.of([[7, 2]], "int32")).items()}
-    {2: [[0, 255]], 7: [[255, 0]]}
-    """
-    values: Any = classes.values()
-    present = sorted({*values})
-    masks: dict[int, HostArray] = {}
-    for start in range(0, len(present), MAX_BYTES - 1):
-        part = present[start : start + MAX_BYTES - 1]
-        places = {number: index + 1 for index, number in enumerate(part)}
-        if len(part) == len(present):
-            indices = bytes(map(places.__getitem__, values))
-        else:
-            indices = bytes(places.get(number, 0) for number in values)
-        for number, index in places.items():
-            table = bytearray(MAX_BYTES)
-            table[index] = WHITE
-            masks[number] = HostArray("uint8", classes.shape, indices.translate(table))
-    return masks

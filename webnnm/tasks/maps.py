@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from webnnm.backends.base import Backend
 from webnnm.core.arrays import HostArray
@@ -23,6 +23,7 @@ SHARPNESS = -0.75
 """The parameter of the cubic convolution (R. Keys, 1981) as PyTorch has it."""
 SHOWN = bytes([0, 255, *[0] * 254])
 """What 0 and 1 of truth values are in masks."""
+MAX_BYTES, WHITE = 256, 255
 BLOCK = 1 << 22
 """About how many numbers are computed at a time."""
 
@@ -46,13 +47,22 @@ async def resize_maps(
     >>> asyncio.run(enlarged([[0.0, 1.0]])).tolist()
     [[[0.0, 0.25, 0.75, 1.0]]]
     """
-    return _stack(await _run(backend, maps, size, method, block, lambda b, values: values))
+    return _stack(await _run(backend, maps, size, method, block, _keep))
 
 
 async def find_above(
-    backend: Backend, maps: HostArray, size: Size, limit: float, *, block: int = BLOCK
+    backend: Backend,
+    maps: HostArray,
+    size: Size,
+    limit: float,
+    *,
+    scores: Sequence[float] | None = None,
+    block: int = BLOCK,
 ) -> HostArray:
     """Return maps at another size as bytes: 255 where a number is above a limit, else 0.
+
+    With `scores`, maps are logits: the numbers are their sigmoid times the score of their map, and
+    may also equal the limit.
 
     >>> import asyncio
     >>> from webnnm import backend
@@ -63,9 +73,12 @@ async def find_above(
     """
 
     def compare(b: GraphBuilder, values: Operand) -> Operand:
-        return b.greater(values, limit)
+        if scores is None:
+            return b.greater(values, limit)
+        return b.greater_or_equal(_scale(b, values, scores), limit)
 
-    masks = _stack(await _run(backend, maps, size, "linear", block, compare))
+    prepare = _keep if scores is None else _share
+    masks = _stack(await _run(backend, maps, size, "linear", block, compare, prepare))
     return HostArray("uint8", masks.shape, bytes(masks.data).translate(SHOWN))
 
 
@@ -88,10 +101,24 @@ async def resize_to_bytes(
         inside = b.clamp(values, min_value=0.0, max_value=1.0)
         return b.cast(b.round_even(inside * 255.0), type="uint8")
 
-    def share(b: GraphBuilder, values: Operand) -> Operand:
-        return b.sigmoid(values) if logits else values
+    prepare = _share if logits else _keep
+    return _stack(await _run(backend, maps, size, "linear", block, scale, prepare))
 
-    return _stack(await _run(backend, maps, size, "linear", block, scale, share))
+
+def _keep(b: GraphBuilder, values: Operand) -> Operand:
+    """Return the numbers of maps as they are."""
+    del b
+    return values
+
+
+def _share(b: GraphBuilder, values: Operand) -> Operand:
+    """Return the shares of logits."""
+    return b.sigmoid(values)
+
+
+def _scale(b: GraphBuilder, values: Operand, scores: Sequence[float]) -> Operand:
+    """Return maps times the score of each."""
+    return values * b.constant([*scores], "float32", (len(scores), 1, 1))
 
 
 def _stack(blocks: Sequence[HostArray]) -> HostArray:
@@ -107,11 +134,17 @@ def _stack(blocks: Sequence[HostArray]) -> HostArray:
 
 
 async def find_largest(
-    backend: Backend, maps: HostArray, size: Size, *, block: int = BLOCK
+    backend: Backend,
+    maps: HostArray,
+    size: Size,
+    *,
+    scores: Sequence[float] | None = None,
+    block: int = BLOCK,
 ) -> HostArray:
     """Return which of several maps is the largest at each pixel of a size, int32 `[height, width]`.
 
-    About `block` numbers are computed at a time.
+    With `scores`, maps are logits: their sigmoid times the score of their map is compared. About
+    `block` numbers are computed at a time.
 
     >>> import asyncio
     >>> from webnnm import backend
@@ -122,10 +155,35 @@ async def find_largest(
     """
 
     def choose(b: GraphBuilder, values: Operand) -> Operand:
-        return b.arg_max(values, axis=0)
+        compared = values if scores is None else _scale(b, values, scores)
+        return b.arg_max(compared, axis=0)
 
-    blocks = await _run(backend, maps, size, "linear", block, choose)
+    prepare = _keep if scores is None else _share
+    blocks = await _run(backend, maps, size, "linear", block, choose, prepare)
     return HostArray("int32", size, b"".join(bytes(part.data) for part in blocks))
+
+
+def split_masks(classes: HostArray) -> dict[int, HostArray]:
+    """Return a mask for each number in an array, smallest first.
+
+    >>> {n: mask.tolist() for n, mask in split_masks(HostArray.of([[7, 2]], "int32")).items()}
+    {2: [[0, 255]], 7: [[255, 0]]}
+    """
+    values: Any = classes.values()
+    present = sorted({*values})
+    masks: dict[int, HostArray] = {}
+    for start in range(0, len(present), MAX_BYTES - 1):
+        part = present[start : start + MAX_BYTES - 1]
+        places = {number: index + 1 for index, number in enumerate(part)}
+        if len(part) == len(present):
+            indices = bytes(map(places.__getitem__, values))
+        else:
+            indices = bytes(places.get(number, 0) for number in values)
+        for number, index in places.items():
+            table = bytearray(MAX_BYTES)
+            table[index] = WHITE
+            masks[number] = HostArray("uint8", classes.shape, indices.translate(table))
+    return masks
 
 
 async def _run(
@@ -135,7 +193,7 @@ async def _run(
     method: Method,
     block: int,
     finish: Step,
-    prepare: Step = lambda b, values: values,
+    prepare: Step = _keep,
 ) -> list[HostArray]:
     """Return what is made of the resized maps, for blocks of rows from top to bottom.
 

@@ -51,6 +51,17 @@ MODULES = [
         "backbone.conv_encoder.model.embedder.embedder.convolution.weight",
     ),
     (
+        "detr-masks",
+        "detr.model.backbone.model.encoder.stages.3.layers.0.shortcut.convolution.weight",
+        "detr.model.backbone.conv_encoder.model.encoder.stages.3.layers.0.shortcut.convolution."
+        "weight",
+    ),
+    ("detr-masks", "bbox_attention.q_proj.bias", "bbox_attention.q_linear.bias"),
+    ("detr-masks", "mask_head.conv2.norm.weight", "mask_head.gn2.weight"),
+    ("detr-masks", "mask_head.fpn_stages.1.refine.conv.bias", "mask_head.lay4.bias"),
+    ("detr-masks", "mask_head.fpn_stages.2.fpn_adapter.weight", "mask_head.adapter3.weight"),
+    ("detr-masks", "mask_head.output_conv.weight", "mask_head.out_lay.weight"),
+    (
         "swin-classes",
         "swin.encoder.layers.0.blocks.1.attention.relative_position_bias.relative_position_bias_table",
         "swin.encoder.layers.0.blocks.1.attention.self.relative_position_bias_table",

@@ -52,7 +52,7 @@ def save_files(case: PictureCase, folder: str, seed: int) -> dict[str, Any]:
     make_processor(case).save_pretrained(folder)
     (file,) = Path(folder).glob("*.safetensors")
     shapes = {name: array.shape for name, array in load_file(file).items()}
-    save_file(draw_weights(shapes, seed), file, metadata={"format": "pt"})
+    save_file(draw_weights(shapes, seed, case.scale), file, metadata={"format": "pt"})
     return shapes
 
 
@@ -172,6 +172,7 @@ def record() -> None:
                 "shapes": shapes,
                 "opening": case.opening,
                 **({"tokens": case.tokens} if case.tokens else {}),
+                **({"scale": case.scale} if case.scale != 1 else {}),
                 "calls": calls,
             }
         )

@@ -75,7 +75,7 @@ class PictureCase(NamedTuple):
     """A task, the class of a model, its config, the class of its processor, its settings, calls.
 
     `opening` are keywords of our `pipeline`, `tokens` control tokens of the tokenizer, `generation`
-    settings of texts.
+    settings of texts; `scale` multiplies matrices.
     """
 
     task: str
@@ -87,6 +87,7 @@ class PictureCase(NamedTuple):
     opening: Mapping[str, Any] = {}
     tokens: Sequence[str] = ()
     generation: Mapping[str, Any] = {}
+    scale: float = 1
 
 
 def list_picture_cases() -> Iterator[PictureCase]:
@@ -184,6 +185,19 @@ def list_picture_cases() -> Iterator[PictureCase]:
     yield PictureCase(
         task, "SegformerForSemanticSegmentation", config, "Segformer", {"size": SIDE}, segment
     )
+    config = {**vision.DETR_MASKS, **LABELS}
+    low = {"threshold": 0.2, "mask_threshold": 0.1, "overlap_mask_area_threshold": 0.3}
+    objects: list[Call] = [
+        *((size, low) for size in (SIZES[0], *SIZES[2:])),
+        *((SIZES[0], {**low, "subtask": subtask}) for subtask in ("panoptic", "instance")),
+        (SIZES[0], {**low, "mask_threshold": 0.16, "overlap_mask_area_threshold": 0.0}),
+        (SIZES[0], {}),
+        ([(48, 32), (96, 64)], {"subtask": "semantic", "batch_size": 2}),
+        (SIZES[2:], low),
+    ]
+    yield PictureCase(
+        task, "DetrForSegmentation", config, "Detr", {"size": sides}, objects, scale=4
+    )
     clipseg = {
         **CLIP,
         "vision_config": {**VISION, "image_size": 24},
@@ -241,7 +255,7 @@ def draw(sizes: Any) -> Any:
 
 def make_files(fixture: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the files of the model of a fixture."""
-    weights = draw_weights(fixture["shapes"], SEED)
+    weights = draw_weights(fixture["shapes"], SEED, fixture.get("scale", 1))
     tensors = {name: HostArray.of(values) for name, values in weights.items()}
     files = {name: json.dumps(values).encode() for name, values in fixture["files"].items()}
     return {

@@ -9,8 +9,14 @@ import pytest
 from webnnm import DataError, backend
 from webnnm.core.arrays import HostArray
 from webnnm.tasks.depth_estimation import to_grey
-from webnnm.tasks.image_segmentation import split_masks
-from webnnm.tasks.maps import find_above, find_largest, resize_maps, resize_to_bytes, weigh
+from webnnm.tasks.maps import (
+    find_above,
+    find_largest,
+    resize_maps,
+    resize_to_bytes,
+    split_masks,
+    weigh,
+)
 from webnnm.tasks.object_detection import detect_exclusive, detect_independent, in_pixels
 
 BOXES = [[0.5, 0.5, 1.0, 1.0], [0.25, 0.25, 0.5, 0.5]]

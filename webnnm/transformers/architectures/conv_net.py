@@ -23,11 +23,15 @@ COUNTERS = "*num_batches_tracked"
 
 
 class ConvNet(ParameterNames):
-    """The layers of a network, and the channels, height and width of the last one's result."""
+    """The layers of a network, and the channels, height and width of the last one's result.
+
+    Attribute `grids`: the height and width of named results.
+    """
 
     def __init__(self, seen: Picture) -> None:
         super().__init__()
         self.rows: list[str] = []
+        self.grids: dict[str, tuple[int, int]] = {}
         self.channels, self.height, self.width = seen.channels, seen.height, seen.width
 
     @property
@@ -49,6 +53,7 @@ class ConvNet(ParameterNames):
 
     def name_last(self, name: str) -> None:
         """Name the result of the last layer."""
+        self.grids[name] = self.height, self.width
         self.rows[-1] = f"{self.rows[-1][:-1]}, name={name})".replace("(, ", "(")
 
     def shrink(self, stride: int, *, kernel: int = 1, padding: int = 0) -> None:

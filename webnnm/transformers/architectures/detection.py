@@ -85,9 +85,14 @@ def write_scores(
     ]
 
 
-def write_boxes(names: ParameterNames, count: int, width: int, node: str = "objects") -> list[str]:
-    """Return the statements of boxes: centre, width and height, in parts of the picture's."""
-    head = write_mlp(names, "bbox_predictor", count, (width,) * (BOX_LAYERS - 1) + (4,))
+def write_boxes(
+    names: ParameterNames, count: int, width: int, node: str = "objects", owner: str = ""
+) -> list[str]:
+    """Return the statements of boxes: centre, width and height, in parts of the picture's.
+
+    `owner` is what the names of tensors begin with.
+    """
+    head = write_mlp(names, f"{owner}bbox_predictor", count, (width,) * (BOX_LAYERS - 1) + (4,))
     head[0] = head[0].replace("(", f"(node={node}, ", 1)
     return [
         f"pred_boxes:output shape={{queries:{count}, coordinates:4}}",

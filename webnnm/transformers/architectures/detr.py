@@ -19,6 +19,11 @@ from webnnm.transformers.architectures.detection import (
     write_attention,
     write_boxes,
 )
+from webnnm.transformers.architectures.detr_masks import (
+    MASK_MODULE_NAMES,
+    read_mask_sizes,
+    write_masks,
+)
 from webnnm.transformers.architectures.model_text import (
     ModelText,
     class_suffix,
@@ -32,6 +37,7 @@ from webnnm.transformers.architectures.resnet import TimmNames, UnitNames, write
 from webnnm.transformers.architectures.vision_encoder import read_backbone_keys
 from webnnm.transformers.config import Config
 
+KINDS = ("Model", "ForObjectDetection", "ForSegmentation")
 STATES, MEMORY = "last_hidden_state", "encoder_last_hidden_state"
 BACKBONE = "backbone.conv_encoder.model."
 DEEP, SHALLOW = (256, 512, 1024, 2048), (64, 128, 256, 512)
@@ -59,7 +65,7 @@ TEMPERATURE = 10_000
 
 def write_model(config: Config) -> ModelText:
     """Return the text of a DETR and its name map."""
-    kind = class_suffix(config, "Model", "ForObjectDetection", default="DetrForObjectDetection")
+    kind = class_suffix(config, *KINDS, default="DetrForObjectDetection")
     config.require("position_embedding_type", "sine")
     config.require("dilation", False)
     for key in UNUSED:
@@ -70,8 +76,10 @@ def write_model(config: Config) -> ModelText:
     blocks = _write_backbone(config, body)
     width, count = config.size("d_model", 256), config.size("num_queries", 100)
     tokens = body.height * body.width
+    has_masks = kind == KINDS[-1]
+    sizes = read_mask_sizes(config, body) if has_masks else None
     body.add(
-        f"conv2d(project, filters={width}, kernel=1, bias=project_b)",
+        f"conv2d(project, filters={width}, kernel=1, bias=project_b, name=projected)",
         f"reshape([{width}, {tokens}])",
         "transpose([1, 0])",
     )
@@ -87,8 +95,11 @@ def write_model(config: Config) -> ModelText:
         f"{STATES}:param query_positions shape=[{count}, {width}]",
         f"{STATES}:layers\n{layers(*decoder[:3])}",
     ]
+    owner = "detr." if has_masks else ""
     if kind != "Model":
-        outputs += _write_heads(config, body, count, width)
+        outputs += _write_heads(config, body, count, width, owner)
+    if sizes is not None:
+        outputs += write_masks(body, sizes, STATES, MEMORY)
     source = statements(
         [
             "model:name detr",
@@ -103,7 +114,8 @@ def write_model(config: Config) -> ModelText:
     )
     positions = {"positions": _positions(body.height, body.width, width)}
     names = body.names | dict.fromkeys((COUNTERS, "class_labels_classifier.*", "bbox_predictor.*"))
-    return ModelText(source, names, "model.", positions, module_names=MODULE_NAMES)
+    modules = (*MODULE_NAMES, *MASK_MODULE_NAMES)
+    return ModelText(source, names, f"{owner}model.", positions, module_names=modules)
 
 
 def _write_backbone(config: Config, body: ConvNet) -> list[str]:
@@ -197,15 +209,15 @@ def _write_mlp(
     return f"dense(rows={rows}, size={inner})", activation, f"dense(rows={rows}, size={width})"
 
 
-def _write_heads(config: Config, names: ConvNet, count: int, width: int) -> list[str]:
-    """Return the statements of scores and boxes."""
+def _write_heads(config: Config, names: ConvNet, count: int, width: int, owner: str) -> list[str]:
+    """Return the statements of scores and boxes, whose tensors begin with the `owner`."""
     labels = count_classes(config) + 1
-    record_dense(names, "class_labels_classifier")
+    record_dense(names, f"{owner}class_labels_classifier")
     call = f"dense(node={STATES}, rows={count}, size={labels})"
     return [
         f"logits:output shape={{queries:{count}, labels:{labels}}}",
         f"logits:layers {call}",
-        *write_boxes(names, count, width, STATES),
+        *write_boxes(names, count, width, STATES, owner),
     ]
 
 

@@ -55,6 +55,17 @@ DETR = {
     "decoder_ffn_dim": 10,
     "num_queries": 3,
 }
+DETR_MASKS = {
+    **DETR,
+    "backbone_config": {
+        **DETR["backbone_config"],
+        "hidden_sizes": [4, 8, 8, 12],
+        "depths": [1, 1, 1, 1],
+        "out_features": ["stage1", "stage2", "stage3", "stage4"],
+    },
+    "d_model": 16,
+    "encoder_attention_heads": 8,
+}
 POSE = {
     "model_type": "vitpose_backbone",
     **DINO,
@@ -198,6 +209,7 @@ CASES = [
         {**DETR, "encoder_layers": 2, "decoder_layers": 2},
         image=(18, 13),
     ),
+    see("detr-masks", "DetrForSegmentation", {**DETR_MASKS, "num_labels": 3}, image=(36, 25)),
     see("swin-base", "SwinModel", {**SWIN, "use_absolute_embeddings": True, "qkv_bias": False}),
     see("swin-classes", "SwinForImageClassification", {**SWIN, "image_size": [14, 18]}),
     see("segformer-base", "SegformerModel", SEGFORMER, image=(18, 25)),
