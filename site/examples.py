@@ -65,7 +65,7 @@ class Pictures:
         return self.current
 
     async def download(self):
-        """Download what the learner of photographs builds on, unless it is there; seal the page."""
+        """Download what the learner of photographs builds on, unless it is there; block access."""
         await page.prepare()
         async with self.downloading:
             if self.photographs:
@@ -84,7 +84,7 @@ class Pictures:
             finally:
                 bar.hidden = True
             tell(f"It is here, on {self.photographs.backend.description}.")
-            page.seal.close()
+            page.block.close()
 
     def find(self, basis):
         """Return the learner of a link, None if what it builds on is not there yet."""

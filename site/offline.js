@@ -13,7 +13,7 @@ export async function keepForLater() {
   const workers = navigator.serviceWorker;
   if (!workers) return;
   await quiet();
-  // A page that has sealed itself meanwhile asks for nothing any more.
+  // A page that has blocked its network access meanwhile asks for nothing any more.
   if (document.querySelector("meta[http-equiv=Content-Security-Policy]")) return;
   try {
     await workers.register(await script(workers));

@@ -9,6 +9,7 @@ from example_counts import MIN_EXAMPLES, describe_lack, find_free_name
 from examples_learner import UnfitExamples
 from fetched import show_ready
 from fetched import tell as tell_progress
+from network_block import NetworkBlock
 from page import (
     clear_error,
     copy,
@@ -25,7 +26,6 @@ from preview import Preview
 from pyscript import document, when, window
 from result_card import ResultCard, describe_card, describe_loss
 from saving import save_file, save_page
-from sealed import Seal
 from share import UnfitLink
 from taught_link import has_own_text, make_link, read_link
 
@@ -66,7 +66,7 @@ class TeachingPage:
         self.preparing, self.trained = asyncio.Lock(), 0
         self.linked, self.card = None, ResultCard()
         self.taught = []  # the classes of the model, where it was trained here
-        self.seal, self.editor, self.log = Seal(), Editor(), log
+        self.block, self.editor, self.log = NetworkBlock(), Editor(), log
         self.classes = []
         self.epochs = kind.epochs
         element("epochs").value = str(kind.epochs)
@@ -89,8 +89,8 @@ class TeachingPage:
         when("click", "#page")(attempting(self.save_page))
         when("click", "#link")(attempting(self.copy_link))
         when("change", "#open")(self.choose_model)
-        when("click", "#seal")(attempting(self.prepare))
-        when("click", "#send")(lambda event: asyncio.ensure_future(self.seal.attempt()))
+        when("click", "#block")(attempting(self.prepare))
+        when("click", "#send")(lambda event: asyncio.ensure_future(self.block.attempt()))
         when("hashchange", window)(attempting(self.restore))
         for kind in ("dragover", "drop"):
             when(kind, window)(keep)
@@ -102,19 +102,19 @@ class TeachingPage:
             await self.attempt(self.restore)
 
     async def prepare(self):
-        """Get all that it takes to learn, then seal the page, before there is anything to keep."""
+        """Get all that it takes to learn, then block network access, before anything is kept."""
         async with self.preparing:
             if self.learner:
                 return
             tell_progress("Getting ready …")
             self.learner = await self.kind.prepare()
             try:
-                await self.card.fetch()  # once it is sealed, the page fetches nothing
+                await self.card.fetch()  # once access is blocked, nothing can be fetched
             except Exception as error:
                 log(f"results cannot be drawn as pictures now: {error}")
             tell_progress(f"Ready, on {self.learner.backend.description}.")
-            self.seal.close(self.kind.open_folders)
-            element("seal").hidden, element("send").hidden = True, False
+            self.block.close(self.kind.open_folders)
+            element("block").hidden, element("send").hidden = True, False
 
     def attempting(self, function):
         """Return what does something for an event."""

@@ -470,7 +470,7 @@ class TrainingPage:
             ]
         else:
             numbers.append((describe_loss(result["loss"]), f"test loss, on {result['backend']}"))
-        title = window.document.querySelector("h1").textContent
+        title = window.document.querySelector("nav [aria-current]").textContent  # its short name
         card = describe_card(self.name, title, about.rstrip(), numbers)
 
         def describe():

@@ -27,17 +27,17 @@ WAYS = 6
 
 
 async def begin(page: Any, site_url: str, name: str, button: str | None = None) -> list[str]:
-    """Open a page, choose what it builds on, seal it, and return the list of further requests."""
+    """Open a page, choose what it builds on, block network access, and return later requests."""
     await open_and_look(page, site_url, name)
     await check_policy(page)
-    sealed = page.locator("#sealed[data-sealed]")
+    blocked = page.locator("#blocked[data-blocked]")
     if button:
         await page.locator(button).click()
     if button == "#download":
-        sealed = page.locator("#sealed[data-sealed=wholly]")
+        blocked = page.locator("#blocked[data-blocked=wholly]")
     else:
-        await page.locator("#seal").click()
-    await sealed.wait_for()
+        await page.locator("#block").click()
+    await blocked.wait_for()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     return requests
@@ -81,7 +81,7 @@ async def check_that_nothing_leaves(page: Any, requests: list[str]) -> None:
     counted = page.locator("#requests")
     assert await counted.get_attribute("data-requests") == "0"
     await page.locator("#send").click()
-    await page.locator("#attempt", has_text="The browser refused it").wait_for()
+    await page.locator("#attempt", has_text="The browser blocked it").wait_for()
     await page.locator("#requests[data-refused='1']").wait_for()
     assert [each for each in requests if not each.startswith("blob:")] == []
     answers: list[str] = []

@@ -255,7 +255,7 @@ async def test_the_first_training_says_that_the_server_lacks_the_model_and_learn
     await open_site_page(page, site_url, "examples.html")
     await teach(page, 0, "Sun", await draw(page, "sun", 5))
     await teach(page, 1, "Leaf", await draw(page, "leaf", 5))
-    assert await page.locator("#sealed").get_attribute("data-sealed") == "partly"
+    assert await page.locator("#blocked").get_attribute("data-blocked") == "partly"
     await train(page)
     text = await page.locator("#progress-text").text_content()
     assert text.startswith("This site has no efficientnet-lite0.onnx to download.")
@@ -312,12 +312,12 @@ async def test_the_first_training_downloads_the_model_of_photographs(
     await open_site_page(page, site_url, "examples.html")
     await teach(page, 0, "Sun", await draw(page, "sun", 5))
     await teach(page, 1, "Leaf", await draw(page, "leaf", 5))
-    assert await page.locator("#sealed").get_attribute("data-sealed") == "partly"
+    assert await page.locator("#blocked").get_attribute("data-blocked") == "partly"
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     await train(page)
     assert [address.rpartition("/")[2] for address in requests] == ["efficientnet-lite0.onnx"]
-    assert await page.locator("#sealed").get_attribute("data-sealed") == "wholly"
+    assert await page.locator("#blocked").get_attribute("data-blocked") == "wholly"
     assert await answer(page, (await draw(page, "leaf", 1, 50))[0]) == "Leaf"
     await page.locator("#link").click()
     await page.wait_for_function("location.hash.startsWith('#taught=efficientnet-lite0.')")

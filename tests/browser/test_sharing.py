@@ -219,7 +219,7 @@ async def test_examples_are_on_a_card_only_where_the_reader_says_so(
     await open_site_page(page, site_url, name)
     await page.locator("#ready").click()
     await page.locator("#learn:visible").click()
-    # By now the page is sealed: nothing can be fetched.
+    # By now network access is blocked: nothing can be fetched.
     await page.locator(SHARE).click()
     before = await look(page)
     assert (await words(page)).startswith(title)

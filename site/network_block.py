@@ -1,4 +1,4 @@
-"""The seal of a page: from then on the browser refuses its requests, and the page counts them."""
+"""Blocks network access of a page: the browser refuses its requests, and the page counts them."""
 
 from page import element
 from pyscript import document, ffi, window
@@ -16,8 +16,8 @@ what remains.
 """
 
 
-class Seal:
-    """The policy that closes the page, and what has been asked for since.
+class NetworkBlock:
+    """The policy that blocks network access, and what has been asked for since.
 
     It holds until the page goes.
     """
@@ -45,13 +45,13 @@ class Seal:
             self.since, self.started = window.Date.new(), window.performance.now()
             window.PerformanceObserver.new(self.observe).observe(ffi.to_js({"type": "resource"}))
             document.addEventListener("securitypolicyviolation", self.refuse)
-        element("sealed").dataset.sealed = "partly" if folders else "wholly"
+        element("blocked").dataset.blocked = "partly" if folders else "wholly"
         self.tell()
 
     def on_requests(self, entries, *_):
         """Note the addresses of requests; the browser lists some that it refused as well.
 
-        It lists requests when they have ended, also those that began before the page was sealed.
+        It lists requests when they have ended, also those that began before access was blocked.
         """
         later = (entry for entry in entries.getEntries() if entry.startTime >= self.started)
         self.asked += [entry.name for entry in later]
@@ -66,18 +66,19 @@ class Seal:
     async def attempt(self):
         """Try to send something to this site's own server, and say what came of it."""
         try:
-            answer = await window.fetch("./?sealed", method="POST", body="an example")
+            answer = await window.fetch("./?blocked", method="POST", body="an example")
         except Exception as error:
-            element("attempt").textContent = f"The browser refused it: {error}"
+            element("attempt").textContent = f"The browser blocked it: {error}"
         else:
             element("attempt").textContent = f"It was sent: the server answered {answer.status}."
 
     def tell(self):
-        """Show since when the page is sealed, and what was asked for since."""
-        shown = element("sealed")
-        rest = ", but for the files of the model" if shown.dataset.sealed == "partly" else ""
-        shown.textContent = f"Sealed since {self.since.toLocaleTimeString('en-GB')}{rest}."
+        """Show since when network access is blocked, and what was asked for since."""
+        shown = element("blocked")
+        rest = ", except for the files of the model" if shown.dataset.blocked == "partly" else ""
+        since = self.since.toLocaleTimeString("en-GB")
+        shown.textContent = f"Network access blocked since {since}{rest}."
         sent = sum(address not in self.refused for address in self.asked)
         shown = element("requests")
-        shown.textContent = f"Requests since then: {sent}. Refused: {len(self.refused)}."
+        shown.textContent = f"Requests since then: {sent}. Blocked: {len(self.refused)}."
         shown.dataset.requests, shown.dataset.refused = str(sent), str(len(self.refused))
