@@ -14,19 +14,19 @@ FLAG = "`#web-machine-learning-neural-network`"
 
 WEBNN = (
     (
-        "Chrome, Edge and others made of Chromium, on Windows, macOS, Linux and ChromeOS",
+        "Chrome, Edge and others based on Chromium, on Windows, macOS, Linux and ChromeOS",
         f"behind the flag {FLAG}, since version 112; webnnm needs 147 or newer",
         "[MDN's data](https://github.com/mdn/browser-compat-data/blob/main/api/ML.json)",
     ),
     (
-        "the same, without a flag, for sites with a token of the origin trial",
-        "announced for 152 to 154, its start not yet fixed; postponed several times",
+        "the same, without a flag, for sites with an origin-trial token",
+        "announced for 152 to 154; its start is not yet fixed, and was postponed several times",
         "[WebNN's documentation](https://webnn.io/en/learn/get-started/ot_registration), "
         "[blink-dev](https://groups.google.com/a/chromium.org/g/blink-dev/c/5CWKSChYo98)",
     ),
     (
         "Chrome on Android",
-        "not part of the trial; on the CPU only",
+        "not part of the trial; CPU only",
         "[blink-dev](https://groups.google.com/a/chromium.org/g/blink-dev/c/5CWKSChYo98)",
     ),
     (
@@ -53,7 +53,7 @@ ANSWER = f"""\
 # What works where
 
 <!-- Written by `make browsers` from docs/browsers.json, which it records, and from
-tools/browsers/availability.py: change not this file. -->
+tools/browsers/availability.py: do not change this file. -->
 
 **Pages work in Chrome, Edge, Firefox and Safari's engine.** WebNN, the fastest way to train
 and to run larger models, is in Chrome and Edge, behind a flag. Without it, models run on ONNX
@@ -61,12 +61,12 @@ Runtime or NumPy, with the same results up to rounding.
 
 ## Which browsers have WebNN
 
-What the sources said on {READ} (WebNN's documentation in its version of July 2026):
+This is what the sources said on {READ} (WebNN's documentation is of July 2026):
 
 """
 FALLBACK = f"""
-[WebNN in browsers](backends.md#webnn-in-browsers) shows how to turn it on. A site with a token
-sends it in the header `Origin-Trial`.
+[WebNN in browsers](backends.md#webnn-in-browsers) shows how to turn it on. A site with an
+origin-trial token sends it in the header `Origin-Trial`.
 
 ## CPU, GPU, NPU
 
@@ -75,25 +75,25 @@ Which device WebNN uses depends on the system ([Chromium's backends]({BACKENDS})
 """
 MEASURED = """
 GPUs and NPUs need current drivers ([list](https://webnn.io/en/learn/get-started/installation)).
-A request for a device that is not there falls back to the CPU without an error:
+If you request a device that is not there, models run on the CPU, without an error:
 [Choose a device](backends.md#choose-a-device-cpu-gpu-or-npu).
 
-**What was measured, and what was not.** Every time and speed in these documents comes from the CPU
+**What was measured, and what was not.** Every time and speed in these documents was measured on the CPU
 of a Linux machine. Nothing was measured on a GPU or an NPU, on Windows, on macOS, or on a phone.
 
 ## What falls back to what
 
-| | Runs models | Who has it |
+| | What runs models | Where it is available |
 |---|---|---|
 | 1 | **WebNN** | see above; it first has to compute a small graph correctly |
-| 2 | **ONNX Runtime Web**, on WebAssembly or WebGPU | every browser, if the page has it |
-| 3 | **NumPy**, on WebAssembly | every browser |
+| 2 | **ONNX Runtime Web**, on WebAssembly or WebGPU | in every browser, if the page includes it |
+| 3 | **NumPy**, on WebAssembly | in every browser |
 
-A model that one of them refuses moves to the next one; `model.backend.description` and `.reason`
-say what runs it and why ([What "auto" selects](backends.md#what-auto-selects)). A
-[page without Python](exporting.md) has plain JavaScript as its last step.
+If one of them cannot run a model, the model moves to the next one; `model.backend.description` and
+`.reason` say what runs it and why ([What "auto" selects](backends.md#what-auto-selects)). A
+[page without Python](exporting.md) falls back to plain JavaScript.
 
-## What was tried
+## What was tested
 
 """
 
@@ -106,7 +106,7 @@ def answer() -> str:
             table(["Browser", "WebNN", "Source"], [list(row) for row in WEBNN]),
             "\n",
             FALLBACK,
-            table(["System", "WebNN computes with", "GPU", "NPU"], [list(row) for row in DEVICES]),
+            table(["System", "WebNN runs on", "GPU", "NPU"], [list(row) for row in DEVICES]),
             "\n",
             MEASURED,
         ]

@@ -15,27 +15,27 @@ from tools.page_parts import LINKS
 
 PAGE = ROOT / "docs" / "browsers.md"
 JOURNEYS = """\
-`make browsers` goes through the pages of the site in these browsers, and does what somebody does
-there. A tick is a page that opens and does all that its row names, but for what is named behind the
-tick; a cross is a page that does not open. A quiet console has no error. WebKitGTK has the engine
-of Safari, and Chromium that of Chrome and Edge. Cameras and microphones are made up by the
-browsers; all computed without a graphics card, and none had a window that somebody sees.
+`make browsers` goes through the pages of the site in these browsers, and does what a visitor would
+do. A tick means that the page opens and that everything in its row works, except for what stands
+behind the tick; a cross means that the page does not open. A quiet console has no errors. WebKitGTK
+has the engine of Safari, and Chromium that of Chrome and Edge. Cameras and microphones are simulated
+by the browsers, which ran without a graphics card and without a visible window.
 
 """
 FACILITIES = """\
 
 ## What the browsers have
 
-Pages find out themselves what a browser has, and say what models run on.
+Pages detect what a browser has, and say what models run on.
 
 """
 STAYED = """\
 
-A reload, or leaving the page, ends a training; the page then offers to go on where it was kept
-([Save and load models](keeping-models.md)).
+Reloading or leaving the page ends a training; the page then offers to continue from the last saved
+state ([Save and load models](keeping-models.md)).
 """
 
-UNTRIED = "journeys have not gone through this page in this browser"
+UNTRIED = "this page was not tested in this browser"
 FRONT = "index.html"
 """The page whose journey records what a browser has."""
 
@@ -68,7 +68,7 @@ def write(recorded: Mapping[str, Any]) -> str:
         [
             answer(),
             JOURNEYS,
-            table(["Page", "What it does there", *titles], rows),
+            table(["Page", "What is tested", *titles], rows),
             f"\n{notes}\n" if notes else "\n",
             STAYED,
             FACILITIES,
@@ -121,7 +121,7 @@ def _cell(engine: Mapping[str, Any], name: str, steps: list[str], reasons: list[
             lacking.append(f"{step}{_note(state, reasons) if state else ''}")
     cell = "✗"
     if OPENS not in lacking:
-        cell = "✓" + (f" but for: {', '.join(lacking)}" if lacking else "")
+        cell = "✓" + (f" except: {', '.join(lacking)}" if lacking else "")
     version = engine["versions"][name]
     return cell if version == engine["version"] else f"{cell}; seen in {_shorten(version)}"
 
