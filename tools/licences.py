@@ -22,29 +22,28 @@ INTRODUCTION = """\
 
 <!-- Written by `make documents` from npm/README.md, package-lock.json and site/*.html. -->
 
-webnnm has the [MIT licence](../LICENSE): use it, change it and sell what you build, and keep its
-notice. A page that `webnnm new` writes brings further files; their licences are in its folder
-`vendor/licenses`, which you deploy with the page.
+webnnm has the [MIT licence](../LICENSE): you may use it, change it and sell what you build, as long as
+you keep its notice. A page that `webnnm new` writes includes files of other projects; their licences
+are in the folder `vendor/licenses`, which you deploy with the page.
 
 ## In every page that `webnnm new` writes
 
 """
 EXPORTED = """
-A page that `webnnm export … --page` writes has only JavaScript of webnnm (MIT), and ONNX Runtime
-Web (MIT) with `--with onnxruntime`.
+A page that `webnnm export … --page` writes contains only webnnm's JavaScript (MIT) and, with
+`--with onnxruntime`, ONNX Runtime Web (MIT).
 
 ## Bundled into pages of the site
 
-The editor, the charts, and the reader of Parquet files of the site are made of these npm packages,
-and of what these depend on; the site has the texts of their licences in `components/licences.txt`.
-`webnnm new` copies none of them. The Python package contains one of them, dagre, which places the
-boxes of diagrams.
+The editor, the charts and the Parquet reader of the site are built from these npm packages and their
+dependencies; the texts of their licences are in the site's `components/licences.txt`. `webnnm new`
+copies none of them. The Python package contains one of them, dagre, which lays out diagrams.
 
 """
 MODELS = """
 ## Trained models that pages of the site offer
 
-They are downloaded on request, and are neither in the Python package nor in what `webnnm new`
+They are downloaded on request, and are not part of the Python package or of what `webnnm new`
 writes. A model that you load yourself has the licence of its publisher.
 
 """
@@ -54,15 +53,15 @@ REST = """
 - The Iris flowers (Fisher 1936, [doi.org/10.24432/C56C76](https://doi.org/10.24432/C56C76)) and the
   handwritten digits ([doi.org/10.24432/C50P49](https://doi.org/10.24432/C50P49)) come from the UCI
   Machine Learning Repository, under [CC BY 4.0](https://creativecommons.org/licenses/by/4.0/).
-- The pages and documents of the site are set in Atkinson Hyperlegible Next of the Braille
+- The pages and documents of the site are set in Atkinson Hyperlegible Next by the Braille
   Institute, under the [SIL Open Font License 1.1](https://openfontlicense.org); its licence is in
-  `vendor/fonts` of the site. Pages that `webnnm new` or `webnnm export` write use the fonts of the
-  system.
-- The sample of speech is five seconds of John F. Kennedy's inaugural address (1961), recorded by
-  the government of the United States and in the public domain.
-- The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), whose
-  scripts and icons it contains.
-- On desktops, pip installs NumPy and the extras that you ask for under their own licences.
+  `vendor/fonts` of the site. Pages that `webnnm new` or `webnnm export` write use system
+  fonts.
+- The speech sample is five seconds of John F. Kennedy's inaugural address (1961), recorded by the
+  United States government and in the public domain.
+- The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), and contains the
+  theme's scripts and icons.
+- On desktops, pip installs NumPy and the extras that you choose, which have their own licences.
 """
 
 

@@ -121,7 +121,7 @@ def write_record(folder: Path, version: str, **pages: dict[str, bool | str]) -> 
 def cells(folder: Path) -> dict[str, str]:
     """Return what the document says of each page in the browser that was recorded last."""
     text = document.write(json.loads((folder / "browsers.json").read_text()))
-    tried = text[text.index("## What was tried") :]
+    tried = text[text.index("## What was tested") :]
     rows = [line.strip("| ").split(" | ") for line in tried.splitlines() if line.startswith("| ")]
     return {row[0]: row[-1] for row in rows if len(row) == 3}
 
@@ -146,7 +146,7 @@ def test_what_failed_and_what_cannot_be_tried_are_named(tmp_path: Path) -> None:
     )
     assert cells(tmp_path) == {
         "Page": "Firefox 153.8",
-        "Iris flowers": f"✓ but for: trains (1), {QUIET}",
+        "Iris flowers": f"✓ except: trains (1), {QUIET}",
         "First graph": "✗",
     }
 
