@@ -22,9 +22,9 @@ INTRODUCTION = """\
 
 <!-- Written by `make documents` from npm/README.md, package-lock.json and site/*.html. -->
 
-webnnm has the [MIT licence](../LICENSE): you may use it, change it and sell what you build, as long as
-you keep its notice. A page that `webnnm new` writes includes files of other projects; their licences
-are in the folder `vendor/licenses`, which you deploy with the page.
+webnnm has the [MIT licence](../LICENSE): you may use it, change it and sell what you build, as long
+as you keep its notice. A page that `webnnm new` writes includes files of other projects; their
+licences are in the folder `vendor/licenses`, which you deploy with the page.
 
 ## In every page that `webnnm new` writes
 
@@ -35,8 +35,8 @@ A page that `webnnm export … --page` writes contains only webnnm's JavaScript 
 
 ## Bundled into pages of the site
 
-The editor, the charts and the Parquet reader of the site are built from these npm packages and their
-dependencies; the texts of their licences are in the site's `components/licences.txt`. `webnnm new`
+The editor, the charts and the Parquet reader of the site are built from these npm packages and
+their dependencies; the texts of their licences are in the site's `components/licences.txt`. `webnnm new`
 copies none of them. The Python package contains one of them, dagre, which lays out diagrams.
 
 """
@@ -59,8 +59,8 @@ REST = """
   fonts.
 - The speech sample is five seconds of John F. Kennedy's inaugural address (1961), recorded by the
   United States government and in the public domain.
-- The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), and contains the
-  theme's scripts and icons.
+- The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), and contains
+  the theme's scripts and icons.
 - On desktops, pip installs NumPy and the extras that you choose, which have their own licences.
 """
 

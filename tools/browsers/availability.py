@@ -78,8 +78,8 @@ GPUs and NPUs need current drivers ([list](https://webnn.io/en/learn/get-started
 If you request a device that is not there, models run on the CPU, without an error:
 [Choose a device](backends.md#choose-a-device-cpu-gpu-or-npu).
 
-**What was measured, and what was not.** Every time and speed in these documents was measured on the CPU
-of a Linux machine. Nothing was measured on a GPU or an NPU, on Windows, on macOS, or on a phone.
+**What was measured, and what was not.** Every time and speed in these documents was measured on the
+CPU of a Linux machine. Nothing was measured on a GPU or an NPU, on Windows, on macOS, or on a phone.
 
 ## What falls back to what
 

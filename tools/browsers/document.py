@@ -18,8 +18,8 @@ JOURNEYS = """\
 `make browsers` goes through the pages of the site in these browsers, and does what a visitor would
 do. A tick means that the page opens and that everything in its row works, except for what stands
 behind the tick; a cross means that the page does not open. A quiet console has no errors. WebKitGTK
-has the engine of Safari, and Chromium that of Chrome and Edge. Cameras and microphones are simulated
-by the browsers, which ran without a graphics card and without a visible window.
+has the engine of Safari, and Chromium that of Chrome and Edge. Cameras and microphones are
+simulated by the browsers, which ran without a graphics card and without a visible window.
 
 """
 FACILITIES = """\
