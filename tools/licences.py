@@ -36,8 +36,8 @@ A page that `webnnm export … --page` writes contains only webnnm's JavaScript 
 ## Bundled into pages of the site
 
 The editor, the charts and the Parquet reader of the site are built from these npm packages and
-their dependencies; the texts of their licences are in the site's `components/licences.txt`. `webnnm new`
-copies none of them. The Python package contains one of them, dagre, which lays out diagrams.
+their dependencies; the texts of their licences are in the site's `components/licences.txt`.
+`webnnm new` copies none of them. The Python package contains one of them, dagre, which lays out diagrams.
 
 """
 MODELS = """
@@ -59,8 +59,8 @@ REST = """
   fonts.
 - The speech sample is five seconds of John F. Kennedy's inaugural address (1961), recorded by the
   United States government and in the public domain.
-- The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), and contains
-  the theme's scripts and icons.
+- The documentation site is built by MkDocs (BSD-2-Clause) with the theme Material (MIT), whose
+  scripts and icons it contains.
 - On desktops, pip installs NumPy and the extras that you choose, which have their own licences.
 """
 

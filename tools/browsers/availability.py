@@ -79,7 +79,7 @@ If you request a device that is not there, models run on the CPU, without an err
 [Choose a device](backends.md#choose-a-device-cpu-gpu-or-npu).
 
 **What was measured, and what was not.** Every time and speed in these documents was measured on the
-CPU of a Linux machine. Nothing was measured on a GPU or an NPU, on Windows, on macOS, or on a phone.
+CPU of a Linux machine. Nothing was measured on a GPU or an NPU, on Windows, macOS, or a phone.
 
 ## What falls back to what
 
