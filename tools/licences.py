@@ -37,7 +37,8 @@ A page that `webnnm export … --page` writes contains only webnnm's JavaScript 
 
 The editor, the charts and the Parquet reader of the site are built from these npm packages and
 their dependencies; the texts of their licences are in the site's `components/licences.txt`.
-`webnnm new` copies none of them. The Python package contains one of them, dagre, which lays out diagrams.
+`webnnm new` copies none of them. The Python package contains one of them,
+dagre, which lays out diagrams.
 
 """
 MODELS = """
