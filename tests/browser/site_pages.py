@@ -305,7 +305,7 @@ CONTRAST = """
     const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
     const written = own || (element.matches("input, textarea, select") && element.value);
     if (!written || element.closest(":disabled") || !element.checkVisibility()) continue;
-    if (element.matches("option, script, .skip, .spoken")) continue;
+    if (element.matches("option, script, .skip, .md-skip, .spoken")) continue;
     const behind = [];
     for (let at = element; at; at = at.parentElement) {
       behind.unshift(getComputedStyle(at).backgroundColor);
