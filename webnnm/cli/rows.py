@@ -7,18 +7,25 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from webnnm.cli.common import as_command_error, dialect
+from webnnm.cli.common import as_command_error, dialect, say
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
 from webnnm.core.json_text import parse_json
-from webnnm.data.binding.form import Form
+from webnnm.data.binding.form import Form, is_table
 from webnnm.data.dataset import Dataset
 from webnnm.data.series.series_dataset import SPLIT, SeriesDataset
-from webnnm.data.tables.column_reading import read_column
+from webnnm.data.tables.column_reading import Column, read_column
 from webnnm.data.tables.columns import Table, as_table
-from webnnm.data.tables.encoding import Encoder, LabelEncoder, NumberEncoder, encode_rows
+from webnnm.data.tables.encoding import (
+    Encoder,
+    LabelEncoder,
+    NumberEncoder,
+    encode_rows,
+    read_as_fitted,
+)
 from webnnm.data.tables.table_files import read_table
 from webnnm.model.nnmodel import NNModel
+from webnnm.runtime.inference.entries import by_name
 from webnnm.runtime.restored import Restored
 
 
@@ -38,13 +45,16 @@ def csv_table(source: Any, arguments: argparse.Namespace, facts: Restored, block
 def inputs_of(model: NNModel, rows: Any) -> dict[str, Any]:
     """Return the rows by input, as `model.predict` takes them.
 
-    `rows` is a `Table`, a list of rows, or input → rows. Raises `DataError` NNM702, NNM710, NNM713
-    for rows that do not fit.
+    `rows` is a `Table`, a list of rows, one row or several columns by their names, or input → rows.
+    Raises `DataError` NNM702, NNM710, NNM713 for rows that do not fit.
     """
-    if isinstance(rows, Mapping):
-        return dict(cast("Mapping[str, Any]", rows))
     block = model.inputs()[0]
     form = find_form(model)
+    if isinstance(rows, Mapping):
+        cells = cast("Mapping[str, Any]", rows)
+        if by_name(cells, dict.fromkeys(model.inputs()), model.state.restored):
+            return dict(cells)
+        rows = cells if any(isinstance(cell, list) for cell in cells.values()) else [cells]
     if form is not None and form.reader is not None:
         return {block: form.reader.encode("rows", rows)}
     return {block: _encode(rows, () if form is None else form.encoders)}
@@ -56,7 +66,7 @@ def find_form(model: NNModel) -> Form | None:
 
 
 def _encode(rows: Any, encoders: Sequence[Encoder]) -> Any:
-    if isinstance(rows, list) and isinstance(cast("list[Any]", rows)[0], dict):
+    if is_table(rows):
         rows = as_table(rows)
     if not encoders:
         if isinstance(rows, Table):
@@ -80,11 +90,17 @@ def json_rows(text: str | bytes) -> Any:
 
 
 def build_dataset(
-    model: NNModel, table: Table, label: str | None, split: Sequence[Any] | None
+    model: NNModel,
+    table: Table,
+    label: str | None,
+    split: Sequence[Any] | None,
+    *,
+    missing: str = "error",
 ) -> Dataset:
     """Return a table as a dataset, scaled and encoded as in the training of the model.
 
     `label` names the column of the labels; by default that of the training, else the last column.
+    Rows without a label are left out; so are those with another empty cell if `missing` is "drop".
     Without `split` all rows are tested, of series the last fifth of the steps.
     """
     facts = model.state.restored or Restored()
@@ -103,6 +119,14 @@ def build_dataset(
     default = facts.label if facts.label in table.names else -1
     with as_command_error("NNM710"):
         target = table.index(default if label is None else label)
+    answers, scale = facts.answers.get(output), facts.targets.get(output)
+    is_number = answers is None
+    goal = read_column(table, target, is_number, facts.label_format if is_number else None)
+    encoders = form.encoders if form is not None and missing == "drop" else ()
+    columns = [read_as_fitted(table, table.index(encoder.name), encoder) for encoder in encoders]
+    rows = _select_rows(table.row_count, goal, columns)
+    if len(rows) < table.row_count:
+        table, goal = table.take(rows), goal.take(rows)
     others = [index for index in range(len(table.names)) if index != target]
     features = Table(
         tuple(table.names[index] for index in others),
@@ -114,17 +138,13 @@ def build_dataset(
     inputs = inputs_of(model, features)[block]
     if block in facts.inputs:
         inputs = facts.inputs[block].apply(inputs)
-    answers, scale = facts.answers.get(output), facts.targets.get(output)
     labels: tuple[str, ...] | None = None
     if answers is None:
-        numbers = read_column(table, target, True, facts.label_format)
-        if numbers.missing:
-            raise DataError("NNM713", f"{table.place(numbers.missing[0], target)} is empty")
-        values = HostArray.of(list(numbers.numbers or ()), "float64")
+        values = HostArray.of(list(goal.numbers or ()), "float64")
         outputs = values if scale is None else scale.apply(values)
     else:
         labels = answers.names or tuple(map(str, range(answers.classes)))
-        words = read_column(table, target, False).get_words(range(table.row_count))
+        words = goal.get_words(range(table.row_count))
         numbers = LabelEncoder(table.names[target], labels).encode(words)
         outputs = HostArray.of(numbers, "int32")
     dataset = Dataset(
@@ -139,3 +159,20 @@ def build_dataset(
     if scale is not None:
         dataset.target_standardization = {output: scale}  # reports are in the units of the table
     return dataset
+
+
+def _select_rows(row_count: int, goal: Column, columns: Sequence[Column]) -> Sequence[int]:
+    """Return the rows that have a label and values in all other columns; say how many do not."""
+    empty = {row for column in columns for row in column.missing}
+    unlabelled = set(goal.missing)
+    for what, gone in ((goal.name, unlabelled), ("a value in each column", empty - unlabelled)):
+        if gone:
+            say(
+                f"1 row without {what} is left out"
+                if len(gone) == 1
+                else f"{len(gone)} rows without {what} are left out"
+            )
+    rows = [row for row in range(row_count) if row not in empty | unlabelled]
+    if not rows:
+        raise DataError("NNM705", f"no rows are left: all {row_count} have an empty cell")
+    return rows

@@ -37,6 +37,8 @@ def add(commands: Parsers) -> None:
     one.add_argument(
         "--label", metavar="COLUMN", help="name or number from 0; default: that of the training"
     )
+    help = "whether rows with an empty cell are left out; those without a label always are"
+    one.add_argument("--missing", choices=("error", "drop"), default="error", help=help)
     add_dialect(one)
     one.add_argument(
         "--subset", choices=SUBSETS, default="testing", help="of --split; default: %(default)s"
@@ -74,5 +76,6 @@ async def _run_test(arguments: argparse.Namespace) -> TestResult:
             return await model.test(arguments.subset)
         facts = model.state.restored or Restored()
         table = csv_table(await read_bytes(arguments.data), arguments, facts, model.inputs()[0])
-        model.set_dataset(build_dataset(model, table, arguments.label, arguments.split))
+        label, split, missing = arguments.label, arguments.split, arguments.missing
+        model.set_dataset(build_dataset(model, table, label, split, missing=missing))
         return await model.test(arguments.subset)

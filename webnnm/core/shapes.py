@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 Shape = tuple[int, ...]
 
@@ -19,6 +19,15 @@ def is_integer(value: object) -> TypeGuard[int]:
     (True, False, False)
     """
     return type(value) is int or (not isinstance(value, bool) and isinstance(value, Integral))
+
+
+def as_python(value: Any) -> Any:
+    """Return a number of NumPy or another library of arrays as Python's; anything else unchanged.
+
+    >>> as_python(3), as_python("auto")
+    (3, 'auto')
+    """
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
 def count(shape: Iterable[int]) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import by_javascript_name
+from webnnm.core.shapes import as_python
 from webnnm.data.batch import Batch, cut, row_order
 from webnnm.data.classes import get_row_classes
 from webnnm.data.field import SUBSETS, Field, Kind
@@ -20,6 +22,7 @@ from webnnm.data.preparation.standardize import (
     InputScale,
     Scale,
     Unscaled,
+    restore_sequences,
     warn_about_units,
 )
 from webnnm.data.preparation.statistics import Statistics, measure
@@ -66,6 +69,8 @@ class Dataset:
     - `kinds`: block → kind, to override the detected one (that of the output if an input has the
       same name): "continuous", "classes" (class numbers), "onehot", "multilabel" (0 or 1 for each
       label), "distribution" (shares that sum to 1) or "boxes" (the grid of a `DetectionDataset`).
+      Whole numbers from 0 without gaps are detected as classes; a model whose output is one number
+      takes three and more of them as quantities.
     - `names`: block → names of its dimensions (those of the input if an output has the same name).
     - `features`: the feature names of the only input, or a dict from input to names; for data
       frames they default to the column names.
@@ -116,7 +121,7 @@ class Dataset:
         given_inputs, given_outputs = by_block(inputs), by_block(outputs)
         self._labels = per_block(labels, given_outputs, "labels")
         self.name = name
-        self.seed = seed
+        self.seed = as_python(seed)
         self.batch_size = batch_size
         options = {"kinds": kinds, "names": names, "features": features, "length": length}
         options["kinds"] = self._encode_labels(given_outputs, given_inputs, kinds)
@@ -128,15 +133,14 @@ class Dataset:
         (self.inputs, self._inputs), (self.outputs, self._outputs) = taken
         row_count = count_rows(self._inputs, self._outputs)
         classes = get_row_classes(self.outputs, self._outputs)
-        division = Split(split, seed, method)
+        division = Split(split, self.seed, method)
         parts = division.rows(row_count, classes)
         self.method = division.resolve_method(classes)
         self._unscaled_inputs = Unscaled.of(
             self.inputs, self._inputs, standardize, input_scale or scale
         )
-        self._unscaled_outputs = Unscaled.of(
-            self.outputs, self._outputs, standardize_targets, target_scale or scale, SCALES
-        )
+        self._target_scaling = standardize_targets, target_scale or scale, SCALES
+        self._unscaled_outputs = Unscaled.of(self.outputs, self._outputs, *self._target_scaling)
         if target_scale is not None and not standardize_targets:
             raise DataError(
                 "NNM704",
@@ -193,6 +197,7 @@ class Dataset:
 
     @batch_size.setter
     def batch_size(self, batch_size: int) -> None:
+        batch_size = as_python(batch_size)
         if not isinstance(batch_size, int) or not 1 <= batch_size < 2**31:
             hint = "an integer from 1 to below 2³¹"
             raise DataError("NNM704", f"batch_size is {batch_size!r}"[:60], hint=hint)
@@ -391,6 +396,28 @@ class Dataset:
         other.came_as_float32 = frozenset(rename(dict.fromkeys(self.came_as_float32)))
         other._unscaled_inputs = self._unscaled_inputs.rename(rename)
         other._unscaled_outputs = self._unscaled_outputs.rename(rename)
+        return other
+
+    def as_quantities(self, outputs: Collection[str]) -> Dataset:
+        """Return the same data with the class numbers of some outputs read as quantities.
+
+        >>> data = Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], split=(1, 0, 0))
+        >>> data.outputs["model"].kind, data.as_quantities(["model"]).outputs["model"].kind
+        ('classes', 'continuous')
+        """
+        other = self._copy()
+        changes: Any = {"kind": "continuous", "classes": 0, "dtype": "float32"}
+        fields = {name: replace(self.outputs[name], **changes) for name in outputs}
+        arrays = {
+            name: restore_sequences(HostArray.of(values, "float32"), values)
+            for name, values in self._outputs.items()
+            if name in fields
+        }
+        unscaled = Unscaled.of(fields, arrays, *self._target_scaling)
+        fields, arrays, fitted = unscaled.fit_transform(self._rows["training"])
+        other._unscaled_outputs = self._unscaled_outputs.merge(unscaled)
+        other.outputs, other._outputs = self.outputs | fields, self._outputs | arrays
+        other.target_standardization = {**self.target_standardization, **fitted}
         return other
 
     def folds(self, k: int, *, subset: str = "full", seed: int | None = None) -> Iterator[Dataset]:

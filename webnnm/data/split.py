@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, get_args
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.random import Purpose, Stream
-from webnnm.core.shapes import is_integer
+from webnnm.core.shapes import as_python, is_integer
 
 Method = Literal["stratified", "random", "sequential"]
 Rows = tuple[list[int], list[int], list[int]]
@@ -112,7 +112,7 @@ def require_parts(split: Any) -> Sequence[Any]:
     hint = "give training, validation and testing, such as (0.7, 0, 0.3)"
     if isinstance(split, (str, bytes, Mapping)) or not isinstance(split, Iterable):
         raise DataError("NNM704", f"split is {split!r}", hint=hint)
-    parts = tuple(cast("Iterable[Any]", split))
+    parts = tuple(map(as_python, cast("Iterable[Any]", split)))
     if len(parts) != len(PARTS):
         raise DataError("NNM704", f"split has {len(parts)} parts", hint=hint)
     return parts
@@ -129,7 +129,7 @@ def fold_rows(
     Sizes differ by at most one row, and so do the counts of each class. Raises `DataError`
     NNM704 for fewer than two folds or more folds than rows.
     """
-    if not isinstance(k, int) or not 2 <= k <= row_count:
+    if not is_integer(k) or not 2 <= k <= row_count:
         raise DataError("NNM704", f"{k} folds for {row_count} rows", hint=f"2 … {row_count} folds")
     stream = Stream(seed, Purpose.SPLITTING, "folds")
     # Dealt one by one across classes without starting over: no fold collects all remainders.

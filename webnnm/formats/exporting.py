@@ -9,6 +9,7 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
+from webnnm.core.shapes import is_integer
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.export_graphs import (
     check_kind,
@@ -115,7 +116,7 @@ def _check_page(graph: str, batch: int | None, constants: bool | None, *options:
 
 def _lengths(network: Network, sequence: Lengths) -> dict[str, int | None]:
     """Return the length of each sequence; a single number applies to all of them."""
-    if not isinstance(sequence, int):
+    if not is_integer(sequence):
         return dict(sequence or {})
     names = (vertex.features[0].sequence for vertex in network.inputs)
     return {name: sequence for name in names if name}

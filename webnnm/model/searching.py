@@ -16,6 +16,7 @@ from webnnm.core.awaiting import require_await
 from webnnm.core.errors import DataError, WebNNMError, suggestion
 from webnnm.core.json_text import parse_json
 from webnnm.core.markup import Markup, html_table, set_content
+from webnnm.core.shapes import as_python
 from webnnm.data.dataset import Dataset
 from webnnm.data.protocol import AnyDataset
 from webnnm.evaluation.epoch import EpochRecord
@@ -164,8 +165,9 @@ def draw_settings(space: Mapping[str, Any], draw: random.Random) -> dict[str, An
 
 def _value(choices: Any, draw: random.Random) -> Any:
     if not isinstance(choices, tuple):
-        return draw.choice(choices)
+        return as_python(draw.choice(choices))
     low, high = cast("tuple[Any, Any]", choices)
+    low, high = as_python(low), as_python(high)
     is_integer = isinstance(low, int) and isinstance(high, int)
     if low > 0 and high / low >= DECADE:
         value = math.exp(draw.uniform(math.log(low), math.log(high)))
@@ -341,6 +343,7 @@ def _is_range(choices: Any) -> bool:
     if not isinstance(choices, tuple) or len(cast("tuple[Any, ...]", choices)) != 2:
         return False
     low, high = cast("tuple[Any, Any]", choices)
+    low, high = as_python(low), as_python(high)
     numbers = all(isinstance(n, (int, float)) and math.isfinite(n) for n in (low, high))
     return numbers and low < high
 

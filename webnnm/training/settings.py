@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, cast
 
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import camel_case
+from webnnm.core.shapes import as_python
 from webnnm.training.optimizers import OPTIMIZERS
 from webnnm.training.schedules import SCHEDULES, Schedule
 
@@ -405,7 +406,7 @@ def parse_settings(hyperparameters: Mapping[str, Any]) -> Settings:
             raise DataError("NNM703", f'"{name}" is given in two spellings')
         hyperparameter = HYPERPARAMETERS[name]
         try:
-            values[name] = hyperparameter.read(value)
+            values[name] = hyperparameter.read(_as_python(value))
         except (ValueError, TypeError, OverflowError) as error:
             message = f"{spelling} is {_shorten(value)}"
             hint = f"give {hyperparameter.range}"
@@ -421,6 +422,13 @@ def _names_by_spelling() -> dict[str, str]:
         for name, hyperparameter in HYPERPARAMETERS.items()
         for spelling in (name, camel_case(name), *hyperparameter.spellings)
     }
+
+
+def _as_python(value: Any) -> Any:
+    """Return a setting, or a mapping of numbers, without numbers of NumPy."""
+    if isinstance(value, Mapping):
+        return {name: as_python(one) for name, one in cast("Mapping[Any, Any]", value).items()}
+    return as_python(value)
 
 
 def _shorten(value: Any) -> str:

@@ -270,6 +270,16 @@ class Unscaled:
         )
         return Unscaled(fields, arrays, features, self.scale, self.by_quantiles, lost)
 
+    def merge(self, other: Unscaled) -> Unscaled:
+        """Return the same with the arrays of `other` in place of its own."""
+        features = {b: names for b, names in self.features.items() if b not in other.fields}
+        return replace(
+            self,
+            fields={**self.fields, **other.fields},
+            arrays={**self.arrays, **other.arrays},
+            features={**features, **other.features},
+        )
+
     def fit_transform(
         self, training: Sequence[int]
     ) -> tuple[dict[str, Field], dict[str, HostArray], dict[str, Standardization]]:

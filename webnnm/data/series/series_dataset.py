@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from webnnm.core.arrays import HostArray, concatenate
 from webnnm.core.errors import DataError, suggestion
-from webnnm.core.shapes import is_integer
+from webnnm.core.shapes import as_python, is_integer
 from webnnm.data.dataset import Dataset
 from webnnm.data.intake import ONLY_BLOCK
 from webnnm.data.preparation.standardize import INPUT_SCALES, InputScale, Standardization, Unscaled
@@ -157,7 +157,8 @@ class SeriesDataset(Dataset):
                 hint = f"an integer from 1 to {MAX_STEPS}"
                 raise DataError("NNM704", f"{option} is {size!r}", hint=hint)
         levels = _read_levels(quantiles)
-        if not isinstance(split, (list, tuple)):
+        split = [*map(as_python, split)] if isinstance(split, (list, tuple)) else split
+        if not isinstance(split, list):
             hint = "three shares or counts of steps, such as (0.7, 0.1, 0.2)"
             raise DataError("NNM704", f"split is {split!r:.60}", hint=hint)
         for option in options:

@@ -277,7 +277,7 @@ def missing_cell_error(locate: Locate | None, column: Column) -> DataError:
     return DataError(
         "NNM713",
         f"{locate_cell(locate, column.missing[0], column.name)} is empty",
-        hint="give a value: no cell was empty when the encoder was fitted",
+        hint="give a value, or leave the row out: no cell was empty when the encoder was fitted",
     )
 
 

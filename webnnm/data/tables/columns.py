@@ -69,6 +69,16 @@ class Table:
         where = f"row {number}" if line == number else f"row {number} (line {line})"
         return f"{where}, column {self.names[column]}"
 
+    def take(self, rows: Sequence[int]) -> Table:
+        """Return the table of some rows, which are still placed in the lines of the whole one.
+
+        >>> Table(("a",), (["1", "", "3"],), first_row=2).take([0, 2]).place(1, 0)
+        'row 3 (line 4), column a'
+        """
+        cells = tuple([column[row] for row in rows] for column in self.columns)
+        lines = [self.lines[row] if self.lines else row + self.first_row for row in rows]
+        return Table(self.names, cells, self.first_row, lines, self.dialect)
+
     def index(self, column: str | int) -> int:
         """Return the index of a column, given by its name or by its position as in a list.
 

@@ -268,14 +268,25 @@ def encode_rows(encoders: Sequence[Encoder], rows: Any) -> HostArray:
     for encoder in encoders:
         index = index_by_name.get(encoder.name)
         index = table.index(encoder.name) if index is None else index
-        if isinstance(encoder, NumberEncoder):
-            column = read_column(table, index, True, encoder.number_format)
-        elif isinstance(encoder, DateEncoder):
-            column = read_dates(table, index, encoder.date_format)
-        else:
-            column = read_column(table, index, False)
+        column = read_as_fitted(table, index, encoder)
         values += encoder.encode(column, partial(table.place, column=index))
     return stack_columns(values, table.row_count)
+
+
+def read_as_fitted(table: Table, index: int, encoder: Encoder) -> Column:
+    """Return a column of a table, read as the encoder that takes it was fitted.
+
+    >>> table = Table(("a",), (["1", ""],))
+    >>> read_as_fitted(table, 0, NumberEncoder("a")).missing
+    [1]
+
+    Raises `DataError` NNM713 for a cell that is not a number or a date.
+    """
+    if isinstance(encoder, NumberEncoder):
+        return read_column(table, index, True, encoder.number_format)
+    if isinstance(encoder, DateEncoder):
+        return read_dates(table, index, encoder.date_format)
+    return read_column(table, index, False)
 
 
 def stack_columns(columns: Sequence[array[float]], rows: int) -> HostArray:

@@ -13,7 +13,7 @@ from webnnm.core.dtypes import is_float
 from webnnm.core.errors import DataError, suggestion
 from webnnm.core.naming import by_javascript_name
 from webnnm.core.random import Purpose, Stream
-from webnnm.core.shapes import count, is_integer
+from webnnm.core.shapes import as_python, count, is_integer
 from webnnm.data.binding.binding import check_ids, find_embedding_tables
 from webnnm.data.preparation.standardize import Standardization
 from webnnm.graph.builder import GraphBuilder
@@ -204,6 +204,7 @@ class InferenceContext:
 
     def _fitting(self, name: str, data: Any, type: TensorType, *, raw: bool) -> HostArray:
         """Return data for an input as an array of its data type, with as many elements."""
+        data = as_python(data)
         if isinstance(data, (int, float)):
             data = [data] * count(type.shape)
         if raw:
@@ -434,6 +435,6 @@ class InferenceContext:
 
 
 def _positive(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_integer(value) or value < 1:
         raise DataError("NNM704", f"{name} is {value!r}", hint="give an integer from 1")
     return value

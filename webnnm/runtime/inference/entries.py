@@ -64,7 +64,7 @@ def by_input(data: Mapping[str, Any], inputs: Mapping[str, InputVertex]) -> dict
     return result
 
 
-def by_name(data: Any, inputs: Mapping[str, InputVertex], kept: Restored | None) -> bool:
+def by_name(data: Any, inputs: Mapping[str, Any], kept: Restored | None) -> bool:
     """Return whether data are given by input; a dict may also hold columns of the only input."""
     if type(data) in (list, HostArray) or not isinstance(data, Mapping):
         return False
