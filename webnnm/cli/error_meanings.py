@@ -404,7 +404,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "NNM902": (
         "A size is dynamic but must be a number in the module.",
-        "Export with numbers for batch and sequence.",
+        "Fix the length of sequences with `sequence=128`, the number of rows with `batch=1`.",
     ),
     "NNM903": (
         "There is no graph of that kind to export.",

@@ -124,6 +124,7 @@ async def _write(arguments: argparse.Namespace) -> Any:
             return write_atomically(
                 arguments.out, chunks({p.name: store.value(p.name) for p in model.params()}, {})
             )
+        model.state.log = say
         sequence = lengths(arguments.sequence) or None
         rows = dict(arguments.rows)
         if arguments.further and arguments.format == "page":

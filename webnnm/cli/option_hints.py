@@ -18,6 +18,8 @@ OPTIONS = (
 )
 OF_FILES = frozenset({"references"})
 """Options that hints on a text name: others stand for those of its layers."""
+OF_EXPORTS = "NNM90"
+"""How the codes of errors begin whose hints name options of an export, not of layers."""
 CALLS = ("Dataset", "TableDataset", "read_csv", "train")
 """Calls whose arguments are options here; those of others, such as layers, stay as they are."""
 METHODS = re.compile(r": dataset\.\w+\([^()]*\)")

@@ -26,7 +26,7 @@ from webnnm.cli import (
 )
 from webnnm.cli.arguments import USAGE, Parser
 from webnnm.cli.common import ERROR, INTERRUPTED, CommandError, print_json, problems, say
-from webnnm.cli.option_hints import OF_FILES, as_options, options_of
+from webnnm.cli.option_hints import OF_EXPORTS, OF_FILES, as_options, options_of
 from webnnm.cli.output import lasting
 from webnnm.cli.output_paths import check_places
 from webnnm.core.errors import ModelError, WebNNMError, split_errors
@@ -100,7 +100,8 @@ def _run_command(arguments: Sequence[str] | None) -> int:
     except WebNNMError as error:
         names = options_of(getattr(namespace, "parser", None))
         for part in (error, *error.others):
-            options = names & OF_FILES if isinstance(part, ModelError) else names
+            of_text = isinstance(part, ModelError) and not part.code.startswith(OF_EXPORTS)
+            options = names & OF_FILES if of_text else names
             part.hint = as_options(part.hint, options)
         if namespace.json:
             print_json({"model": getattr(namespace, "model", None), "errors": problems(error)})

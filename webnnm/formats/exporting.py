@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from webnnm.core.arrays import HostArray
-from webnnm.core.errors import DataError
+from webnnm.core.errors import DataError, ModelError
 from webnnm.core.shapes import is_integer
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.export_graphs import (
@@ -19,6 +19,7 @@ from webnnm.formats.export_graphs import (
     trials,
 )
 from webnnm.formats.graph_files import PAGE, ExportedGraph, graph_format, write_graph
+from webnnm.formats.sizes import CODE
 from webnnm.graph.elaboration.float16 import half_network
 from webnnm.graph.elaboration.vertices import Network
 from webnnm.runtime.state import ModelState
@@ -53,8 +54,35 @@ async def export_model(
     written = graph_format(path, format)
     if constants is None:
         constants = written.embeds_parameters and graph != "train"
-    exported = model_graph(state, graph, batch, sequence, constants, hyperparameters)
-    return await write_graph(exported, path, written, options)
+
+    async def write(sizes: Lengths) -> Any:
+        exported = model_graph(state, graph, batch, sizes, constants, hyperparameters)
+        return await write_graph(exported, path, written, options)
+
+    try:
+        return await write(sequence)
+    except ModelError as error:
+        lengths = _find_lengths(state) if sequence is None and error.code == CODE else {}
+        if not lengths:
+            raise
+        result = await write(lengths)
+        shown = ", ".join(f'"{name}" has {size} positions' for name, size in lengths.items())
+        state.log(f"in the file, {shown}, as in the data: {error.message}")
+        return result
+
+
+def _find_lengths(state: ModelState) -> dict[str, int]:
+    """Return the length of each sequence in the data of the model, {} if one is not known."""
+    lengths = dict(state.sequence)
+    for vertex in state.network.inputs:
+        name = vertex.features[0].sequence
+        if name and name not in lengths:
+            form = state.restored and state.restored.form(vertex.block)
+            length = vertex.length or (form.field.shape[0] if form and form.field.sequence else 0)
+            if not length:
+                return {}
+            lengths[name] = length
+    return lengths
 
 
 def model_graph(

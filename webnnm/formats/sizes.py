@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from webnnm.ops.declare.tensors import OperatorError
 
 CODE = "NNM902"
-HINT = "export with numbers for batch and sequence"
+HINT = "sequence=128 fixes the length of sequences, batch=1 the number of rows"
 
 
 @dataclass(frozen=True, slots=True)

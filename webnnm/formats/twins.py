@@ -149,7 +149,8 @@ def _check_alike(twins: Twins, source: str) -> None:
         if _form(first) != _form(other):
             message = "its graph differs between sizes"
             if isinstance(first, OperatorNode) and len(_form(first)) == len(_form(other)):
-                message = f"{message}: {_amount(first)}, then {_amount(other)}"
+                amounts = dict.fromkeys([_amount(first), _amount(other)])
+                message += f": {', then '.join(amounts)}" * (len(amounts) > 1)
             error = ModelError(CODE, message, hint=HINT)
             raise locate_error(error, first, source)
 

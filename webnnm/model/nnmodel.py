@@ -598,7 +598,8 @@ class NNModel:
         in `save`; that of a page then gets the ending ".zip".
 
         - `graph`: "inference", "loss" or "train", with the hyperparameters of `train`.
-        - `batch`, `sequence`: sizes; those that are None remain dynamic.
+        - `batch`, `sequence`: sizes; those that are None remain dynamic. Where a layer needs a
+          fixed length, such as `lstm`, it is that of the data, and a line of the log says so.
         - `format`: "onnx", "stablehlo" or "page"; by default that of the ending of the path.
         - `constants`: whether the parameters are constants, as by default in ONNX, or inputs, as in
           StableHLO; in a training step they are always inputs.

@@ -185,6 +185,20 @@ def parameters(path: Path) -> dict[str, Any]:
     return {name: t.array().tolist() for name, t in read(path.read_bytes()).tensors.items()}
 
 
+def test_the_option_that_fixes_the_length_of_a_file_is_named(
+    tmp_path: Path, capsys: Printed
+) -> None:
+    text = tmp_path / "steps.nnm"
+    text.write_text(
+        "m:input shape=[2] sequence=time; m:output shape=[3]; m:layers lstm(w, r, hiddenSize=3);"
+    )
+    arguments = ["export", str(text), "--format", "stablehlo"]
+    assert main(arguments) == 1
+    assert "hint: --sequence 128 fixes the length" in capsys.readouterr().err
+    assert main([*arguments, "--sequence", "4"]) == 0
+    assert "tensor<?x4x2xf32>" in capsys.readouterr().out
+
+
 def test_parameters_are_exported_by_name(model: str, tmp_path: Path, capsys: Printed) -> None:
     out = tmp_path / "p.safetensors"
     assert main(["export", model, "--out", str(out)]) == 0

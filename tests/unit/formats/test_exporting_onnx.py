@@ -16,7 +16,7 @@ from tests.unit.formats.stablehlo_cases import (
     network,
     step_settings,
 )
-from webnnm import DataError, GraphBuilder, ModelError, NNModel
+from webnnm import DataError, Dataset, GraphBuilder, ModelError, NNModel
 from webnnm.backends.reference import evaluate
 from webnnm.formats.export_graphs import inference_graph, train_graph
 from webnnm.formats.onnx.exporting.file import write_model
@@ -117,3 +117,44 @@ def test_large_weights_lie_in_a_file_beside_the_model(tmp_path: Path) -> None:
     onnx.checker.check_model(path, full_check=True)
     (found,) = run(path, {"x": np.ones((1, 40), dtype="float32")}).values()
     np.testing.assert_allclose(found, w.sum(0, keepdims=True) + 1)
+
+
+RECURRENT = (
+    "m:input shape=[2] sequence=time; m:output shape=[1]; "
+    "m:layers {}, matmul(v, shape=[1]), add(b);"
+)
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        "lstm(w, r, hiddenSize=3)",
+        "gru(w, r, hiddenSize=3)",
+        "positionalEncoding(), reduceMean(axes=[time])",
+    ],
+)
+async def test_layers_that_need_a_length_take_that_of_the_data(tmp_path: Path, layers: str) -> None:
+    lines: list[str] = []
+    rows = [[[float(t), float(n)] for t in range(5)] for n in range(8)]
+    data = Dataset(rows, [float(n) for n in range(8)], length="max")
+    source = RECURRENT.format(layers)
+    async with await NNModel.create(source=source, dataset=data, log=lines.append) as trained:
+        path = await trained.export(tmp_path / "open.onnx")
+        saved = await trained.save()
+    assert dimensions(onnx.load(path).graph.input[0]) == ["batch", 5, 2]
+    assert lines[-1].startswith('in the file, "time" has 5 positions, as in the data: ')
+    async with await NNModel.load(saved, log=lines.append) as loaded:
+        path = await loaded.export(tmp_path / "loaded.onnx")
+        assert dimensions(onnx.load(path).graph.input[0]) == ["batch", 5, 2]
+        # Who asks for an open length is not given another one.
+        with pytest.raises(ModelError, match="NNM902"):
+            await loaded.export(tmp_path / "no.onnx", sequence={"time": None})
+
+
+async def test_without_data_the_hint_says_how_to_fix_the_length() -> None:
+    async with await model(RECURRENT.format("lstm(w, r, hiddenSize=3)")) as untrained:
+        with pytest.raises(ModelError, match="NNM902") as caught:
+            await untrained.export(format="onnx")
+        assert caught.value.message == '"lstm1": its graph differs between sizes'
+        assert caught.value.hint.startswith("sequence=128 fixes the length of sequences")
+        await untrained.export(format="onnx", sequence=128)

@@ -147,3 +147,36 @@ async def test_models_that_cannot_be_imported_fail_when_they_are_loaded() -> Non
         await webnnm.load_onnx(serialize(model(of)), {"n": 2}, backend="numpy")
     with pytest.raises(DataError, match='did you mean "batch"'):
         await webnnm.load_onnx(serialize(linear()), {"bach": 2}, backend="numpy")
+
+
+async def test_a_single_input_takes_its_data_alone() -> None:
+    async with await webnnm.load_onnx(serialize(linear()), backend="numpy") as net:
+        named = (await net.predict({"x": WEIGHTS}))["y"].tolist()
+        assert (await net.predict(WEIGHTS))["y"].tolist() == named
+        assert (await net.predict(HostArray.of(WEIGHTS)))["y"].tolist() == named
+        with pytest.raises(DataError, match='no input "input"') as caught:
+            await net.predict({"input": WEIGHTS})
+        assert caught.value.hint == 'available: "x"'
+
+
+async def test_several_inputs_need_names() -> None:
+    both = model(graph([node("y = Add(a, b)")], [info("a", 2), info("b", 2)], ["y"]))
+    async with await webnnm.load_onnx(serialize(both), backend="numpy") as net:
+        with pytest.raises(DataError, match="the model has 2 inputs") as caught:
+            await net.predict([1.0, 2.0])
+        assert caught.value.hint == 'predict({"a": …, "b": …})'
+        with pytest.raises(DataError, match='input "b" has no data'):
+            await net.predict({"a": [1.0, 2.0]})
+
+
+async def test_models_in_memory_are_loaded_and_other_things_refused() -> None:
+    class Proto:
+        """What the package onnx makes."""
+
+        def SerializeToString(self) -> bytes:
+            return serialize(linear())
+
+    async with await webnnm.load_onnx(Proto(), backend="numpy") as net:
+        assert (await net.predict([[1.0, 1.0]]))["y"].tolist() == [[4.0, 6.0]]
+    with pytest.raises(DataError, match="NNM715: a dict is not an ONNX model"):
+        await webnnm.load_onnx({"x": 1}, backend="numpy")

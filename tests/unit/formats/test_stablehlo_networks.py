@@ -177,7 +177,7 @@ def test_what_needs_its_size_is_nnm902_at_its_place(layers: str, column: int, me
         inference_text(network(source))
     assert (caught.value.code, caught.value.line, caught.value.column) == ("NNM902", 3, column)
     assert message in caught.value.message
-    assert "hint: export with numbers" in str(caught.value)
+    assert "hint: sequence=128 fixes the length of sequences" in str(caught.value)
     assert check_stablehlo(inference_text(network(source), None, {"steps": 6}))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from webnnm.core.errors import DataError
 from webnnm.data.files.references import Reference, Roots, read_path, read_reference, refer
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.messages import GraphProto, ModelProto
@@ -16,7 +17,8 @@ from webnnm.snapshots.kinds import BEGINNING_BYTES, is_safetensors
 async def read_onnx(source: Any, references: Roots = None) -> tuple[ModelProto, tensors.External]:
     """Return the messages of a file, and a function that fetches the weights next to it.
 
-    `references` is what the file may refer to, see `refer`.
+    `references` is what the file may refer to, see `refer`. Raises `DataError` NNM715 for what is
+    neither a place nor a model.
     """
     if isinstance(source, Reference):
         data, source = await read_reference(source), source.location
@@ -25,13 +27,27 @@ async def read_onnx(source: Any, references: Roots = None) -> tuple[ModelProto, 
 
         data = await read_bytes(source)
     else:
-        return _snapshot(source) or (read_model(source), tensors.no_external)
+        data = _take_bytes(source)
+        return _snapshot(data) or (read_model(data), tensors.no_external)
     owner: str | Path = source
 
     async def fetch(location: str) -> Any:
         return await read_reference(refer(owner, location, references))
 
     return await open_onnx_data(data, fetch)
+
+
+def _take_bytes(source: Any) -> Any:
+    """Return the bytes of a model in memory, which may be a `ModelProto` of the package onnx."""
+    if hasattr(source, "SerializeToString"):
+        return source.SerializeToString()
+    try:
+        memoryview(source)
+    except TypeError as error:
+        message = f"a {type(source).__name__} is not an ONNX model"
+        hint = "give a path, a URL, the bytes of a file or a ModelProto"
+        raise DataError("NNM715", message, hint=hint) from error
+    return source
 
 
 async def open_onnx_data(

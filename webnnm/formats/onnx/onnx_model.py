@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from webnnm.backends.base import Backend, DeviceTensor, Executable, Runner
 from webnnm.core.arrays import HostArray
 from webnnm.core.awaiting import require_await, require_await_of_methods
 from webnnm.core.dtypes import DataType, is_float
-from webnnm.core.errors import DataError
+from webnnm.core.errors import DataError, suggestion
 from webnnm.core.lru_cache import LruCache
 from webnnm.core.shapes import count
+from webnnm.data.intake import list_available
 from webnnm.formats.onnx import tensors
 from webnnm.formats.onnx.described import ValueInfo, description, inputs, values
 from webnnm.formats.onnx.files import read_onnx
@@ -50,7 +51,7 @@ async def load_onnx(
     log: Callable[[str], None] | None = None,
     references: str | Path | None = None,
 ) -> OnnxModel:
-    """Load an ONNX model from a path, a URL or bytes.
+    """Load an ONNX model from a path, a URL, bytes or a `ModelProto` of the package onnx.
 
     >>> import asyncio, webnnm
     >>> async def outputs(path, picture):
@@ -159,26 +160,22 @@ class OnnxModel:
         self.params |= imported.parameters
         return imported.graph
 
-    async def predict(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    async def predict(self, data: Any) -> dict[str, Any]:
         """Return the outputs by name for the data of all inputs that WebNN has types for.
 
-        Data are arrays, nested lists or anything with the buffer protocol; in a page also typed
-        arrays, pictures and sounds of JavaScript, for which the outputs stay in the page
-        (docs/predictions.md). The graph is compiled first if the sizes are new.
+        `data` is a dict from input to data, or the data of the only input: arrays, nested lists or
+        anything with the buffer protocol; in a page also typed arrays, pictures and sounds of
+        JavaScript, for which the outputs stay in the page (docs/predictions.md). The graph is
+        compiled first if the sizes are new.
 
         Raises `DataError` NNM710 for wrong names, NNM702 and NNM813
         for data that do not fit.
         """
-        ignored = {name for name, value in self.inputs.items() if _dtype(value) is None}
-        if data.keys() - ignored != self.inputs.keys() - ignored:
-            wrong = sorted((data.keys() ^ self.inputs.keys()) - ignored)
-            raise DataError("NNM710", f"inputs are {sorted(self.inputs)}; check {wrong}")
         arrays = {
             name: await self._read_page_value(name, value)
             if hasattr(value, "js_id")
             else self._array(name, value)
-            for name, value in data.items()
-            if name not in ignored
+            for name, value in self._by_input(data).items()
         }
         async with self._turn:
             outputs = await self._results(arrays)
@@ -364,10 +361,31 @@ class OnnxModel:
         outputs = ", ".join(f"{name}: {value}" for name, value in self.outputs.items())
         return f"OnnxModel({inputs} -> {outputs})"
 
+    def _by_input(self, data: Any) -> dict[str, Any]:
+        """Return the data of each input that WebNN has a type for."""
+        names = [name for name, value in self.inputs.items() if _dtype(value) is not None]
+        if not isinstance(data, Mapping):
+            if len(names) != 1:
+                entries = ", ".join(f'"{name}": …' for name in names)
+                message = f"the model has {len(names)} inputs"
+                raise DataError("NNM710", message, hint=f"predict({{{entries}}})")
+            return {names[0]: data}
+        values = dict(cast("Mapping[str, Any]", data))
+        for name in values:
+            self._check_input(name)
+        missing = next((name for name in names if name not in values), None)
+        if missing is not None:
+            raise DataError("NNM710", f'input "{missing}" has no data', hint="give data for each")
+        return {name: values[name] for name in values if name in names}
+
+    def _check_input(self, name: str) -> None:
+        if name not in self.inputs:
+            hint = suggestion(str(name), self.inputs) or list_available(self.inputs)
+            raise DataError("NNM710", f'there is no input "{name}"', hint=hint)
+
     def _array(self, name: str, value: Any) -> HostArray:
         """Return data for an input in its type."""
-        if name not in self.inputs:
-            raise DataError("NNM710", f'there is no input "{name}", only {sorted(self.inputs)}')
+        self._check_input(name)
         dtype = _dtype(self.inputs[name])
         if dtype is None:
             name_of_type = self.inputs[name].dtype
