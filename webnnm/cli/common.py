@@ -321,21 +321,27 @@ def _value(text: str) -> Any:
         return text
 
 
-def lengths(texts: Sequence[str]) -> dict[str, int]:
-    """Read the lengths of sequences: "words=128"; a number alone is the length of `sequence`."""
+def lengths(texts: Sequence[str]) -> dict[str, int] | int:
+    """Read the lengths of sequences: "words=128"; a number alone is the length of each.
+
+    >>> lengths(["words=128", "steps=7"]), lengths(["7"])
+    ({'words': 128, 'steps': 7}, 7)
+    """
+    if len(texts) == 1 and texts[0].isdecimal():
+        return int(texts[0])
     result: dict[str, int] = {}
     for text in texts:
-        name, equals, length = text.rpartition("=")
-        if not length.isdecimal():
+        name, _, length = text.rpartition("=")
+        if not (name and length.isdecimal()):
             raise DataError("NNM704", f"--sequence {text}", hint="give --sequence NAME=LENGTH")
-        result[name if equals else "sequence"] = int(length)
+        result[name] = int(length)
     return result
 
 
 def add_sequence(parser: argparse.ArgumentParser) -> None:
     """Add the lengths of sequences."""
-    help = "length of a sequence"
-    parser.add_argument("--sequence", action="append", default=[], metavar="NAME=N", help=help)
+    help = "length of a sequence; without its name that of each"
+    parser.add_argument("--sequence", action="append", default=[], metavar="[NAME=]N", help=help)
 
 
 def read_bytes(path: str) -> bytes:

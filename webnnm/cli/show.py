@@ -96,7 +96,11 @@ def _show(arguments: argparse.Namespace) -> int:
         else:
             print(summary(network, "no backend"))
         return OK
-    lowered = lower_network(network, batch=arguments.batch, sequence=lengths(arguments.sequence))
+    sequence = lengths(arguments.sequence)
+    if isinstance(sequence, int):
+        names = (vertex.features[0].sequence for vertex in network.inputs)
+        sequence = {name: sequence for name in names if name}
+    lowered = lower_network(network, batch=arguments.batch, sequence=sequence)
     graph, rewrites = graph_after(lowered.graph(), arguments.after, _limits(arguments.limits))
     plan = lower(graph)
     if arguments.plan:

@@ -22,11 +22,16 @@ from webnnm.data.preparation.standardize import (
     InputScale,
     Scale,
     Unscaled,
-    restore_sequences,
     warn_about_units,
 )
 from webnnm.data.preparation.statistics import Statistics, measure
-from webnnm.data.series.sequences import Length, check_shared, get_lengths, make_mask
+from webnnm.data.series.sequences import (
+    Length,
+    check_shared,
+    get_lengths,
+    make_mask,
+    restore_sequences,
+)
 from webnnm.data.split import PARTS, Method, Rows, Split, fold_rows, split_rows
 from webnnm.data.tables.word_labels import encode_word_labels
 

@@ -156,7 +156,7 @@ def lengths_of(network: Network, sequence: Mapping[str, int | None]) -> dict[str
                 raise DataError("NNM711", message)
     for name in sequence:
         if name not in lengths:
-            hint = suggestion(name, lengths)
+            hint = suggestion(name, lengths) or f"the model has {', '.join(lengths) or 'none'}"
             raise DataError("NNM711", f'there is no sequence "{name}"', hint=hint)
     return lengths
 

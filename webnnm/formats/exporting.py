@@ -9,7 +9,6 @@ from typing import Any
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError, ModelError
-from webnnm.core.shapes import is_integer
 from webnnm.expert.reviewer import Reviewer
 from webnnm.formats.export_graphs import (
     check_kind,
@@ -77,7 +76,7 @@ def _find_lengths(state: ModelState) -> dict[str, int]:
     for vertex in state.network.inputs:
         name = vertex.features[0].sequence
         if name and name not in lengths:
-            form = state.restored and state.restored.form(vertex.block)
+            form = state.restored.form(vertex.block) if state.restored else None
             length = vertex.length or (form.field.shape[0] if form and form.field.sequence else 0)
             if not length:
                 return {}
@@ -144,10 +143,10 @@ def _check_page(graph: str, batch: int | None, constants: bool | None, *options:
 
 def _lengths(network: Network, sequence: Lengths) -> dict[str, int | None]:
     """Return the length of each sequence; a single number applies to all of them."""
-    if not is_integer(sequence):
+    if isinstance(sequence, Mapping) or sequence is None:
         return dict(sequence or {})
     names = (vertex.features[0].sequence for vertex in network.inputs)
-    return {name: sequence for name in names if name}
+    return {name: int(sequence) for name in names if name}
 
 
 def _training(
