@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from webnnm.core.arrays import HostArray
 from webnnm.core.errors import DataError
@@ -18,9 +18,23 @@ from webnnm.tasks.text_rows import select_row
 from webnnm.transformers.processors.pictures import ProcessedPicture
 
 SEMANTIC = "semantic"
-SEGMENTS = ("panoptic", "instance")
-"""Tasks that need a mask for each object, the first one by default."""
-MASKS = "pred_masks"
+
+
+class Queries(NamedTuple):
+    """The output with the classes of queries, and the tasks for which these have a mask each.
+
+    The first task is the default.
+    """
+
+    classes: str
+    subtasks: tuple[str, ...]
+
+
+QUERIES = {
+    "pred_masks": Queries("logits", ("panoptic", "instance")),
+    "masks_queries_logits": Queries("class_queries_logits", ("panoptic",)),
+}
+"""Outputs with a mask for each of several queries."""
 
 
 class ImageSegmentation(PictureTask):
@@ -31,19 +45,26 @@ class ImageSegmentation(PictureTask):
     ...     return [found["mask"] for found in masks if found["label"] == "sky"]
     """
 
-    outputs = frozenset({"logits"})
-    classes = "…ForSemanticSegmentation, DetrForSegmentation, CLIPSegForImageSegmentation"
+    outputs = frozenset({"logits", *QUERIES})
+    classes = (
+        "…ForSemanticSegmentation, DetrForSegmentation, MaskFormerForInstanceSegmentation, "
+        "CLIPSegForImageSegmentation"
+    )
 
     def fits(self) -> bool:
         """Return whether there is a map for each query, for each class, or for a text."""
-        if self._has_segments:
+        if self._masks is not None:
             return True
+        if "logits" not in self.model.outputs():
+            return False
         return len(self.model.describe_output("logits").sizes()) == (2 if self._reads_texts else 3)
 
     @property
-    def _has_segments(self) -> bool:
-        """Whether there is a mask for each of several objects."""
-        return MASKS in self.model.outputs()
+    def _masks(self) -> str | None:
+        """The output with a mask for each of several queries, None if there is none."""
+        outputs = self.model.outputs()
+        pairs = QUERIES.items()
+        return next((name for name, own in pairs if {name, own.classes} <= {*outputs}), None)
 
     @property
     def _reads_texts(self) -> bool:
@@ -69,7 +90,7 @@ class ImageSegmentation(PictureTask):
         - `inputs`: see `ImageClassification`.
         - `subtask`: "panoptic" or "instance" for a mask of each object, "semantic" for one of each
           class; by default the first that the model has. DETR gives the same masks for the first
-          two, as its pipeline in `transformers` does.
+          two, as its pipeline in `transformers` does; MaskFormer has no "instance" here.
         - `threshold`: objects with a lower score are left out.
         - `mask_threshold`: pixels with a lower probability do not count as those of an object, and
           are not in the masks of labels.
@@ -83,7 +104,8 @@ class ImageSegmentation(PictureTask):
         and for labels if the classes are those of the model, NNM707 for numbers of the model that
         are not finite.
         """
-        subtasks = (*(SEGMENTS if self._has_segments else ()), SEMANTIC)
+        segments = () if self._masks is None else QUERIES[self._masks].subtasks
+        subtasks = (*segments, SEMANTIC)
         if subtask not in (None, *subtasks):
             hint = " or ".join(f'"{name}"' for name in subtasks)
             raise DataError("NNM704", f'subtask is "{subtask}"', hint=hint)
@@ -104,7 +126,7 @@ class ImageSegmentation(PictureTask):
             ]
             return drawn[0] if single else drawn
         thresholds = None
-        if (subtask or subtasks[0]) in SEGMENTS:
+        if (subtask or subtasks[0]) in segments:
             shares = mask_threshold, overlap_mask_area_threshold
             thresholds = SegmentThresholds(threshold, *shares)
         results = [
@@ -117,9 +139,11 @@ class ImageSegmentation(PictureTask):
         self, result: PictureResult, thresholds: SegmentThresholds | None
     ) -> list[dict[str, Any]]:
         """Return the masks of objects by their thresholds, without these those of classes."""
-        device, size, maps = self.model.backend, result.size, result.outputs["logits"]
-        if self._has_segments:
-            logits, maps = maps.tolist(), result.outputs[MASKS]
+        device, size, outputs = self.model.backend, result.size, result.outputs
+        if self._masks is None:
+            maps = outputs["logits"]
+        else:
+            logits, maps = outputs[QUERIES[self._masks].classes].tolist(), outputs[self._masks]
             if thresholds is not None:
                 labels = read_labels(self.model.config, len(logits[0]))
                 segments = await find_segments(device, logits, maps, size, thresholds)

@@ -15,7 +15,10 @@ from webnnm.transformers.any_size import MAX_SIZES
 
 pytestmark = pytest.mark.desktop
 QUIET: dict[str, Any] = {"backend": "numpy", "log": lambda _: None}
-NAMES = ("detr-objects", "yolos-objects", "depth-anything", "dinov2-stretched")
+NAMES = (
+    *("detr-objects", "detr-masks", "maskformer", "yolos-objects", "depth-anything"),
+    "dinov2-stretched",
+)
 
 
 def draw(height: int, width: int) -> Any:

@@ -62,6 +62,16 @@ MODULES = [
     ("detr-masks", "mask_head.fpn_stages.2.fpn_adapter.weight", "mask_head.adapter3.weight"),
     ("detr-masks", "mask_head.output_conv.weight", "mask_head.out_lay.weight"),
     (
+        "maskformer",
+        "model.transformer_module.decoder.layers.1.self_attn.o_proj.bias",
+        "model.transformer_module.decoder.layers.1.self_attn.out_proj.bias",
+    ),
+    (
+        "maskformer",
+        "model.transformer_module.decoder.layers.0.mlp.fc2.weight",
+        "model.transformer_module.decoder.layers.0.fc2.weight",
+    ),
+    (
         "swin-classes",
         "swin.encoder.layers.0.blocks.1.attention.relative_position_bias.relative_position_bias_table",
         "swin.encoder.layers.0.blocks.1.attention.self.relative_position_bias_table",

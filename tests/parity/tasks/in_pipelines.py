@@ -51,8 +51,11 @@ def save_files(case: PictureCase, folder: str, seed: int) -> dict[str, Any]:
         make_tokenizer(case).save_pretrained(folder)
     make_processor(case).save_pretrained(folder)
     (file,) = Path(folder).glob("*.safetensors")
-    shapes = {name: array.shape for name, array in load_file(file).items()}
-    save_file(draw_weights(shapes, seed, case.scale), file, metadata={"format": "pt"})
+    stored = load_file(file)
+    # Integers are indices that follow from the config.
+    shapes = {name: array.shape for name, array in stored.items() if array.dtype.kind == "f"}
+    weights = draw_weights(shapes, seed, case.scale)
+    save_file({**stored, **weights}, file, metadata={"format": "pt"})
     return shapes
 
 

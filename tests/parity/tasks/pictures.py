@@ -198,6 +198,20 @@ def list_picture_cases() -> Iterator[PictureCase]:
     yield PictureCase(
         task, "DetrForSegmentation", config, "Detr", {"size": sides}, objects, scale=4
     )
+    config = {**vision.MASKFORMER, **LABELS}
+    sides = {**sides, "longest_edge": 96}
+    look: list[Call] = [
+        *((size, low) for size in (SIZES[0], *SIZES[2:])),
+        (SIZES[0], {**low, "subtask": "panoptic"}),
+        (SIZES[2], {}),
+        ([(48, 32), (96, 64)], {"subtask": "semantic", "batch_size": 2}),
+        (SIZES[3], {"subtask": "semantic"}),
+    ]
+    yield PictureCase(
+        *(task, "MaskFormerForInstanceSegmentation", config),
+        *("MaskFormer", {"size": sides}, look),
+        scale=3,
+    )
     clipseg = {
         **CLIP,
         "vision_config": {**VISION, "image_size": 24},

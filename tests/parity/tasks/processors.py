@@ -53,6 +53,10 @@ OWN: Mapping[str, tuple[Mapping[str, Any], ...]] = {
         {"do_image_splitting": False, "max_image_size": {"longest_edge": 20}},
         {"do_resize": False, "max_image_size": {"longest_edge": 32}},
     ),
+    "MaskFormer": (
+        {"size": {"shortest_edge": 40, "longest_edge": 60}, "size_divisor": 7},
+        {"size_divisor": 0},
+    ),
     "Owlv2": ({"do_pad": False}, {"size": {"height": 200, "width": 90}}),
     "PoolFormer": ({"size": {"height": 30, "width": 40}}, {"size": {"height": 30, "width": 30}}),
     "RTDetr": ({"do_pad": True, "pad_size": {"height": 90, "width": 100}},),

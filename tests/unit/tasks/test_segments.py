@@ -112,6 +112,15 @@ async def test_subtasks_that_a_model_does_not_have_are_refused() -> None:
         assert "image-segmentation" in webnnm.list_tasks(run.model)
 
 
+async def test_instances_of_maskformer_are_refused() -> None:
+    files = make_files(find_fixture("MaskFormerForInstanceSegmentation"))
+    async with await webnnm.pipeline("image-segmentation", files, **QUIET) as run:
+        hint = '"panoptic" or "semantic"'
+        with pytest.raises(DataError, match=f'NNM704: subtask is "instance"\nhint: {hint}$'):
+            await run(draw((32, 32)), subtask="instance")
+        assert webnnm.list_tasks(run.model) == ["image-segmentation"]
+
+
 async def test_folders_with_damaged_masks_are_refused() -> None:
     fixture = find_fixture("DetrForSegmentation")
     shapes = {name: shape for name, shape in fixture["shapes"].items() if "lay3" not in name}
@@ -123,6 +132,38 @@ async def test_folders_with_damaged_masks_are_refused() -> None:
     broken = files | {"config.json": json.dumps(config).encode()}
     with pytest.raises(DataError, match=r'NNM818: .*"backbone_config\.out_features"'):
         await webnnm.pipeline("image-segmentation", broken)
+
+
+MASKFORMER = {
+    "model_type": "maskformer",
+    "image_size": 64,
+    "backbone_config": {"model_type": "swin"},
+    "decoder_config": {"model_type": "detr"},
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("fpn_feature_size", 48),
+        ("image_size", [64, 50]),
+        ("backbone_config", {"model_type": "convnext"}),
+        ("backbone_config", {"model_type": "swin", "use_absolute_embeddings": True}),
+        ("decoder_config", {"model_type": "deformable_detr"}),
+        ("decoder_config", {"model_type": "detr", "position_embedding_type": "learned"}),
+        ("pixel_decoder", "deformable"),
+    ],
+)
+def test_maskformers_of_other_parts_are_refused(key: str, value: Any) -> None:
+    assert "masks_queries_logits" in write_model(MASKFORMER).source
+    with pytest.raises(DataError, match="NNM818"):
+        write_model({**MASKFORMER, key: value})
+
+
+def test_other_networks_with_queries_are_refused_by_name() -> None:
+    for kind in ("mask2former", "oneformer"):
+        with pytest.raises(DataError, match=f'NNM817: .*model_type "{kind}" is unknown'):
+            write_model({"model_type": kind})
 
 
 @pytest.mark.parametrize(

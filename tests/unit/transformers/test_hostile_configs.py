@@ -68,6 +68,11 @@ SMALL: dict[str, Mapping[str, Any]] = {
         "backbone_config": {"model_type": "dinov2", "image_size": 28, "out_indices": [3, 6, 9, 12]}
     },
     "detr": {"d_model": 8, "image_size": 64},
+    "maskformer": {
+        "image_size": 64,
+        "backbone_config": {"depths": [1, 1], "num_heads": [1, 2], "embed_dim": 4},
+        "decoder_config": {"d_model": 8},
+    },
     **{
         key: {"d_model": 8, "encoder_hidden_dim": 8, "image_size": 32}
         for key in ("rt_detr", "rt_detr_v2")

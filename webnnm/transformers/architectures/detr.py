@@ -84,8 +84,7 @@ def write_model(config: Config) -> ModelText:
         "transpose([1, 0])",
     )
     body.weight("project", "input_projection")
-    encoder, decoder = _write_encoder(config, body, tokens), _write_decoder(config, body, tokens)
-    body.weight("final_norm", "decoder.layernorm")
+    encoder, decoder = _write_encoder(config, body, tokens), write_decoder(config, body, tokens)
     body.names["query_positions"] = "query_position_embeddings.weight"
     outputs = [
         f"{MEMORY}:output shape={{tokens:{tokens}, features:{width}}}",
@@ -112,7 +111,7 @@ def write_model(config: Config) -> ModelText:
             *DENSE,
         ]
     )
-    positions = {"positions": _positions(body.height, body.width, width)}
+    positions = {"positions": measure_positions(body.height, body.width, width)}
     names = body.names | dict.fromkeys((COUNTERS, "class_labels_classifier.*", "bbox_predictor.*"))
     modules = (*MODULE_NAMES, *MASK_MODULE_NAMES)
     return ModelText(source, names, f"{owner}model.", positions, module_names=modules)
@@ -159,8 +158,14 @@ def _write_encoder(config: Config, names: ParameterNames, tokens: int) -> list[s
     return [f"encoder_layer(repeat={depth})", f"encoder_layer:layers\n{layers(*rows)}"]
 
 
-def _write_decoder(config: Config, names: ParameterNames, tokens: int) -> list[str]:
-    """Return the layers of the decoder, and the statement of one."""
+def write_decoder(
+    config: Config, names: ParameterNames, tokens: int, memory: str = MEMORY, owner: str = ""
+) -> list[str]:
+    """Return the three layers of the decoder, and the statement that they repeat.
+
+    `memory` names the states of cells; the layers read `positions` and `query_positions`, too.
+    The names of tensors begin with the `owner`.
+    """
     width, depth = config.size("d_model", 256), config.count("decoder_layers", 6)
     count, inner = config.size("num_queries", 100), config.size("decoder_ffn_dim", 2048)
     heads = config.size("decoder_attention_heads", 8)
@@ -170,15 +175,15 @@ def _write_decoder(config: Config, names: ParameterNames, tokens: int) -> list[s
     )
     rows: list[str] = []
     for number in range(depth):
-        layer = f"decoder.layers.{number}"
+        layer = f"{owner}decoder.layers.{number}"
         rows = [
             "add([input, query_positions], name=placed)",
             *write_attention(names, f"{layer}.self_attn", own, ("placed", "placed", "input")),
             "residual(to=input)",
             "norm(weight=query_norm, bias=query_norm_b, name=attended)",
             "add([attended, query_positions], name=asking)",
-            f"add([{MEMORY}, positions], name=offered)",
-            *write_attention(names, f"{layer}.encoder_attn", cross, ("asking", "offered", MEMORY)),
+            f"add([{memory}, positions], name=offered)",
+            *write_attention(names, f"{layer}.encoder_attn", cross, ("asking", "offered", memory)),
             "residual(to=attended)",
             "norm(weight=cross_norm, bias=cross_norm_b, name=looked)",
             *_write_mlp(config, names, layer, (count, width, inner)),
@@ -191,8 +196,9 @@ def _write_decoder(config: Config, names: ParameterNames, tokens: int) -> list[s
             ("decoded", "final"),
         ):
             names.weight(f"{parameter}_norm", f"{layer}.{name}_layer_norm")
+    names.weight("final_norm", f"{owner}decoder.layernorm")
     return [
-        f"slice(node={MEMORY}, [0, 0], [1, -1])",
+        f"slice(node={memory}, [0, 0], [1, -1])",
         f"mul(0), mul(query_positions), decoder_layer(repeat={depth})",
         "norm(weight=final_norm, bias=final_norm_b)",
         f"decoder_layer:layers\n{layers(*rows)}",
@@ -221,7 +227,7 @@ def _write_heads(config: Config, names: ConvNet, count: int, width: int, owner: 
     ]
 
 
-def _positions(height: int, width: int, size: int) -> HostArray:
+def measure_positions(height: int, width: int, size: int) -> HostArray:
     """Return waves over rows, then over columns, of the cells of a grid, row by row."""
     half = size // 2
     rates = [TEMPERATURE ** (-2 * (k // 2) / half) for k in range(half)]

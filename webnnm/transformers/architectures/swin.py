@@ -27,12 +27,14 @@ from webnnm.transformers.architectures.model_text import (
     statements,
 )
 from webnnm.transformers.architectures.parameter_names import ParameterNames
-from webnnm.transformers.architectures.patches import picture
+from webnnm.transformers.architectures.patches import Picture, picture
 from webnnm.transformers.architectures.vision_encoder import read_backbone_keys
 from webnnm.transformers.architectures.windows import ROLL, Windows
 from webnnm.transformers.config import MAX_COUNT, Config
 
-STATES = "last_hidden_state"
+STATES, DISTANCES = "last_hidden_state", "distances"
+UNUSED = ("*relative_position_index", "*attn_mask")
+"""Tensors of files that are computed."""
 DONUT = "donut-swin"
 """The `model_type` of the encoders of Donut, which have no last norm."""
 _BLOCK = r"(layers\.\d+\.blocks\.\d+\.)"
@@ -48,14 +50,26 @@ MODULE_NAMES = (
 """Names of the modules of transformers 5: pattern → the published name."""
 
 
-class _Body(ParameterNames):
-    """The layers in order, the statements that they call, and tensors that files do not have."""
+class SwinBody(ParameterNames):
+    """The layers in order, the statements that they call, and tensors that files do not have.
+
+    Attribute `grids`: height, width and features of the results of stages, stage1, stage2, ….
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[str] = []
         self.blocks: list[str] = []
         self.constants: dict[str, HostArray] = {}
+        self.grids: list[tuple[int, int, int]] = []
+
+    def parameters(self, block: str) -> list[str]:
+        """Return the statements of the constants in a block."""
+        return [
+            f"{block}:param {name} {'int32 ' * (name == DISTANCES)}shape={[*array.shape]} "
+            "trainable=false"
+            for name, array in self.constants.items()
+        ]
 
 
 def write_model(config: Config) -> ModelText:
@@ -68,23 +82,9 @@ def write_model(config: Config) -> ModelText:
     if seen.height % seen.patch[0] or seen.width % seen.patch[1]:
         hint = "height and width must be multiples of patch_size"
         raise config.not_supported("image_size", [seen.height, seen.width], hint)
-    width = config.size("embed_dim", 96)
-    height, across = seen.grid
-    body = _Body()
-    body.rows = [
-        seen.cut(width),
-        "transpose([1, 2, 0])",
-        "norm(weight=patch_norm, bias=patch_norm_b)",
-    ]
-    body.weight("patch", "embeddings.patch_embeddings.projection")
-    body.weight("patch_norm", "embeddings.norm")
     placed = config.flag("use_absolute_embeddings", False)
-    if placed:
-        body.rows.append("add(position_embeddings)")
-        sizes = (height, across, width)
-        body.names["position_embeddings"] = Reshaped("embeddings.position_embeddings", sizes)
-    places = f"[{height}, {across}, {width}]"
-    height, across, width = _write_stages(config, body, height, across, width)
+    body = write_body(config, seen, placed=placed)
+    height, across, width = body.grids[-1]
     tokens, epsilon = height * across, config.positive("layer_norm_eps", 1e-5)
     names = body.names
     body.rows.append(f"reshape([{tokens}, {width}])")
@@ -103,32 +103,52 @@ def write_model(config: Config) -> ModelText:
         rows = (*body.rows, "reduceMean(axes=[0])", *linear_layers("classifier", size))
         outputs = output("logits", size, *rows, tokens=False)
         names |= linear_names("classifier1", "classifier")
-    side = config.size("window_size", 7) ** 2
-    shapes = {name: list(array.shape) for name, array in body.constants.items()}
+    places = f"[{seen.grid[0]}, {seen.grid[1]}, {config.size('embed_dim', 96)}]"
     source = statements(
         [
             "model:name swin",
             seen.input,
             f"{block}:param position_embeddings shape={places}" if placed else "",
-            f"{block}:param distances int32 shape=[{side}, {side}] trainable=false",
-            *(
-                f"{block}:param {name} shape={shape} trainable=false"
-                for name, shape in shapes.items()
-                if name != "distances"
-            ),
+            *body.parameters(block),
             *outputs,
             *body.blocks,
         ]
     )
-    unused = ("*relative_position_index", "*attn_mask", "embeddings.mask_token", "classifier.*")
-    names |= dict.fromkeys(unused)
+    names |= dict.fromkeys((*UNUSED, "embeddings.mask_token", "classifier.*"))
     return ModelText(source, names, "swin.", body.constants, module_names=MODULE_NAMES)
 
 
+def write_body(
+    config: Config, seen: Picture, *, placed: bool = False, pads_grids: bool = False
+) -> SwinBody:
+    """Return the layers of a network up to its last stage.
+
+    With `placed`, positions are added to patches. Networks that pad grids shift windows also where
+    one covers the grid; others cannot have grids that are smaller.
+    """
+    width = config.size("embed_dim", 96)
+    height, across = seen.grid
+    body = SwinBody()
+    body.rows = [
+        seen.cut(width),
+        "transpose([1, 2, 0])",
+        "norm(weight=patch_norm, bias=patch_norm_b)",
+    ]
+    body.weight("patch", "embeddings.patch_embeddings.projection")
+    body.weight("patch_norm", "embeddings.norm")
+    if placed:
+        body.rows.append("add(position_embeddings)")
+        sizes = (height, across, width)
+        body.names["position_embeddings"] = Reshaped("embeddings.position_embeddings", sizes)
+    _write_stages(config, body, (height, across, width), pads_grids=pads_grids)
+    return body
+
+
 def _write_stages(
-    config: Config, body: _Body, height: int, across: int, width: int
-) -> tuple[int, int, int]:
-    """Add the layers of all stages; return height, width and features of the last."""
+    config: Config, body: SwinBody, grid: tuple[int, int, int], *, pads_grids: bool
+) -> None:
+    """Add the layers of all stages."""
+    height, across, width = grid
     depths = config.integers("depths", [2, 2, 6, 2], 1, MAX_COUNT)
     heads = config.integers("num_heads", [3, 6, 12, 24], 1)
     if len(heads) != len(depths):
@@ -136,14 +156,14 @@ def _write_stages(
     side, ratio = config.size("window_size", 7), config.positive("mlp_ratio", 4.0)
     if side**2 > MAX_CELLS:
         raise config.not_supported("window_size", side, f"up to {MAX_CELLS:,} cells can be used")
-    body.constants["distances"] = measure_distances((side, side))
+    body.constants[DISTANCES] = measure_distances((side, side))
     kinds: dict[str, Windows] = {}
     for stage, (depth, count) in enumerate(zip(depths, heads, strict=True)):
-        if min(height, across) < side:
+        if min(height, across) < side and not pads_grids:
             hint = f"the grid of a stage is only {height} x {across}"
             raise config.not_supported("window_size", side, hint)
         for number in range(depth):
-            shift = side // 2 if number % 2 and min(height, across) > side else 0
+            shift = side // 2 if number % 2 and (pads_grids or min(height, across) > side) else 0
             name = f"{'shifted' if shift else 'plain'}{stage + 1}"
             kinds[name] = Windows(height, across, side, shift, width, count)
             body.rows.append(
@@ -151,6 +171,8 @@ def _write_stages(
                 f"width={width}, inner={int(ratio * width)})"
             )
             _record(config, body, f"encoder.layers.{stage}.blocks.{number}")
+        body.rows[-1] = f"{body.rows[-1][:-1]}, name=stage{stage + 1})"
+        body.grids.append((height, across, width))
         if stage < len(depths) - 1:
             body.rows.append(f"merge{stage + 1}()")
             body.blocks.append(_merge(stage, height, across, width))
@@ -163,10 +185,9 @@ def _write_stages(
     for name, windows in kinds.items():
         if windows.shift:
             body.constants[f"hidden_{name}"] = windows.measure_hiding()
-    return height, across, width
 
 
-def _record(config: Config, body: _Body, layer: str) -> None:
+def _record(config: Config, body: SwinBody, layer: str) -> None:
     """Record the tensors of a layer."""
     attention, biased = f"{layer}.attention", config.flag("qkv_bias", True)
     body.weight("attention_norm", f"{layer}.layernorm_before")

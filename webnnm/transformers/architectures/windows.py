@@ -6,6 +6,7 @@ arXiv:2103.14030 (2021), section 3.2.
 
 from __future__ import annotations
 
+from array import array
 from typing import NamedTuple
 
 from webnnm.core.arrays import HostArray
@@ -80,18 +81,23 @@ class Windows(NamedTuple):
             for size in self.full_size
         ]
         height, width = self.full_size
-        side, rows = self.side, list[list[list[list[float]]]]()
+        side, plain = self.side, bytes(4 * self.side**4)
+        windows: dict[tuple[bool, bool], bytes] = {(False, False): plain}
+        values = bytearray()
         for top in range(0, height, side):
             for left in range(0, width, side):
-                cells = [
-                    (regions[0][top + y], regions[1][left + x])
-                    for y in range(side)
-                    for x in range(side)
-                ]
-                rows.append(
-                    [[[0.0 if one == other else HIDDEN for other in cells] for one in cells]]
-                )
-        return HostArray.of(rows, "float32", [self.number, 1, side**2, side**2])
+                # Only windows at the ends have cells of several regions, and these are alike.
+                last = top + side == height, left + side == width
+                if last not in windows:
+                    cells = [
+                        (regions[0][top + y], regions[1][left + x])
+                        for y in range(side)
+                        for x in range(side)
+                    ]
+                    scores = (0.0 if one == other else HIDDEN for one in cells for other in cells)
+                    windows[last] = array("f", scores).tobytes()
+                values += windows[last]
+        return HostArray("float32", (self.number, 1, side**2, side**2), bytes(values))
 
 
 ROLL = (

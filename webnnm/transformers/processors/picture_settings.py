@@ -26,6 +26,13 @@ FILE = "preprocessor_config.json"
 CLASSES = ("image_processor_type", "feature_extractor_type")
 """Keys with the class of a processor."""
 MAX_SIDE = 1 << 14
+MULTIPLE_KEYS: Mapping[Sizing, str] = {
+    "divisible": "size_divisibility",
+    "rounded_up": "size_divisor",
+}
+"""Kinds of sizes → the key of the number whose multiples sides are, else `ensure_multiple_of`."""
+ROUNDED_UP = 32
+"""The number whose multiples sides are rounded up to, if the file does not say."""
 MAX_PATCHES = 256
 """How many patches pictures are cut into at most, if the file does not say."""
 SIZES = (
@@ -151,7 +158,11 @@ def read_picture_settings(
         crop, do_crop, pad = (size["height"], size["width"]), pad, False
     else:
         do_crop = fields.flag("do_center_crop", kind.crop > 0)
-    divisor = max(fields.integer(key, 0) for key in ("size_divisor", "pad_size_divisor"))
+    divisor_keys = ("size_divisor", "pad_size_divisor")
+    rounds_up = kind.sizing == "rounded_up"
+    divisor = max(fields.integer(key, 0) for key in divisor_keys[rounds_up:])
+    multiple_key = MULTIPLE_KEYS.get(kind.sizing, "ensure_multiple_of")
+    multiple = fields.integer(multiple_key, ROUNDED_UP if rounds_up else 1, 0 if rounds_up else 1)
     patch = fields.integer("patch_size", kind.patch, 1, MAX_SIDE) if kind.patch else 0
     max_patches = fields.integer("max_num_patches", MAX_PATCHES, 1, MAX_SIDE) if patch else 0
     factor = fields.number("rescale_factor", 1 / 255)
@@ -165,9 +176,7 @@ def read_picture_settings(
         filter=fields.filter(kind.filter),
         sizing=kind.sizing,
         crop_share=fields.share(kind.crop_share),
-        multiple=fields.integer(
-            "size_divisibility" if kind.sizing == "divisible" else "ensure_multiple_of", 1, 1
-        ),
+        multiple=multiple or 1,
         keep_aspect_ratio=fields.flag("keep_aspect_ratio"),
         crop=crop if do_crop else None,
         factor=factor if rescale else 1.0,

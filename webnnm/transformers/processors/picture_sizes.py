@@ -52,6 +52,9 @@ def find_cut(picture: Size, settings: PictureSettings) -> Cut:
         resized = _fit_shorter(picture, int(side / share))
         return Cut(resized, settings.crop or (side, side))
     resized = _find_size(picture, settings)
+    if settings.sizing == "rounded_up":
+        height, width = (-(-side // settings.multiple) * settings.multiple for side in resized)
+        resized = height, width
     return Cut(resized, settings.crop or resized)
 
 

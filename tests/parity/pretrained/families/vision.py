@@ -66,6 +66,30 @@ DETR_MASKS = {
     "d_model": 16,
     "encoder_attention_heads": 8,
 }
+MASKFORMER = {
+    "backbone_config": {
+        "model_type": "swin",
+        "embed_dim": 4,
+        "depths": [2, 1, 1, 2],
+        "num_heads": [1, 2, 2, 2],
+        "window_size": 3,
+        "mlp_ratio": 2.0,
+    },
+    "decoder_config": {
+        "model_type": "detr",
+        "d_model": 12,
+        "decoder_layers": 2,
+        "decoder_attention_heads": 2,
+        "decoder_ffn_dim": 10,
+        "num_queries": 3,
+    },
+    "fpn_feature_size": 32,
+    "mask_feature_size": 6,
+}
+MASKFORMER_RESNET = {
+    **MASKFORMER,
+    "backbone_config": {**DETR_MASKS["backbone_config"], "layer_type": "basic"},
+}
 POSE = {
     "model_type": "vitpose_backbone",
     **DINO,
@@ -210,6 +234,24 @@ CASES = [
         image=(18, 13),
     ),
     see("detr-masks", "DetrForSegmentation", {**DETR_MASKS, "num_labels": 3}, image=(36, 25)),
+    *(
+        Case(
+            name,
+            "MaskFormerForInstanceSegmentation",
+            {**config, "num_labels": 3},
+            inputs=(),
+            batch=1,
+            image=image,
+            outputs=(
+                *("class_queries_logits", "masks_queries_logits"),
+                "transformer_decoder_last_hidden_state",
+            ),
+        )
+        for name, config, image in (
+            ("maskformer", MASKFORMER, (40, 28)),
+            ("maskformer-resnet", MASKFORMER_RESNET, (36, 25)),
+        )
+    ),
     see("swin-base", "SwinModel", {**SWIN, "use_absolute_embeddings": True, "qkv_bias": False}),
     see("swin-classes", "SwinForImageClassification", {**SWIN, "image_size": [14, 18]}),
     see("segformer-base", "SegformerModel", SEGFORMER, image=(18, 25)),
