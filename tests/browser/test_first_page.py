@@ -87,3 +87,15 @@ async def test_the_main_action_is_in_the_first_screen(page: Any, site_url: str, 
         await page.goto(f"{site_url}/{name}")
         header = await page.locator("header").bounding_box()
         assert header["height"] < 70, f"the navigation of {name} is one row"
+
+
+async def test_pages_on_the_first_page_have_pictures_of_their_own(page: Any, site_url: str) -> None:
+    await page.goto(f"{site_url}/index.html")
+    titles = page.locator("main dt")
+    addresses = await titles.locator("use").evaluate_all(
+        "all => all.map(({ href }) => href.baseVal)"
+    )
+    assert len({*addresses}) == len(addresses) == await titles.count()
+    # A picture whose name the file lacks has no size.
+    sizes = await titles.locator("use").evaluate_all("all => all.map((it) => it.getBBox().width)")
+    assert min(sizes) > 0
