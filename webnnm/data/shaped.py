@@ -23,12 +23,12 @@ def as_rows(
     actual, width = values.shape, count(shape)
     if actual[1:] == shape and actual:
         return values
-    squeezed = _drop_ones(shape)
+    squeezed = drop_ones(shape)
     if actual == shape or (actual and actual == (width,) and len(shape) > 1):
         rows = 1
-    elif actual and (_drop_ones(actual[1:]) == squeezed or actual[1:] == (width,)):
+    elif actual and (drop_ones(actual[1:]) == squeezed or actual[1:] == (width,)):
         rows = actual[0]
-    elif _drop_ones(actual) == squeezed:
+    elif drop_ones(actual) == squeezed:
         rows = 1
     else:
         layout = " × ".join(name for name in names if name)
@@ -45,5 +45,6 @@ def as_rows(
     return HostArray(values.dtype, (rows, *shape), values.data)
 
 
-def _drop_ones(shape: Sequence[int]) -> tuple[int, ...]:
+def drop_ones(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return a shape without its dimensions of size 1."""
     return tuple(size for size in shape if size != 1)

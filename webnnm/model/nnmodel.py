@@ -323,6 +323,8 @@ class NNModel:
         running = self.training
         with nullcontext() if running else self.state.occupancy.by("a save"):
             standing = await running.checkpoint() if running else self.state.checkpoint
+            if running:
+                self.state.log("saved while a training goes on: await it to save its result")
             return await store(path, snapshot(self.state, dtype, standing, training=optimizer))
 
     @classmethod

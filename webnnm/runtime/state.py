@@ -76,7 +76,12 @@ class ModelState:
     def bind(self, dataset: AnyDataset, mapping: Mapping[str, str] | None = None) -> None:
         """Bind a dataset to the inputs and outputs of the network, see `NNModel.set_dataset`."""
         self.occupancy.check()
-        self._binding = bind(self.network, dataset, mapping)
+        binding = bind(self.network, dataset, mapping)
+        if self.trained and (self._binding or self.restored):
+            from webnnm.runtime.rebinding import check_meaning
+
+            check_meaning(self.data_facts(), binding, self.log)
+        self._binding = binding
         self.sequence = {**self.sequence, **self._binding.sequence}
 
     @contextmanager

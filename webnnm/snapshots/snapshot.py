@@ -17,6 +17,7 @@ from webnnm.core.errors import DataError
 from webnnm.core.json_text import parse_json
 from webnnm.notation.formatter import format_document
 from webnnm.runtime.checkpoint import Checkpoint
+from webnnm.runtime.rebinding import check_meaning
 from webnnm.runtime.restored import Restored
 from webnnm.runtime.state import ModelState
 from webnnm.snapshots.checkpoint_file import (
@@ -306,6 +307,8 @@ async def restore(state: ModelState, file: File) -> None:
     content = _metadata(file, "normalisation") or {"inputs": {}}
     facts, step = read_restored(content, file.tensors), _step(file)
     check(facts, state.network)
+    if state.has_dataset:
+        check_meaning(facts, state.binding(), state.log)
     checkpoint = _checkpoint(state, file) if KEY + "cursor" in file.metadata else None
     best: Mapping[str, HostArray] = {}
     if checkpoint is not None and checkpoint.restored:

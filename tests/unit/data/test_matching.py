@@ -39,8 +39,8 @@ def test_named_dimensions_take_the_order_of_the_model() -> None:
     slot = Slot((3, 2, 2), names=("channels", "height", "width"))
     expected = [[[1, 4], [7, 10]], [[2, 5], [8, 11]], [[3, 6], [9, 12]]]
     assert rows(field, slot, pixels).tolist() == [expected, expected]
-    unnamed = Slot((3, 2, 2))
-    assert rows(field, unnamed, pixels).tolist()[0][0] == [[1, 2], [3, 4]]
+    with pytest.raises(DataError, match="in another order"):
+        rows(field, Slot((3, 2, 2)), pixels)
 
 
 CLASSES = Field((), "int32", kind="classes", classes=3)
@@ -74,3 +74,18 @@ def test_what_does_not_fit_is_refused(fields: Any, slots: Any, code: str, words:
     with pytest.raises(DataError, match=words) as caught:
         bind(fields, slots, "input")
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("shape", [(6, 4, 3), (4, 6, 3), (6, 1, 4, 3), (3, 4, 6)])
+def test_rows_with_their_dimensions_in_another_order_are_refused(shape: tuple[int, ...]) -> None:
+    slot = Slot((3, 6, 4), names=("channels", "height", "width"))
+    with pytest.raises(DataError, match=r"NNM702: .*in another order"):
+        bind({"x": Field(shape, "float32")}, {"model": slot}, "input")
+    named = Field((6, 4, 3), "float32", names=("height", "width", "channels"))
+    assert bind({"x": named}, {"model": slot}, "input")["model"].axes == (2, 0, 1)
+
+
+@pytest.mark.parametrize("shape", [(72,), (3, 6, 4), (3, 1, 6, 4), (1, 3, 6, 4), (18, 4)])
+def test_rows_in_the_order_of_the_model_are_taken(shape: tuple[int, ...]) -> None:
+    bound = bind({"x": Field(shape, "float32")}, {"model": Slot((3, 6, 4))}, "input")
+    assert bound["model"].axes == ()

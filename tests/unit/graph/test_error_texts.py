@@ -111,3 +111,18 @@ def test_an_option_that_is_missing_or_wrong_has_a_hint(text: str, code: str, hin
 def test_what_is_missing_is_told_only_where_it_is() -> None:
     text = IMAGE + "conv2d(k, filters=3, kernel=3), flatten(), matmul(w), matmul(v);"
     assert "shape=" in fails("NNM403", text).hint
+
+
+@pytest.mark.parametrize(
+    ("ports", "code", "hint"),
+    [
+        ("m:input shape=[4] ¦sequnce=true; m:output shape=[3];", "NNM301", "sequence"),
+        ("m:input shape=[4] ¦dtype=float16; m:output shape=[3];", "NNM301", "input float16 shape"),
+        ("m:input shape=[4] ¦foo=1; m:output shape=[3];", "NNM301", ""),
+        ("m:input shape=[4]; m:output shape=[3] ¦activation=softmax;", "NNM301", "softmax()"),
+        ("m:input shape=[4]; m:output shape=[3] ¦loss=MSE;", "NNM301", "m:loss MSE"),
+        ("m:input shape=[4] sequence=¦False; m:output shape=[3];", "NNM303", ""),
+    ],
+)
+def test_inputs_and_outputs_have_no_other_options(ports: str, code: str, hint: str) -> None:
+    fails(code, f"{ports} m:layers matmul(w), add(b);", hint=hint)

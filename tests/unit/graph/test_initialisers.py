@@ -138,3 +138,12 @@ def test_fans_of_higher_ranks() -> None:
 
 def test_lrm_of_a_layer_shall_be_a_number() -> None:
     fails("NNM303", model("matmul(w, ¦lrm=-1)"))
+
+
+@pytest.mark.parametrize("value", ["False", "no", "banana", "0", "1", "[w]"])
+def test_whether_a_layer_is_trained_is_true_or_false(value: str) -> None:
+    fails("NNM303", model(f"matmul(w, ¦trainable={value})"), says="true or false")
+    text = (
+        f"d:layers matmul(w); m:input shape=[4]; m:output shape=[3]; m:layers d(trainable={value});"
+    )
+    fails("NNM303", text, says="true or false")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -548,3 +549,11 @@ async def test_a_snapshot_of_before_is_read_as_before() -> None:
     metadata[CHECKSUM] = compute_checksum(body, header(tensors, metadata))
     old = await NNModel.load(b"".join(chunks(tensors, metadata)), **QUIET)
     np.testing.assert_allclose(await old.predict(FLOWERS), await model.predict(FLOWERS), rtol=1e-5)
+
+
+async def test_a_row_without_numbers_has_no_class() -> None:
+    flowers = Dataset(FLOWERS * 4, [0, 1, 2] * 4)
+    async with await NNModel.create(source=SOFTMAX, dataset=flowers, **QUIET) as model:
+        assert len((await model.predict(FLOWERS)).classes) == 3
+        with pytest.raises(DataError, match=r"NNM707: row 1: .* nan"):
+            await model.predict([FLOWERS[0], [math.nan, 1, 2, 3]])

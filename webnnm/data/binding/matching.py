@@ -12,6 +12,7 @@ from webnnm.core.errors import DataError, ModelError, suggestion
 from webnnm.core.shapes import Shape, count, show, strides_of
 from webnnm.data.classes import argmax, one_hot
 from webnnm.data.field import Field, Kind
+from webnnm.data.shaped import drop_ones
 
 if TYPE_CHECKING:
     from webnnm.training.losses import Labels
@@ -162,7 +163,20 @@ def bind_field(where: str, name: str, field: Field, slot: Slot) -> Binding:
     axes: tuple[int, ...] = ()
     if field.names != slot.names and sorted(field.names) == sorted(slot.names):
         axes = tuple(field.names.index(dimension) for dimension in slot.names)
+    elif _is_permuted(field.shape, slot.shape):
+        raise DataError(
+            "NNM702",
+            f"{where}: the model takes {show(slot.shape)}, rows are {show(field.shape)}, which has "
+            "as many elements in another order",
+            hint=f'transpose the rows, or name their dimensions: names={{"{name}": [...]}}',
+        )
     return Binding(name, slot, axes, kind=field.kind)
+
+
+def _is_permuted(shape: Shape, other: Shape) -> bool:
+    """Return whether two shapes have the same sizes in another order, besides sizes of 1."""
+    sizes, others = drop_ones(shape), drop_ones(other)
+    return sizes != others and sorted(sizes) == sorted(others)
 
 
 def _list_features(field: Field) -> str:

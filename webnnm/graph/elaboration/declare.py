@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from webnnm.core.shapes import MAX_DIMENSION
@@ -21,11 +21,13 @@ from webnnm.notation.syntax import (
     Items,
     NamedShape,
     Number,
+    Option,
     Reference,
     ShapeValue,
     Value,
 )
 from webnnm.ops.declare.features import Changes, Features
+from webnnm.ops.declare.values import BOOLEANS
 
 
 class Declared:
@@ -52,7 +54,7 @@ class Declared:
         port = self.outline.blocks[name].input
         assert port is not None
         sizes, names = shape_of(self.outline, port.shape)
-        option = options_by_name(port.options).get("sequence")
+        option = sequence_option(self.outline, port.options)
         sequence, length = (None, None) if option is None else self._sequence(option.value)
         features = Features(
             self.changes,
@@ -77,7 +79,7 @@ class Declared:
                 return "sequence", None
             case Reference(word="false"):
                 return None, None
-            case Reference(word=str() as word):
+            case Reference(word=str() as word) if word.lower() not in BOOLEANS:
                 return word, None
             case _:
                 message = "sequence= takes true, false, a name or {name:length}"
@@ -134,6 +136,17 @@ class Declared:
         if not isinstance(value, Number) or value.value < 0:
             raise self.outline.error("NNM303", "lrm= takes a number from 0", value.span)
         return value.value
+
+
+def sequence_option(outline: Outline, options: Iterable[Option]) -> Option | None:
+    """Return the option `sequence` of an input or output. Raises NNM301 for any other."""
+    for option in options:
+        if option.name != "sequence":
+            from webnnm.graph.hints.foreign_words import port_hint
+
+            message = f'inputs and outputs have no option "{option.name}"'
+            raise outline.error("NNM301", message, option.span, port_hint(option.name))
+    return options_by_name(options).get("sequence")
 
 
 def shape_of(outline: Outline, shape: ShapeValue) -> tuple[list[int], list[str | None]]:

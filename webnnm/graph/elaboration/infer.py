@@ -8,14 +8,13 @@ from typing import Any, NoReturn
 from webnnm.core.errors import ModelError, Span, raise_first, suggestion
 from webnnm.core.shapes import show
 from webnnm.graph.builder import result_types
-from webnnm.graph.elaboration.declare import shape_of
+from webnnm.graph.elaboration.declare import sequence_option, shape_of
 from webnnm.graph.elaboration.outline import Outline
 from webnnm.graph.elaboration.vertices import (
     LayerVertex,
     Network,
     Output,
     Vertex,
-    options_by_name,
 )
 from webnnm.notation.syntax import NamedShape, Reference
 from webnnm.ops.declare.features import Changes, Conflict, Features
@@ -221,7 +220,7 @@ def _check_output(outline: Outline, output: Output) -> None:
 
         hint = output_remedy(output, sizes, outline.document.source)
         raise outline.error("NNM402", message, port.shape.span, hint) from None
-    option = options_by_name(port.options).get("sequence")
+    option = sequence_option(outline, port.options)
     if option is None:
         return
     name = option.value.word if isinstance(option.value, Reference) else None

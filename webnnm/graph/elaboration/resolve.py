@@ -18,7 +18,7 @@ from webnnm.graph.elaboration.vertices import LayerVertex, LiteralVertex, Parame
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.declare.features import Changes, Features
 from webnnm.ops.declare.layer import ParameterRole, TensorSlot, ValueOption
-from webnnm.ops.declare.values import LIST_EXPECTED, Sizes
+from webnnm.ops.declare.values import BOOLEANS, LIST_EXPECTED, Sizes
 
 INITIALISED = ("weight", "projection", "recurrent", "table")
 """Roles of the parameters that `init=` sets on a block, or on a layer with several."""
@@ -262,7 +262,7 @@ class Resolver:
             role=role,
             user=layer.vertex,
             trainable=slot.trainable
-            and (trainable is None or str(plain(trainable.value)) != "false"),
+            and (trainable is None or self._is_trainable(layer, trainable)),
             lrm=self._number(layer, lrm) if lrm is not None else None,
             init=plain(init.value)
             if init is not None and (is_explicit or role in INITIALISED)
@@ -270,6 +270,15 @@ class Resolver:
         )
         self.parameters.append(parameter)
         return parameter
+
+    def _is_trainable(self, layer: UnresolvedLayer, option: Any) -> bool:
+        """Read `trainable=`; a call may name weights of a file, which leaves other layers alone."""
+        value, own = plain(option.value), layer.syntax.option("trainable") is not None
+        of_file = self.expander.sourced and not own
+        if str(value) not in BOOLEANS and not (of_file and isinstance(value, (Items, Reference))):
+            message = "trainable= takes true or false"
+            raise self.expander.make_error("NNM303", message, option.span, layer.scope)
+        return str(value) != "false"
 
     def _number(self, layer: UnresolvedLayer, option: Any) -> float:
         value = plain(option.value)

@@ -12,6 +12,7 @@ _BATCH = "leave it out: the batch comes first, and no shape includes it"
 _INFERRED = "leave it out: sizes are inferred from the input"
 _OWN_LAYER = "write the activation as a layer of its own after this one, such as relu()"
 _BIAS = "write add(b) after this layer"
+_PORT_TYPE = "write the data type before the shape, such as input float16 shape=[4]"
 _CROSS_ENTROPY = "write CCE for one-hot labels, SCE for class numbers, BCE for yes/no"
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -67,6 +68,15 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Options by their names elsewhere: the candidates in the notation, or what to write."""
 
+PORTS: Mapping[str, str] = {
+    "activation": "write the activation as the last layer, such as softmax()",
+    "datatype": _PORT_TYPE,
+    "dtype": _PORT_TYPE,
+    "loss": "write a statement of its own, such as m:loss MSE;",
+    "type": _PORT_TYPE,
+}
+"""Options of inputs and outputs by their names elsewhere, and what to write."""
+
 LOSSES: Mapping[str, str] = {
     "bceloss": "BCE",
     "bcewithlogits": "BCEL",
@@ -118,6 +128,15 @@ def option_hint(option: str, names: Iterable[str]) -> str:
     candidates = OPTIONS.get(normalize_name(option), ())
     entry = next((name for name in candidates if " " in name or name in names), "")
     return _make_hint(option, entry) or suggestion(option, names)
+
+
+def port_hint(option: str) -> str:
+    """Return what to write in place of an option of an input or output.
+
+    >>> port_hint("sequnce")
+    'did you mean "sequence"?'
+    """
+    return PORTS.get(normalize_name(option), "") or suggestion(option, ["sequence"])
 
 
 def loss_hint(name: str, names: Iterable[str]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from webnnm.core.arrays import HostArray
+from webnnm.core.errors import DataError
 from webnnm.core.shapes import Shape, count
 from webnnm.data.field import Field, Kind
 from webnnm.data.preparation.standardize import Standardization
@@ -191,7 +193,7 @@ def interpret_output(
 
     `answers` are those for rows of its size; `scale` is the kind of its scores, None if they are
     probabilities already; `target` is how its targets were standardised, `intervals` the margins of
-    quantiles.
+    quantiles. Raises `DataError` NNM707 for probabilities that are not numbers.
     """
     rows = output if isinstance(output, list) else [output]
     if answers is None:
@@ -203,6 +205,8 @@ def interpret_output(
     if scale is not None:
         columns = 1 if answers.kind == "multilabel" else answers.classes
         rows = [_probabilities(row, columns, scale) for row in rows]
+    for number, row in enumerate(rows):
+        _check_numbers(row, number if isinstance(output, list) else None)
     return Prediction(rows if isinstance(output, list) else rows[0], answers)
 
 
@@ -210,6 +214,21 @@ def _probabilities(scores: HostArray, columns: int, scale: Scale) -> HostArray:
     flat = scores.values()
     shares = Scores(range(len(flat) // columns), flat, columns, scale).probabilities
     return HostArray.of(list(shares), "float32", scores.shape)
+
+
+def _check_numbers(shares: HostArray, row: int | None) -> None:
+    """Check that probabilities are numbers: those of a row, or None for those of several rows."""
+    flat = shares.values()
+    if not math.isnan(sum(flat)):
+        return
+    if row is None:
+        row = next(k for k, share in enumerate(flat) if math.isnan(share))
+        row //= count(shares.shape[1:])
+    raise DataError(
+        "NNM707",
+        f"row {row}: the probabilities of its classes are nan",
+        hint="look for nan or huge numbers in the row, such as empty cells, then in model.params()",
+    )
 
 
 def scales(
