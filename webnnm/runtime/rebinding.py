@@ -29,17 +29,17 @@ def check_meaning(learnt: Restored, binding: DataBinding, log: Callable[[str], N
     """
     fresh = collect_facts(binding)
     for block, answers in fresh.answers.items():
-        known = learnt.answers.get(block)
-        if known is not None:
-            _check_places("NNM706", "class", block, known.names, answers.names, log)
+        meaning = learnt.answers.get(block)
+        if meaning is not None:
+            _check_places("NNM706", "class", block, meaning.names, answers.names, log)
     for block, form in fresh.forms.items():
-        known_form = learnt.form(block)
-        if known_form is None:
+        earlier = learnt.form(block)
+        if earlier is None:
             continue
-        before, now = known_form.field.features, form.field.features
-        _check_places("NNM710", "feature", block, before, now, log)
-        _check_places("NNM706", "character", block, known_form.letters, form.letters, log)
-        readers = known_form.reader, form.reader
+        features = earlier.field.features, form.field.features
+        _check_places("NNM710", "feature", block, *features, log)
+        _check_places("NNM706", "character", block, earlier.letters, form.letters, log)
+        readers = earlier.reader, form.reader
         if all(readers) and len({reader.tokenizer.file for reader in readers if reader}) > 1:
             hint = "tokens=data.reader.tokenizer.file, where data is the dataset of the training"
             message = f'"{block}": the dataset has other tokens than the training of the model'
@@ -61,11 +61,12 @@ def _check_places(
     if set(before).isdisjoint(now):
         log(f'"{block}": {_list(now)} take the places of {_list(before)}')
         return
-    place = next(k for k, names in enumerate(zip(before, now, strict=False)) if len({*names}) > 1)
+    pairs = [*zip(before, now, strict=False)]
+    position = next(k for k, names in enumerate(pairs) if len({*names}) > 1)
     raise DataError(
         code,
-        f'"{block}": {kind} {place} of the dataset is "{now[place]}", but the model was trained '
-        f'with "{before[place]}" there',
+        f'"{block}": {kind} {position} of the dataset is "{now[position]}", but the model was '
+        f'trained with "{before[position]}" there',
         hint=f"the order of the training is {_list(before)}",
     )
 
