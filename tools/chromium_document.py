@@ -13,7 +13,7 @@ from webnnm.backends.faults import sentences
 from webnnm.compiler.traps import ALL_TRAPS, Trap
 from webnnm.compiler.traps.evidence import Untried
 
-PROCESSES = {"renderer": "the page's own", "GPU": "that of the graphics"}
+PROCESSES = {"renderer": "the page's own", "GPU": "the GPU process"}
 PAGE = ROOT / "docs" / "chromium.md"
 
 INTRODUCTION = """\
@@ -22,22 +22,23 @@ INTRODUCTION = """\
 <!-- Written by `make documents` from the records in tests/data/chromium, which `make operators`
 writes: change those, or the text in tools/chromium_document.py, not this file. -->
 
-The tests run in two versions of Chromium, whose WebNN computes on the CPU with LiteRT. What each of
-them does is recorded, and a test fails where a browser does something else. All samples of all
-operators, the trainings that are compared with PyTorch, and the texts that language models write
-have to be right in both.
+This page shows which operators work on WebNN in two versions of Chromium, and how webnnm works
+around the rest. Both compute on the CPU, with LiteRT. The tests record what each of them does, and
+fail if a browser behaves differently. All samples of all operators, all training runs that are
+compared with PyTorch, and all texts that language models write have to be right in both.
 """
 FAULTS = """\
 ## Faults
 
-What these versions refuse or compute wrongly although their limits allow it. Each fault has tiny
-graphs with known results, which run once per browser version and device; graphs are rewritten where
-the fault shows. `model.report()` lists the faults of your browser.
+These are things that a version rejects or computes incorrectly, although its limits allow them.
+Each fault has tiny graphs with known results, which run once per browser version and device; if the
+fault occurs, graphs are rewritten. `model.report()` lists the faults of your browser.
 """
 LIMITS = """\
 ## Limits that differ
 
-The ranks that operands may have, by `opSupportLimits()`. Graphs with others are reshaped.
+These are the ranks that operands may have, according to `opSupportLimits()`. Graphs with other
+ranks are reshaped.
 """
 
 

@@ -19,14 +19,14 @@ INTRODUCTION = """\
 <!-- Written by `make documents`: change the table of operators in webnnm/formats/onnx/importing,
 or the text in tools/onnx_document.py, not this file. -->
 
-A model in an ONNX file becomes a tensor graph of webnnm. It runs on every backend, has gradients,
-and can be trained. Reading and importing need no other package.
+webnnm imports a model in an ONNX file as a tensor graph, which runs on every backend, has
+gradients, and can be trained. This needs no other package.
 
 [`webnnm.load_onnx`](api.md) loads it from a path, a URL or bytes. Three pages of the site show
 trained models at work, from the file to the answer: [camera.py](../site/camera.py) paints what the
 camera sees, [speech.py](../site/speech.py) keeps the state of a recurrent network between frames of
 sound, [ocr.py](../site/ocr.py) finds and reads text with three networks of varying sizes. Their
-models are not in the repository: `make models` downloads them, then `make serve` serves them.
+models are not in the repository: `make models` downloads them, and `make serve` serves them.
 
 ## What is imported
 
@@ -34,33 +34,33 @@ models are not in the repository: `make models` downloads them, then `make serve
 
 The table below lists the {count} operators of opsets 7 to 28, with the number of ONNX's operator
 cases (`onnx.backend.test` of onnx {version}) that pass on NumPy and in browsers. Every other case
-is refused with a named error; none gives a wrong result. Cases are mostly refused for a type that
-WebNN does not have, such as bfloat16, float8, strings, and sequences. On ONNX Runtime Web, those of
-four bits are refused as well, because it computes them wrongly; on the WebNN of
-[Chromium](chromium.md), those of uint64.
+raises an error that says why; none gives a wrong result. Most of these need a type that WebNN does
+not have, such as bfloat16, float8, strings, or sequences. On ONNX Runtime Web, four-bit types are
+rejected as well, because it computes them incorrectly, and uint64 on the WebNN of
+[Chromium](chromium.md).
 
-- **Sizes.** Graphs of WebNN have fixed sizes. What a model computes about its own shapes is
-  evaluated on the host once its free dimensions are given. If shapes depend on the values of an
+- **Sizes.** WebNN graphs have fixed sizes. What a model computes about its own shapes is
+  evaluated on the host once its free dimensions are known. If shapes depend on the values of an
   input, such as the sizes for Resize, `predict` builds a graph for these values.
 - **Sizes that follow from data.** Detectors end in NonMaxSuppression, which returns as many boxes
   as it finds; NonZero, Compress, a Range up to a computed number, and a Loop with a computed end
-  are of this kind as well. `predict` divides such a model: the graph up to there runs, the values
-  that decide are read, the node is computed on the host, and the rest becomes a graph of its own.
-  Graphs of the same sizes are kept. `graph`, `apply` and exports need a single graph, and raise
-  NNM816.
-- **Types.** Float64 is computed as float32, which `report` mentions; what is known when the graph
-  is built is computed in float64, and outputs that are declared as float64 are returned as such.
+  are of this kind as well. `predict` splits such a model: the graph up to that node runs, the
+  values that determine the size are read, the node is computed on the host, and the rest becomes a
+  second graph. Graphs of the same sizes are reused. `graph`, `apply` and exports need a single
+  graph, and raise NNM816.
+- **Types.** Float64 is computed as float32, which `report` mentions; values known when the graph
+  is built are computed in float64, and outputs declared as float64 are returned as such.
   16-bit integers, which quantised models contain, are stored as int32. They can be quantised,
   dequantised, converted, compared and moved, but not used in arithmetic. String tensors that a
-  node uses are refused.
+  node uses raise an error.
 - **Random numbers** are drawn when the graph is built, from the `seed` of the node or else its
   name, and are the same in every run.
-- **Indices** that are known have to exist; computed ones beyond an axis select its nearest element,
-  where ONNX Runtime raises an error.
-- **Branches and loops.** `If` takes the branch of a known condition; for an unknown one, both
-  branches are computed and one result is chosen. `Loop` and `Scan` are written out.
-- **Functions** of a model are expanded.
-- **Truth values** are uint8, 0 and 1.
+- **Constant indices** must be in range; computed indices beyond an axis select its nearest
+  element, where ONNX Runtime raises an error.
+- **Branches and loops.** If its condition is known, `If` takes that branch; otherwise both
+  branches are computed and one result is chosen. `Loop` and `Scan` are unrolled.
+- **Functions** in a model are expanded.
+- **Booleans** are uint8, 0 and 1.
 - **Integers.** Quantised models compute as the file says. QuantizeLinear divides in float32 and
   rounds halves to even, which is bit for bit what ONNX Runtime does: given the same
   inputs, all 9,203,044 elements from the 65 such nodes of an int8 MobileNet are identical. Sums in
@@ -70,21 +70,21 @@ four bits are refused as well, because it computes them wrongly; on the WebNN of
   on average.
 - **Weights.** In the graphs that `predict` compiles, weights are constants, which devices lay out
   as they need them: EfficientNet-Lite0 runs 3.5 times as fast on WebNN's CPU as with weights that
-  are inputs. Other sizes of the data need another graph, with a copy of its own; 8 graphs are kept,
-  or as many as have 512 MB of weights. `graph` and `apply` take the weights as inputs, so that they
+  are inputs. Data of another size need another graph, with its own copy; 8 graphs are kept, or
+  fewer if their weights exceed 512 MB. `graph` and `apply` take the weights as inputs, so that they
   can be trained. See [the comparison with ONNX Runtime Web](performance.md#onnx-models).
-- **Trees** are walked for all rows at once. The label is the class with the largest score, as ONNX
-  defines it, even for two classes, where ONNX Runtime looks only at the second score.
+- **Trees** are evaluated for all rows at once. The label is the class with the largest score, as
+  ONNX defines it, even for two classes, where ONNX Runtime looks only at the second score.
 - **Left out.** Nodes that no output depends on are not imported, whatever they are.
-- **Limits.** A model has at most 50,000 nodes, with loops and functions written out, and nesting
-  is bounded. Tensors of up to 512 KiB are computed in advance, 64 MiB in all, larger ones on the
+- **Limits.** A model has at most 50,000 nodes, with loops and functions expanded, and nesting
+  is limited. Tensors of up to 512 KiB are computed in advance, 64 MiB in all, larger ones on the
   device; positions and ranges written as constants have at most 64 MiB each.
 
-## Models of the hub in ONNX files
+## ONNX files from the Hugging Face hub
 
 Many models are published for transformers.js as ONNX files, in the folder `onnx` beside
-`config.json` and `tokenizer.json`. `pipeline` and `from_pretrained` open them if `dtype` says
-which, or if a folder has no other weights:
+`config.json` and `tokenizer.json`. `pipeline` and `from_pretrained` open them if you select one
+with `dtype`, or if a folder has no other weights:
 
 ```python
 >>> import webnnm
@@ -103,44 +103,44 @@ which, or if a folder has no other weights:
 | `"q4"`, `"q4f16"` | `model_q4.onnx`, `model_q4f16.onnx` | 4 bits, the rest float32 or float16 |
 | `"bnb4"` | `model_bnb4.onnx` | NF4 or FP4 |
 
-A dict has a type for each file: `dtype={{"encoder_model": "fp32", "decoder_model_merged": "q4"}}`.
+A dict selects a type for each file:
+`dtype={{"encoder_model": "fp32", "decoder_model_merged": "q4"}}`.
 Models with an encoder are in `encoder_model.onnx` and `decoder_model_merged.onnx`, or
 `decoder_model.onnx`. Weights may be in further files beside these. webnnm cannot list
-the files behind a URL, so pass `dtype`.
+the files behind a URL, so pass `dtype` there.
 
 The result is a [`PretrainedOnnxModel`](api.md#pretrainedonnxmodel): it predicts, generates and
-transcribes as other [models of the hub](transformers.md) do, with the same arguments. Unlike a
-`PretrainedModel` it has no text, so that it is neither trained nor changed; but it may be of any
+transcribes like other [Hugging Face models](transformers.md), with the same arguments. Unlike a
+`PretrainedModel` it has no text, so you can neither train nor change it; but it may have any
 architecture.
 
-Models that generate text accept a cache of keys and values of any length. webnnm fixes its length
+Files that generate text take a cache of keys and values of any length. webnnm fixes its length
 and masks the unused part, so that no graph has to be compiled for a new token. Files with
-`attention_mask` and `position_ids`, or `GroupQueryAttention`, take that as it is. Others derive
-positions, and distances between tokens, from the length of the past; those of models with an
-encoder, such as T5, BART and Whisper, are of this kind. webnnm imports the file for two lengths
-to find these values, and then computes them from the number of tokens. The keys and values of
-what an encoder has read are computed once. A text that continues an earlier one is computed from
-its beginning with such files. All tokens are computed again for each new one if the file has no
-cache or uses it differently, or if the texts of a batch differ in length and positions are not an
-input.
+`attention_mask` and `position_ids`, or `GroupQueryAttention`, support that directly. Others derive
+positions, and distances between tokens, from the length of the past, for example models with an
+encoder, such as T5, BART and Whisper. For these, webnnm imports the file for two lengths to find
+such values, and then computes them from the number of tokens; the encoder's keys and values are
+computed once, and a text that continues an earlier one is computed from its beginning. If a file
+has no cache or uses it differently, or if the texts of a batch differ in length and positions are
+not an input, all tokens are computed again for each new one.
 
 ## In a model text
 
-A block of a model text can be the graph of an ONNX file, up to any of its values: the trunk of a
-network that was trained elsewhere, below layers of your own. See
+A block in a model text can be the graph of an ONNX file, up to any of its values: use the trunk of
+a network that was trained elsewhere, and add layers of your own. See
 [A.12](notation.md#a12-graphs-in-files) and [Transfer learning](transfer-learning.md).
 
 ## Other formats
 
 `await net.save(path)` writes a loaded model as a snapshot, which `load_onnx` opens;
 `await net.export(path, shapes)` writes its graph for given sizes, as ONNX or StableHLO, or with
-`format="page"` as a page that runs it without Python ([Pages without Python](exporting.md)).
+`format="page"` as a page that runs it without Python ([Export a model](exporting.md)).
 `await webnnm.export_graph(graph, path)` does the same for any graph of a `GraphBuilder`, and
 [`webnnm convert`](command-line.md#convert) on the command line.
 
 ## Adding an operator
 
-The table is made of functions, one for each operator or group of similar ones, in the modules of
+Each operator, or group of similar ones, is imported by a function in the modules of
 [`{package}`](../{package}). A function is declared with `@imports("Name")`, takes a `Call` and the
 operands in ONNX's order, and returns the result, or several:
 
