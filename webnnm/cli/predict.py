@@ -23,12 +23,13 @@ from webnnm.cli.common import (
     read_standard_bytes,
 )
 from webnnm.cli.output_paths import write
-from webnnm.cli.rows import csv_table, find_form, inputs_of, json_rows
+from webnnm.cli.rows import csv_table, json_rows
 from webnnm.core.errors import DataError
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.data.pictures.boxes import COORDINATES
 from webnnm.evaluation.history import plain
 from webnnm.model.nnmodel import NNModel
+from webnnm.model.prepared_data import encode_inputs, find_form
 from webnnm.runtime.inference.answers import Prediction
 from webnnm.runtime.inference.detections import Detections
 from webnnm.runtime.inference.forecasting import Forecast
@@ -95,7 +96,7 @@ async def _predict_rows(
         check_table(path)
     async with await open_model(arguments.model, learnt=True, backend=arguments.backend) as model:
         target = (model.state.restored or Restored()).label
-        form = find_form(model)
+        form = find_form(model.state)
         series = form is not None and form.series is not None
         if arguments.steps is not None and not series:
             message = "--steps continues a series, and this model is of none"
@@ -112,7 +113,7 @@ async def _predict_rows(
         rows = await _read_rows(model, arguments)
         if series:
             return _list_forecasts(await model.predict(rows, steps=arguments.steps)), target
-        inputs = inputs_of(model, rows)
+        inputs = encode_inputs(model.state, rows)
         values = await model.predict(inputs, batch_size=arguments.batch_size)
         return {name: _answer(answer) for name, answer in values.items()}, target
 

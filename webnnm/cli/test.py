@@ -19,12 +19,13 @@ from webnnm.cli.common import (
     parts,
     print_json,
 )
-from webnnm.cli.rows import build_dataset, csv_table, find_form
+from webnnm.cli.rows import build_dataset, csv_table
 from webnnm.cli.suggested_data import is_data
 from webnnm.cli.tested_files import read_files
 from webnnm.data.field import SUBSETS
 from webnnm.data.files.source_bytes import read_bytes
 from webnnm.evaluation.result import TestResult
+from webnnm.model.prepared_data import find_form
 from webnnm.runtime.restored import Restored
 
 
@@ -69,7 +70,7 @@ async def _run_test(arguments: argparse.Namespace) -> TestResult:
     if not is_files:
         check_table(arguments.data)
     async with await open_model(arguments.model, learnt=True, **settings) as model:
-        form = find_form(model)
+        form = find_form(model.state)
         if is_files or (form is not None and (form.fit or form.rate)):
             label, split = arguments.label, arguments.split
             model.set_dataset(await read_files(model, arguments.data, label, split))

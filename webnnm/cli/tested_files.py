@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from webnnm.cli.common import as_command_error, is_table
-from webnnm.cli.rows import build_dataset, find_form
+from webnnm.cli.rows import build_dataset
 from webnnm.core.errors import DataError
 from webnnm.data.binding.form import Form
 from webnnm.data.dataset import Dataset
@@ -22,6 +22,7 @@ from webnnm.data.sounds.sound_dataset import SoundDataset
 from webnnm.data.tables.columns import Table
 from webnnm.data.texts.labeled import read_text_files
 from webnnm.model.nnmodel import NNModel
+from webnnm.model.prepared_data import find_form
 from webnnm.runtime.inference.answers import Answers
 from webnnm.runtime.restored import Restored
 
@@ -39,7 +40,7 @@ async def read_files(
     model of other data, NNM704 for a label of a folder, and the errors of the dataset.
     """
     facts, output = model.state.restored or Restored(), model.outputs()[0]
-    form = find_form(model)
+    form = find_form(model.state)
     if label is not None and not is_table(path):
         hint = "leave it out: the files of a folder have no columns"
         raise DataError("NNM704", f"--label {label}", hint=hint)

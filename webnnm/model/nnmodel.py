@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from webnnm.data.protocol import AnyDataset
     from webnnm.evaluation.result import TestResult
     from webnnm.model.keywords import CreateSettings, Hyperparameters
+    from webnnm.model.prepared_data import Missing
     from webnnm.runtime.checkpoint import Checkpoint
     from webnnm.runtime.inference.compilation import Compilation
     from webnnm.runtime.inference.context import InferenceContext
@@ -646,6 +647,38 @@ class NNModel:
         self.state.bind(dataset, mapping)
         if "_reviewer" in vars(self):
             self._reviewer.forget()
+
+    def prepare_dataset(
+        self,
+        table: Any,
+        *,
+        label: str | int | None = None,
+        split: Sequence[Any] | None = None,
+        missing: Missing = "error",
+    ) -> AnyDataset:
+        """Return a table as a dataset, encoded and scaled as the data of the training were.
+
+        Classes, columns, words and units keep the meaning that the parameters know: use it to test
+        a loaded model on new rows, or to train it further with them.
+
+        >>> async def score(path, table):
+        ...     async with await NNModel.load(path) as model:
+        ...         model.set_dataset(model.prepare_dataset(table))
+        ...         return await model.test()
+
+        - `table`: as `TableDataset` takes it, or for a model of a series as `SeriesDataset` does.
+        - `label`: the name or number of the column to predict, by default that of the training.
+        - `split`: as in `Dataset`; by default all rows are for testing, of a series the last fifth
+          of the steps.
+        - `missing`: what to do with empty cells, besides those that the training filled in:
+          "error", or "drop" to leave out their rows. Rows without a label are always left out.
+
+        Raises `DataError` NNM704 for invalid options, NNM705 without rows, NNM706 for a class that
+        the training did not have, NNM710 for a missing column, NNM713 for an empty cell.
+        """
+        from webnnm.model.prepared_data import prepare_dataset
+
+        return prepare_dataset(self.state, table, label, split, missing)
 
     def train(
         self,

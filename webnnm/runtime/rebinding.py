@@ -67,7 +67,7 @@ def _check_places(
         code,
         f'"{block}": {kind} {position} of the dataset is "{now[position]}", but the model was '
         f'trained with "{before[position]}" there',
-        hint=f"the order of the training is {_list(before)}",
+        hint=f"the order of the training is {_list(before)}; model.prepare_dataset keeps it",
     )
 
 

@@ -140,7 +140,8 @@ def test_without_a_training_there_is_none_to_resume(
     plain, again = str(tmp_path / "plain.safetensors"), str(tmp_path / "again.safetensors")
     assert main(["convert", snapshot, "--out", plain]) == 0
     capsys.readouterr()
-    assert main(["train", plain, "--resume", "--data", IRIS, "--out", again]) == 2
+    given = ("--data", IRIS, "--standardize", "--out", again)
+    assert main(["train", plain, "--resume", *given]) == 2
     assert "NNM808" in capsys.readouterr().err
     assert not Path(again).exists()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, LabeledTextDataset, NNModel, TableDataset
+from webnnm import DataError, Dataset, LabeledTextDataset, NNModel, SeriesDataset, TableDataset
 
 TEXT = "m:input shape=[2]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
 NUMBER = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
@@ -45,7 +46,7 @@ async def test_classes_keep_their_places(words: list[str]) -> None:
     other = Dataset(*zip(*rows, strict=True), labels=words)
     with pytest.raises(DataError, match=r"NNM706: .*the model was trained with") as caught:
         await bind_again(TEXT, Dataset(ROWS, WORDS), other)
-    assert caught.value.hint == "the order of the training is low, mid, top"
+    assert "the order of the training is low, mid, top;" in caught.value.hint
 
 
 async def test_fewer_rows_with_the_classes_of_the_training_are_taken() -> None:
@@ -106,3 +107,54 @@ async def test_standardised_numbers_stay_so() -> None:
             NUMBER, Dataset(ROWS, prices, standardize_targets=True), Dataset(ROWS, prices)
         )
     assert caught.value.hint == "standardize_targets=True"
+
+
+async def test_a_table_is_prepared_as_that_of_the_training() -> None:
+    table = {
+        "size": [20.0, 50.0, 80.0, 110.0] * 6,
+        "kind": ["old", "new", "new", "fine"] * 6,
+        "price": ["low", "mid", "top", "top"] * 6,
+    }
+    data = TableDataset(table, standardize=True)
+    text = "m:input shape=[4]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
+    log: list[str] = []
+    async with await train(text, data, log) as model:
+        await model.train(epochs=60, progress="off")
+        expected = (await model.predict({"size": [50.0], "kind": ["new"]})).tolist()
+        snapshot = await model.save()
+    log.clear()
+    part = {
+        "price": ["top", "mid", None],
+        "kind": ["fine", "new", "new"],
+        "size": [110.0, 50.0, 80.0],
+    }
+    async with await NNModel.load(snapshot, backend="numpy", log=log.append) as model:
+        rows = model.prepare_dataset(part)
+        assert log[-1] == "1 row without price is left out"
+        model.set_dataset(rows)
+        assert rows.size("testing") == 2
+        assert (await model.test()).outputs["m"].accuracy == 1
+        assert (await model.predict({"size": [50.0], "kind": ["new"]})).tolist() == expected
+        # What is learnt further, and saved, still knows columns, words and classes.
+        model.set_dataset(model.prepare_dataset(table, split=(0.8, 0, 0.2)))
+        await model.train(epochs=1, progress="off")
+        again = await model.save()
+        for options in ({"missing": "fill"}, {"label": "cost"}):
+            with pytest.raises(DataError, match=r"NNM704|NNM710"):
+                model.prepare_dataset(part, **options)
+        with pytest.raises(DataError, match="NNM706"):
+            model.prepare_dataset({**part, "price": ["top", "dear", "mid"]})
+    async with await NNModel.load(again, backend="numpy", log=log.append) as model:
+        prediction = await model.predict({"kind": ["new"], "size": [50.0]})
+        assert prediction.labels == ("low", "mid", "top") and prediction.classes == ["mid"]
+        assert model.prepare_dataset(part).size() == 2
+
+
+async def test_a_table_of_a_series_is_prepared_as_that_of_the_training() -> None:
+    sales = [float(n % 5) for n in range(60)]
+    data = SeriesDataset(sales, window=5)
+    text = "m:input shape=[5, 1]; m:output shape=[1]; m:layers reshape([5]), matmul(w), add(b);"
+    async with await train(text, data, []) as model:
+        rows = model.prepare_dataset(sales[:40])
+        model.set_dataset(rows)
+        assert rows.size("testing") > 0 and math.isfinite((await model.test()).loss)
