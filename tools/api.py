@@ -165,10 +165,10 @@ INTRODUCTION = """\
 
 <!-- Written by `make documents`: change the docstrings in webnnm, not this file. -->
 
-The public names of `import webnnm`. Nothing else is stable: names of modules may change. Functions
-and methods that are `async` are awaited; for plain scripts `webnnm.sync` has the same names without
-`await`. Spellings in camelCase are accepted where a method says so. Errors are listed by code in
-[Errors and findings](errors.md).
+These are the public names of `import webnnm`. Nothing else is stable: module names may change.
+Functions and methods that are `async` must be awaited; for plain scripts `webnnm.sync` has the same
+names without `await`. Spellings in camelCase are accepted where a method says so.
+[Errors and findings](errors.md) lists errors by code.
 
 **Contents:** {contents}
 """

@@ -33,8 +33,8 @@ messages where they are raised, not this file. -->
 
 Every error that webnnm raises on purpose is a `WebNNMError` with a `code` that stays the same from
 version to version, a `message` with the numbers involved, a `hint` if there is a remedy, and the
-`line` and `column` of the cause in a model text. `others` holds further errors that were found
-together with it. The classes are those of [core/errors.py](../webnnm/core/errors.py).
+`line` and `column` of the cause in a model text. `others` has further errors that were found at
+the same time. The classes are those of [core/errors.py](../webnnm/core/errors.py).
 
 ```python
 import webnnm
@@ -48,14 +48,14 @@ except webnnm.ModelError as error:
 
 **Contents:** {contents} · [findings of the expert system](#findings-of-the-expert-system)
 
-Each code is listed with its meaning, its remedy, and its messages, in which … replaces the details
-of a case. Each message is followed by the module that raises it.
+Each code is listed with its meaning, its remedy, and its messages, in which … stands for the
+details of a case. Each message is followed by the module that raises it.
 """
 
 FINDINGS = """\
 ## Findings of the expert system
 
-The rules that review a model, its data and its settings before training have ids of their own.
+The rules that review a model, its data and its settings have ids that begin with E.
 [The expert system](expert.md) says what each rule decides by itself.
 """
 

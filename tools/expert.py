@@ -28,16 +28,16 @@ INTRODUCTION = """\
 Before training, {count} rules look at the model, its data and the settings. Each reports what it
 found once, with the layers and the number that triggered it, and what to do about it. Some decide a
 setting that was left on "auto"; a value that you set yourself always wins, and then the rule only
-reports. A rule can be switched off by its id: it then neither reports nor decides.
+reports. You can switch a rule off by its id: it then neither reports nor decides.
 
 At the end of training, {after} more rules look at its history, and at what the trained model does
 with up to 256 training rows and as many others: the log has the three findings that matter most,
 `history.findings` has all of them, and `model.review(history)` returns them together with those of
 the review before training.
 
-One mistake shows in many ways: if `lr` is a thousandth of what it should be, weights do not move
-(E901), and the model is no better than chance (E902). What another finding explains is therefore a
-note, "probably because of E324", and the cause, which is as severe as its worst symptom, says
+One mistake has many symptoms: if `lr` is a thousandth of what it should be, weights do not move
+(E901), and the model is no better than chance (E902). Therefore a finding that another one explains
+is only a note, "probably because of E324"; the cause, which is as severe as its worst symptom, says
 "explains E901, E902". Only the cause has a remedy.
 
 Severities: **error**, training cannot succeed; **warning**, it will probably go wrong; **advice**,
@@ -61,29 +61,30 @@ lists all rules in tables.
 
 Products (multiplications by a matrix), convolutions, recurrent layers and projections are *heavy
 operators*. A *quantity* is a target that is a number, not a class. The *skill* of a model is how
-much better it is than a constant prediction: 0 if no better, 1 if always right. Of a quantity it is
-R²; under MAE, HUL and QUL it is D², the share of the absolute or pinball loss of the best constant
-that the model saves (Koenker & Machado 1999): a median of skewed values has an R² below 0, and is
-right. A custom loss is not judged by either.
+much better it is than a constant prediction: 0 if no better, 1 if always right. For a quantity it
+is R²; under MAE, HUL and QUL it is D², the share of the absolute or pinball loss of the best
+constant that the model saves (Koenker & Machado 1999), because a median of skewed values can have
+an R² below 0 and still be right. A custom loss is not judged by either.
 
 ## Samples
 
-Of a dataset with more than {rows:,} rows, or with more than {cells:,} numbers in its inputs, rules
-look at a sample, which the seed of the dataset draws: {rows:,} rows, or so many that they have
-{cells:,} numbers, but at least {least}. Of large pictures they look at as many pixels. The review
-says so at its end: "examined 510 of 60,000 rows, drawn by seed 0". Smaller datasets are examined as
+If a dataset has more than {rows:,} rows, or more than {cells:,} numbers in its inputs, rules look
+at a sample, drawn by the seed of the dataset: {rows:,} rows, or as many as have {cells:,} numbers,
+but at least {least}. If pictures are large, rules look at a sample of their pixels. The review says
+so at its end: "examined 510 of 60,000 rows, drawn by seed 0". Smaller datasets are examined as
 a whole.
 
-Some facts are exact however large a dataset is: numbers of rows and classes, missing classes,
-whether rows are sorted (E610), rows that testing shares with training (E606), equal rows with
+Some facts are exact for datasets of any size: numbers of rows and classes, missing classes,
+whether rows are sorted (E610), training rows among the testing rows (E606), equal rows with
 different classes (E621), numbers that are not finite (E605), facts about targets (E1xx). A feature
 that is constant in the sample is compared in all training rows before E604 reports it.
 
 Means, deviations and extremes of features (E603), and what E614 to E655 find in rows and columns,
-are those of the sample. A sample of n rows has a fault that a share p of the rows has with a chance
-of 1 − (1 − p)ⁿ: of 510 rows one in a hundred is missed in 0.6% of the samples, one in a thousand
-in 60%. So E614 may miss a few cells that are far off, E603 a column whose outliers alone make it
-wide. Statistics of the whole dataset (E612) show in every column, and are looked for in a few.
+are those of the sample. If a share p of the rows has a fault, a sample of n rows contains it with a
+probability of 1 − (1 − p)ⁿ: with 510 rows, a fault in one of a hundred rows is missed in 0.6% of
+the samples, one in a thousand in 60%. So E614 may miss a few cells that are far off, and E603 a
+column that only outliers make wide. Statistics of the whole dataset (E612) would show in every
+column, so only a few are searched.
 `Dataset(..., seed=1)` draws another sample.
 """
 
@@ -91,14 +92,14 @@ wide. Statistics of the whole dataset (E612) show in every column, and are looke
 VERDICTS = """\
 ## Verdicts
 
-Small programs with one mistake each, and sound ones, are in [tests/teach](../tests/teach); `make
-teach` runs them with NumPy, and `--record` records the results, of one seed. A mistake is named
-before training, after it, or by the error that ends it. Its remedy is right if the corrected
-program has the higher score, or if the program says why it need not.
+How well do the rules find mistakes? [tests/teach](../tests/teach) has small programs with one
+mistake each, and sound ones; `make teach` runs them with NumPy, and `--record` records the results
+for one seed. A mistake is named before training, after it, or by the error that ends it. Its remedy
+is right if the corrected program has the higher score, or if the program says why it need not.
 
 {counts}
 
-False alarms, findings above info, on {sound} sound programs: {alarms}.
+False alarms (findings above info) on {sound} sound programs: {alarms}.
 
 For every rule that named a mistake: the program, whether the finding disappears without the
 mistake, and both scores. For all other rules, [tests/unit/expert](../tests/unit/expert) has facts
@@ -109,25 +110,26 @@ that trigger them, and the facts after the remedy, which do not.
 
 
 ERRORS = """\
-## How often it errs
+## False alarms
 
 [tests/teach/corpus](../tests/teach/corpus) generates set-ups of {kinds} kinds that are sound by
 construction: tables, pictures, signals and texts, with classes, labels, quantities, counts,
-quantiles and losses of one's own, noise that nothing can explain, and settings of a training drawn
-from usual ranges. The function that the rows were drawn by has a score that no model exceeds but by
-chance. A set-up counts as sound if it learns {share}% of what lies between that score and the one
-of a constant prediction, two standard errors allowed for: {left_out} of {total} learn less, and are
-left out. `make teach ARGS=--corpus` runs them.
+quantiles and custom losses, noise that nothing can explain, and training settings drawn
+from usual ranges. The function that generated the rows has a score that a model can exceed only by
+chance. A set-up counts as sound if it learns {share}% of the difference between that score and the
+score of a constant prediction, within two standard errors: {left_out} of {total} learn less, and
+are left out. `make teach ARGS=--corpus` runs them.
 
-Rules were changed by looking at one half of them. What the present rules report on each half:
+Rules were changed by looking at one half of them. This is what the present rules report on each
+half:
 
 {halves}
 
-Of the rules, these reported something above information:
+These rules reported something above info:
 
 {rules}
 
-All others reported nothing on the {tested} sound set-ups for testing, so that each of them errs on
+All others reported nothing on the {tested} sound set-ups for testing, so each of them is wrong on
 at most {bound}% of such set-ups (95%, Clopper & Pearson).
 """
 

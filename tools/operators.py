@@ -33,21 +33,21 @@ INTRODUCTION = """\
 
 <!-- Written by `make operators`: change the operators in webnnm/ops, not this file. -->
 
-The {count} operators of webnnm, each declared once in a module of `webnnm/ops/`. In Python an
-operator is a method of `GraphBuilder` in snake_case, `b.reduce_sum(x, axes=[1])`; in a model text
-it is a layer in WebNN's spelling, `reduceSum(axes=[…])`.
+These are the {count} operators of webnnm, each declared once in a module of `webnnm/ops/`. In
+Python an operator is a method of `GraphBuilder` in snake_case, `b.reduce_sum(x, axes=[1])`; in a
+model text it is a layer in WebNN's spelling, `reduceSum(axes=[…])`.
 [Adding an operator](adding-an-operator.md) shows how to write one.
 
 **Contents:** [families](#families) · [all operators in a table](#all-operators) · {letters}
 
 In the table and below:
 
-- **Gradient**: ✓ by a rule of its own; *derived* from the operators that it is composed of;
-  – none flows through it. These {without} give truth values, indices, integers or steps, whose
-  derivative is 0 or does not exist: {names_without}.
-- **WebNN**: ✓ a method of MLGraphBuilder computes it; *composed* of other operators.
+- **Gradient**: ✓ the operator has its own rule; *derived* from the operators that it is composed
+  of; – no gradient flows through it. These {without} return booleans, indices, integers or steps,
+  whose derivative is 0 or does not exist: {names_without}.
+- **WebNN**: ✓ a method of MLGraphBuilder computes it; *composed*: it is built from other operators.
 - **{columns}**: how many vectors of the web-platform-tests pass on the
-  reference backend and on the WebNN of [these browsers](chromium.md); – if there are none for it.
+  reference backend and on the WebNN of [these browsers](chromium.md); – if there are none.
   In total, of {total:,} vectors: {totals}.
 """
 
