@@ -21,7 +21,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate that a name is most likely a misspelling of, None if none is near.
 
     A candidate that differs only in case and underscores is nearest; otherwise one that differs by
-    one edit, or by two if it has five letters or more.
+    one edit, or by two if it has five letters or more. Names of one letter are no misspellings.
 
     >>> nearest("sofmax", ["relu", "softmax"]), nearest("leaky_relu", ["relu", "leakyRelu"])
     ('softmax', 'leakyRelu')
@@ -30,7 +30,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     near: list[tuple[int, int, str]] = []
     for candidate in candidates:
         distance = edit_distance(key, normalize_name(candidate), 2)
-        if candidate != name and distance <= (2 if len(candidate) >= 5 else 1):
+        shorter = min(len(key), len(candidate))
+        if candidate != name and distance <= min(2 if len(candidate) >= 5 else 1, shorter - 1):
             near.append((distance, edit_distance(name, candidate, 2), candidate))
     return min(near)[2] if near else None
 

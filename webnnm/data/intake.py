@@ -72,6 +72,8 @@ def per_block(value: Any, blocks: Iterable[str], what: str) -> dict[str, Any]:
     for block in options:
         if block not in names:
             hint = suggestion(block, names) or list_available(names)
+            if names == [ONLY_BLOCK]:
+                hint = f'arrays without a name have the name "{ONLY_BLOCK}"'
             raise DataError("NNM710", f'{what}: no block "{block}"', hint=hint)
     return dict(options)
 

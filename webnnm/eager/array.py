@@ -222,6 +222,11 @@ class Array:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the values as a NumPy array, for `numpy.asarray`."""
+        if isinstance(self.scope, Trace):
+            raise TracedValueError(
+                f"NumPy cannot compute with a traced array {self._type()}: it has no values yet",
+                "write `xp.mean(x)` for `np.mean(x)`, with `from webnnm import xp`",
+            )
         import_module("numpy")
         values = _to_public(self._host(), self.dtype)
         return values if dtype is None else values.astype(dtype)

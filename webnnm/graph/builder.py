@@ -92,7 +92,7 @@ class GraphBuilder:
             dtype, shape = _read_descriptor(dtype)
         shape = () if shape is None else shape
         if not isinstance(dtype, str) or not is_tensor_type(dtype):
-            raise OperatorError("NNM113", f'input "{name}": unknown data type "{dtype}"')
+            raise _unknown_type_error(f'input "{name}"', dtype)
         if name in self._inputs:
             raise OperatorError("NNM206", f'the graph already has an input "{name}"')
         if not all(is_integer(size) and 1 <= size <= MAX_DIMENSION for size in shape):
@@ -117,7 +117,7 @@ class GraphBuilder:
         if type(value) not in _VALUES:
             value, dtype, shape = _normalize_constant_arguments(value, dtype, shape)
         if dtype is not None and not is_tensor_type(dtype):
-            raise OperatorError("NNM113", f'constant: unknown data type "{dtype}"')
+            raise _unknown_type_error("constant", dtype)
         array = HostArray.of(value, dtype, shape, copy=True)
         digest, of = _digest(array), TensorType(array.dtype, array.shape)
         types = self._types.setdefault(of, (of,))
@@ -357,6 +357,13 @@ def _normalize_constant_arguments(value: Any, dtype: Any, shape: Any) -> tuple[A
         number = max(0, -((value.start - value.stop) // value.step))
         check_amount(number, "the numbers of a range")
     return value, dtype, shape
+
+
+def _unknown_type_error(what: str, dtype: Any) -> OperatorError:
+    from webnnm.notation.type_words import suggest_type
+
+    message = f'{what}: unknown data type "{dtype}"'
+    return OperatorError("NNM113", message, suggest_type(str(dtype)))
 
 
 def _read_descriptor(descriptor: Descriptor) -> tuple[Any, Any]:

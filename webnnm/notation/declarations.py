@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NoReturn
 
-from webnnm.core.dtypes import PRECEDENCE, DataType, is_data_type
+from webnnm.core.dtypes import DataType, is_data_type
 from webnnm.core.errors import Remedy, Span, suggestion
 from webnnm.notation.cursor import Cursor
 from webnnm.notation.lexer import COMPOUND, END, ERROR, STRING, WORD, unquote
@@ -202,8 +202,10 @@ def _constant_type(cursor: Cursor) -> tuple[DataType | None, Span]:
 
 
 def _fail_type(cursor: Cursor) -> NoReturn:
-    hint = suggestion(cursor.text, PRECEDENCE) or f"data types are {', '.join(PRECEDENCE)}"
-    cursor.fail("NNM113", f"unknown data type {cursor.describe_token()}", hint)
+    from webnnm.notation.type_words import suggest_type
+
+    message = f"unknown data type {cursor.describe_token()}"
+    cursor.fail("NNM113", message, suggest_type(cursor.text))
 
 
 def _fail_shape_keyword(cursor: Cursor) -> NoReturn:

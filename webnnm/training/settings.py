@@ -400,7 +400,7 @@ def parse_settings(hyperparameters: Mapping[str, Any]) -> Settings:
             from webnnm.core.naming import snake_case
             from webnnm.training.foreign_words import SETTINGS
 
-            hint = SETTINGS.get(snake_case(spelling)) or suggestion(spelling, names)
+            hint = SETTINGS.get(snake_case(spelling)) or suggestion(spelling, HYPERPARAMETERS)
             raise DataError("NNM703", f'there is no hyperparameter "{spelling}"', hint=hint)
         if name in values:
             raise DataError("NNM703", f'"{name}" is given in two spellings')

@@ -42,7 +42,10 @@ def test_words_that_nobody_types_are_near_to_nothing() -> None:
         ("leaky_relu", ["relu", "leakyRelu"], "leakyRelu"),
         ("MAX_POOL_2D", ["maxPool2d"], "maxPool2d"),
         ("softmax", ["Softmax", "softmix"], "Softmax"),
-        ("x", ["x", "y"], "y"),
+        ("x", ["x", "y"], None),
+        ("X", ["x", "y"], "x"),
+        ("c", ["a", "c1"], None),
+        ("w2", ["w1", "v"], "w1"),
         ("first", ["second"], None),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from webnnm.core.errors import DataError
 from webnnm.data.tables.column_reading import Column, read_column
 from webnnm.data.tables.columns import MISSING, Table, as_number, as_table
+from webnnm.data.tables.number_format import NumberFormat
 
 
 class Series:
@@ -112,6 +113,17 @@ def test_numbers(cells: list[Any], expected: list[float]) -> None:
     column = read(cells)
     assert column.numbers is not None
     assert (list(column.numbers), column.words, column.missing) == (expected, (), [])
+
+
+@pytest.mark.parametrize("like", [NumberFormat(","), None])
+def test_the_word_is_blamed_and_not_the_numbers_beside_it(like: NumberFormat | None) -> None:
+    table = Table(("area",), (["50,5", "abc", "x"],), first_row=2)
+    with pytest.raises(DataError, match='row 3, column area is "abc", not a number') as caught:
+        read_column(table, 0, True, like)
+    assert "decimal point" not in caught.value.hint
+    points = Table(("area",), (["50.5", "abc"],), first_row=2)
+    with pytest.raises(DataError, match='row 3, column area is "abc", not a number'):
+        read_column(points, 0, True, like)
 
 
 @pytest.mark.parametrize("empty", ["", "  ", "NA", "nan", "NULL", "None", "?", None, math.nan])

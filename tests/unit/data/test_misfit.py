@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from webnnm import DataError, Dataset, NNModel, review
+from webnnm import DataError, Dataset, NNModel, TableDataset, review
 
 TEXT = "m:input shape=[2]; m:output shape=[3]; m:layers matmul(w), add(b), softmax();"
 TOKENS = (
@@ -29,7 +29,13 @@ def catch_error(labels: Any, text: str = TEXT, **options: Any) -> DataError:
     ("labels", "message", "hint"),
     [
         ([n + 1 for n in NUMBERS], "are numbered from 1 to 3, classes from 0 to 2", "subtract 1"),
-        ([float(n) for n in NUMBERS], "integers 0 … 2, as float32", "give integers"),
+        (
+            [float(n) for n in NUMBERS],
+            "integers 0 … 2, as float32",
+            'set kinds={"model": "classes"}, or give integers',
+        ),
+        ([n - 1 for n in NUMBERS], "are integers -1 … 1, classes are numbered", "add 1 to the"),
+        ([n - 1.0 for n in NUMBERS], "are integers -1 … 1, classes are numbered", "add 1 to the"),
         ([2 * (n // 2) for n in NUMBERS], "integers 0 … 2, not all of 0 … 2", "kinds="),
         ([2 * (n % 2) - 1 for n in NUMBERS], "labels are −1 and 1", "make them 0 and 1"),
         ([n + 0.5 for n in NUMBERS], "the model takes [3], rows are []", "write shape=[1]"),
@@ -58,6 +64,23 @@ def test_a_column_of_whole_numbers_has_classes_however_many_there_are() -> None:
         assert review(TEXT.replace("[3]", f"[{classes}]"), Dataset(ROWS, column))
     yes = TEXT.replace("[3]", "[1]").replace("softmax", "sigmoid")
     assert review(yes, Dataset(ROWS, [[n % 2] for n in range(12)]))
+
+
+def test_one_score_for_the_classes_of_a_table_is_a_question_of_the_task() -> None:
+    table = {"a": [n / 2 for n in range(12)], "stars": [n % 3 for n in range(12)]}
+    text = "m:input shape=[1]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    with pytest.raises(DataError, match="3 classes, the model has one score") as caught:
+        review(text, TableDataset(table, label="stars"))
+    assert caught.value.hint.endswith(
+        'write shape=[3] at the output; for the quantities of a table, task="regression"'
+    )
+    review(text, TableDataset(table, label="stars", task="regression"))
+
+
+def test_a_kind_for_another_block_is_told_the_name_of_the_array() -> None:
+    with pytest.raises(DataError, match='no block "m"') as caught:
+        Dataset(ROWS, NUMBERS, kinds={"m": "continuous"})
+    assert caught.value.hint == 'arrays without a name have the name "model"'
 
 
 def test_more_classes_than_scores_are_a_finding_with_a_hint() -> None:

@@ -264,3 +264,11 @@ def test_a_network_learns_by_hand() -> None:
         params, value = step(params, x, y, 0.05)
         losses.append(float(value))
     assert losses[-1] < 0.1 * losses[0]
+
+
+def test_numpy_cannot_compute_while_a_function_is_traced() -> None:
+    numpy = pytest.importorskip("numpy")
+    for of in (numpy.mean, numpy.exp, numpy.asarray):
+        with pytest.raises(TracedValueError, match="NumPy cannot compute") as caught:
+            jit(lambda x, of=of: xp.asarray(of(x**2)))(xp.asarray([1.0, 2.0]))
+        assert "xp.mean(x)" in caught.value.hint

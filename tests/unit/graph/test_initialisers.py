@@ -7,7 +7,9 @@ import math
 import pytest
 
 from tests.unit.graph.texts import fails, model, network
+from webnnm import ModelError, check
 from webnnm.graph.elaboration.initialise import Initialiser, initialisers
+from webnnm.graph.elaboration.unknown_initialiser import FORMS
 
 
 def uniform(radius: float) -> Initialiser:
@@ -78,15 +80,33 @@ def test_written(init: str, expected: Initialiser) -> None:
     "init", ["he(2)", "normal", "normal(1, 2, 3)", "uniform(1)", "constant", "zeros(1)", "haus"]
 )
 def test_errors(init: str) -> None:
-    found = network(model(f"matmul(w, init={init})"))
-    with pytest.raises(Exception, match="is not an initialiser") as caught:
-        initialisers(found)
-    assert caught.value.code == "NNM303"  # type: ignore[attr-defined]
+    [error] = check(model(f"matmul(w, init={init})"))
+    assert (error.code, error.message[-22:]) == ("NNM303", " is not an initialiser")
 
 
-def test_unknown_initialiser_has_a_suggestion() -> None:
-    with pytest.raises(Exception, match='did you mean "glorot"'):
-        initialisers(network(model("matmul(w, init=glorott)")))
+@pytest.mark.parametrize(
+    ("init", "hint"),
+    [
+        ("glorott", 'did you mean "glorot"?'),
+        ("xavier", "write glorot"),
+        ("kaiming_normal_", "write heNormal"),
+        ("0", "write zeros"),
+        ("-0.5", "write constant(-0.5)"),
+        ("he(2)", "write he"),
+        ("normal", "write normal(0.02)"),
+        ("haus", "one of zeros, ones, constant(0.5), normal(0.02)"),
+    ],
+)
+def test_the_hint_is_an_initialiser_that_exists(init: str, hint: str) -> None:
+    [error] = check(model(f"matmul(w, init={init})"))
+    assert isinstance(error, ModelError)
+    assert error.hint.startswith(hint)
+    assert "Number(" not in str(error)
+
+
+@pytest.mark.parametrize("form", FORMS.values())
+def test_the_forms_in_hints_are_initialisers(form: str) -> None:
+    assert check(model(f"matmul(w, init={form})")) == []
 
 
 def test_init_of_a_layer_is_for_weights_only() -> None:

@@ -157,7 +157,10 @@ CASES = [
     # NNM113: unknown data type
     ("NNM113", "m:input ¦bfloat16 shape=[4]", 'did you mean "float16"?'),
     ("NNM113", "m:input ¦Float32 shape=[4]", 'did you mean "float32"?'),
-    ("NNM113", "m:input ¦double [4]", "data types are float32"),
+    ("NNM113", "m:input ¦double [4]", 'did you mean "float32"'),
+    ("NNM113", "m:input ¦float64 [4]", 'did you mean "float32"'),
+    ("NNM113", "m:input ¦int [4]", 'did you mean "int32"'),
+    ("NNM113", "m:input ¦complex [4]", "data types are float32"),
     ("NNM113", "foo ¦bar [3] 1", 'unknown data type "bar"'),
     ("NNM113", "m:param w ¦flaot32 shape=[4]", 'did you mean "float32"?'),
     # NNM114: dimension name

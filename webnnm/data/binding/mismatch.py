@@ -108,8 +108,12 @@ def _describe_labels(name: str, field: Field, slot: Slot, values: HostArray) -> 
         return moved
     if field.kind == "onehot" and field.shape:
         classes = field.shape[-1]
-        message = f"one-hot rows have {classes} classes, the model has {scores} scores"
-        return message, f"write shape={[*slot.shape[:-1], classes]} at the output"
+        count_of_scores = "one score" if scores == 1 else f"{scores} scores"
+        message = f"one-hot rows have {classes} classes, the model has {count_of_scores}"
+        hint = f"write shape={[*slot.shape[:-1], classes]} at the output"
+        if scores == 1 and not field.declared:  # by a table, whose numbers may be either
+            hint += '; for the quantities of a table, task="regression"'
+        return message, hint
     flat = values.values()
     single = scores > 1 and count(field.shape) == count(slot.shape[:-1])
     if not single or any(value != int(value) for value in flat):
@@ -125,6 +129,12 @@ def _describe_labels(name: str, field: Field, slot: Slot, values: HostArray) -> 
         return message, "subtract 1 from the labels"
     if low == -1 and high == 1 and 0 not in flat:
         return "labels are −1 and 1", "make them 0 and 1: (labels + 1) / 2, as integers"
+    if low < 0 and high - low < scores:
+        message = f"labels are integers {low} … {high}, classes are numbered from 0"
+        unlabelled = (
+            f'with kinds={{"{name}": "classes"}} negative numbers mark rows without a label'
+        )
+        return message, f"add {-low} to the labels; {unlabelled}"
     fitting = f"write shape={[*slot.shape[:-1], high + 1]}"
     if high >= scores and low >= 0:
         if field.kind == "classes":
@@ -135,7 +145,8 @@ def _describe_labels(name: str, field: Field, slot: Slot, values: HostArray) -> 
         every = len(set(flat)) == scores
         kind = f"as {values.dtype}" if every else f"not all of 0 … {scores - 1}"
         message = f"labels are integers {low} … {high}, {kind}, which means measurements"
-        return message, f'give integers, and set kinds={{"{name}": "classes"}}'
+        declared = f'set kinds={{"{name}": "classes"}}'
+        return message, f"{declared}, or give integers" if every else declared
     return "", ""
 
 

@@ -20,7 +20,7 @@ from webnnm.data.tables.date_format import (
 )
 from webnnm.data.tables.dialect import Dialect
 from webnnm.data.tables.number_detection import WHOLE, detect_numbers, is_code
-from webnnm.data.tables.number_format import PLAIN, NumberFormat
+from webnnm.data.tables.number_format import COMMAS, PLAIN, NumberFormat
 
 MOSTLY_NUMBERS = 0.9
 """If more of the cells than this are numbers, a word among them stands for a missing number."""
@@ -171,7 +171,10 @@ def _find_format(
     present = [text for text in texts if text.strip().lower() not in words]
     if numeric is None and present and len(texts) == len(cells) and is_code(present):
         return None, ""
-    return replace(PLAIN, missing=declared), ""
+    # So that what is no number is blamed, not the numbers beside it.
+    formats = [replace(one, missing=declared) for one in (like or PLAIN, PLAIN, COMMAS)]
+    counts = [sum([one.parse(text) is not None for text in present]) for one in formats]
+    return formats[counts.index(max(counts)) if numeric else 1], ""
 
 
 def _parse(cell: Any, number_format: NumberFormat, parsed: dict[str, float | None]) -> float | None:

@@ -135,6 +135,9 @@ class NumberFormat:
 PLAIN = NumberFormat()
 """That of Python's `float`."""
 
+COMMAS = NumberFormat(",")
+"""That of most of Europe, without thousands marks."""
+
 
 @cache
 def _compile_body(decimal: str, thousands: str) -> re.Pattern[str]:

@@ -12,6 +12,7 @@ from webnnm.graph.elaboration.cycles import first_cycle
 from webnnm.graph.elaboration.declare import Declared
 from webnnm.graph.elaboration.expand import Expander
 from webnnm.graph.elaboration.infer import infer_shapes
+from webnnm.graph.elaboration.initialise import check_initialisers
 from webnnm.graph.elaboration.loss_words import check_losses
 from webnnm.graph.elaboration.outline import Outline, collect_outline
 from webnnm.graph.elaboration.resolve import Resolver
@@ -74,6 +75,7 @@ def elaborate(document: Document, half: Collection[str] = ()) -> Network:
     infer_shapes(network, declared.changes)
     _drop_unneeded_parameters(network)
     infer_types(network)
+    check_initialisers(network)
     return network
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from webnnm.core.errors import suggestion
 from webnnm.core.shapes import Shape, count
 from webnnm.graph.elaboration.outline import Outline
 from webnnm.graph.elaboration.vertices import LayerVertex, Network, ParameterVertex, Vertex
@@ -59,6 +58,13 @@ def initialisers(network: Network) -> dict[str, Initialiser]:
     }
 
 
+def check_initialisers(network: Network) -> None:
+    """Raise `ModelError` NNM303 for an unknown initialiser or wrong arguments."""
+    for parameter in network.parameters:
+        if parameter.init is not None:
+            _read_initialiser(network.outline, parameter)
+
+
 def _read_initialiser(outline: Outline, parameter: ParameterVertex) -> Initialiser:
     init = parameter.init
     assert init is not None
@@ -89,26 +95,9 @@ def _read_initialiser(outline: Outline, parameter: ParameterVertex) -> Initialis
         case "glorotNormal", []:
             return Initialiser("normal", math.sqrt(2 / (fan_in + fan_out)))
         case _:
-            raise outline.error(
-                "NNM303",
-                f'"{name}" with {len(arguments)} numbers is not an initialiser',
-                init.span,
-                suggestion(name, INITIALISERS),
-            )
+            from webnnm.graph.elaboration.unknown_initialiser import unknown_initialiser_error
 
-
-INITIALISERS = (
-    "zeros",
-    "ones",
-    "constant",
-    "normal",
-    "truncatedNormal",
-    "uniform",
-    "he",
-    "heNormal",
-    "glorot",
-    "glorotNormal",
-)
+            raise unknown_initialiser_error(outline, name, len(arguments), init.span)
 
 
 def _symmetric(radius: float) -> Initialiser:

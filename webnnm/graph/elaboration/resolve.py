@@ -18,7 +18,7 @@ from webnnm.graph.elaboration.vertices import LayerVertex, LiteralVertex, Parame
 from webnnm.notation.syntax import Call, Items, NamedShape, Number, Reference, Value
 from webnnm.ops.declare.features import Changes, Features
 from webnnm.ops.declare.layer import ParameterRole, TensorSlot, ValueOption
-from webnnm.ops.declare.values import BOOLEANS, LIST_EXPECTED, Sizes
+from webnnm.ops.declare.values import BOOLEANS, LIST_EXPECTED, TYPE_EXPECTED, Sizes
 
 INITIALISED = ("weight", "projection", "recurrent", "table")
 """Roles of the parameters that `init=` sets on a block, or on a layer with several."""
@@ -304,8 +304,15 @@ class Resolver:
         if data_type is not None:
             name = str(plain(data_type.value))
             if not is_data_type(name):
-                message = f'unknown data type "{name}"'
-                raise self.expander.make_error("NNM303", message, data_type.span, layer.scope)
+                from webnnm.notation.type_words import suggest_type
+
+                raise self.expander.make_error(
+                    "NNM303",
+                    f'unknown data type "{name}"',
+                    data_type.span,
+                    layer.scope,
+                    suggest_type(name),
+                )
             vertex.written_type = name
             vertex.places["dataType"] = data_type.span
 
@@ -338,6 +345,10 @@ class Resolver:
             message = f'{camel_case(name)}= of "{layer.vertex.operator.name}": {error}'
             bare = isinstance(syntax, Number) and error.args == (LIST_EXPECTED,)
             hint = f"write [{syntax.value}], with a number for each dimension" if bare else ""
+            if error.args == (TYPE_EXPECTED,):
+                from webnnm.notation.type_words import suggest_type
+
+                hint = suggest_type(str(syntax))
             raise self.expander.make_error("NNM303", message, span, layer.scope, hint) from error
 
     def _dimensions_of_others(self, layer: UnresolvedLayer, value: Any) -> None:

@@ -94,7 +94,10 @@ def choice(*choices: str) -> Callable[..., str]:
 def data_type(value: Any, *_: TensorType) -> DataType:
     """Accept the name of a data type."""
     if not isinstance(value, str) or not is_tensor_type(value):
-        raise OperatorError("NNM113", f'unknown data type "{value}"')
+        from webnnm.notation.type_words import suggest_type
+
+        hint = suggest_type(str(value))
+        raise OperatorError("NNM113", f'unknown data type "{value}"', hint)
     return value
 
 

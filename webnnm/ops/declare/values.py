@@ -101,7 +101,7 @@ def data_type(value: Value) -> DataType:
     """Read the name of a data type."""
     name = _word(value)
     if name is None or not is_data_type(name):
-        raise ValueError("expected a data type")
+        raise ValueError(TYPE_EXPECTED)
     return name
 
 
@@ -139,6 +139,7 @@ class Sizes:
     sizes: tuple[int | Percent | Call | None, ...]
 
 
+TYPE_EXPECTED = "expected a data type"
 LIST_EXPECTED = "expected a list or a named shape"
 
 
