@@ -14,8 +14,8 @@ from tools.common import ROOT
 from webnnm import ops
 from webnnm.core.dtypes import PRECEDENCE
 from webnnm.graph.elaboration.expand import COMMON
-from webnnm.graph.elaboration.initialise import INITIALISERS
 from webnnm.graph.elaboration.loss_words import LOSSES
+from webnnm.graph.elaboration.unknown_initialiser import FORMS
 from webnnm.language.signatures import choices
 from webnnm.notation import lexer
 from webnnm.notation.declarations import TENSOR_OPTIONS
@@ -55,7 +55,7 @@ def words() -> dict[str, list[str]]:
         ),
         "losses": [word for loss in LOSSES for word in (loss.name, *loss.aliases)],
         "types": [*PRECEDENCE],
-        "values": sorted({*BOOLEANS, *INITIALISERS, *taken} - {*PRECEDENCE}),
+        "values": sorted({*BOOLEANS, *FORMS, *taken} - {*PRECEDENCE}),
     }
 
 

@@ -7,8 +7,8 @@ import pytest
 from webnnm import ops
 from webnnm.core.errors import WebNNMError
 from webnnm.graph.elaboration.expand import COMMON
-from webnnm.graph.elaboration.initialise import INITIALISERS
 from webnnm.graph.elaboration.loss_words import LOSSES
+from webnnm.graph.elaboration.unknown_initialiser import FORMS
 from webnnm.language import answers, words
 from webnnm.language.completion import complete
 from webnnm.language.formatting import format_text
@@ -52,7 +52,7 @@ def test_every_fixed_word_has_a_line_of_help() -> None:
     assert set(words.PROPERTIES) == set(PROPERTIES)
     assert set(words.LAYER_OPTIONS) == set(COMMON)
     assert set(words.TENSOR_OPTIONS) == set(TENSOR_OPTIONS)
-    assert set(words.INITIALISERS) == set(INITIALISERS)
+    assert set(words.INITIALISERS) == set(FORMS)
     assert all(loss.summary for loss in LOSSES)
 
 
