@@ -109,7 +109,8 @@ def _read_functions(value: Any) -> Any:
 
 def _read_weights(value: Any) -> Any:
     if isinstance(value, Mapping):
-        weights: dict[str, Any] = dict(value)
+        written = cast("Mapping[str, Any]", value)
+        weights = {name: as_python(weight) for name, weight in written.items()}
         numbers = weights.values()
         if all(isinstance(w, (int, float)) and w > 0 and math.isfinite(w) for w in numbers):
             return weights
@@ -406,7 +407,7 @@ def parse_settings(hyperparameters: Mapping[str, Any]) -> Settings:
             raise DataError("NNM703", f'"{name}" is given in two spellings')
         hyperparameter = HYPERPARAMETERS[name]
         try:
-            values[name] = hyperparameter.read(_as_python(value))
+            values[name] = hyperparameter.read(as_python(value))
         except (ValueError, TypeError, OverflowError) as error:
             message = f"{spelling} is {_shorten(value)}"
             hint = f"give {hyperparameter.range}"
@@ -422,13 +423,6 @@ def _names_by_spelling() -> dict[str, str]:
         for name, hyperparameter in HYPERPARAMETERS.items()
         for spelling in (name, camel_case(name), *hyperparameter.spellings)
     }
-
-
-def _as_python(value: Any) -> Any:
-    """Return a setting, or a mapping of numbers, without numbers of NumPy."""
-    if isinstance(value, Mapping):
-        return {name: as_python(one) for name, one in cast("Mapping[Any, Any]", value).items()}
-    return as_python(value)
 
 
 def _shorten(value: Any) -> str:

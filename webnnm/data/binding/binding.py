@@ -217,10 +217,11 @@ def bind(
         output.name: _make_output_slot(output, dataset.outputs, alone=len(network.outputs) == 1)
         for output in network.outputs
     }
-    if names := _find_single_scores(dataset.outputs, by_output):
+    single = any(slot.shape[-1:] in ((), (1,)) for slot in by_output.values())
+    if single and any(field.classes > 2 for field in dataset.outputs.values()):
         from webnnm.data.binding.quantities import read_as_quantities
 
-        dataset = read_as_quantities(dataset, names)
+        dataset = read_as_quantities(dataset, by_output)
     inputs = bind_fields(dataset.inputs, slots, "input")
     along = _names((o.name, o.source.features.sequence) for o in network.outputs)
     try:
@@ -247,19 +248,6 @@ def bind(
         (sequences, along),
         find_embedding_tables(network) if hasattr(dataset, "blocks") else {},
     )
-
-
-def _find_single_scores(fields: Mapping[str, Field], slots: Mapping[str, Slot]) -> dict[str, str]:
-    """Return block → field of outputs that are one number, with labels of three or more classes."""
-    names = {block: find_field(block, fields, alone=len(slots) == 1) for block in slots}
-    return {
-        block: name
-        for block, name in names.items()
-        if slots[block].shape[-1:] in ((), (1,))
-        and name in fields
-        and fields[name].kind == "classes"
-        and fields[name].classes > 2
-    }
 
 
 def with_targets(network: Network, dataset: AnyDataset) -> Network:

@@ -306,13 +306,8 @@ class Resolver:
             if not is_data_type(name):
                 from webnnm.notation.type_words import suggest_type
 
-                raise self.expander.make_error(
-                    "NNM303",
-                    f'unknown data type "{name}"',
-                    data_type.span,
-                    layer.scope,
-                    suggest_type(name),
-                )
+                message, hint = f'unknown data type "{name}"', suggest_type(name)
+                raise self.expander.make_error("NNM303", message, data_type.span, layer.scope, hint)
             vertex.written_type = name
             vertex.places["dataType"] = data_type.span
 
