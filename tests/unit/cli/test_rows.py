@@ -30,11 +30,17 @@ def write_table(path: Path, *, empty: tuple[int, ...] = (), holes: tuple[int, ..
 
 
 @pytest.fixture(params=["sum", "size"])
-def snapshot(request: pytest.FixtureRequest, tmp_path: Path, capsys: Printed) -> tuple[str, str]:
+def snapshot(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Printed,
+) -> tuple[str, str]:
     """A snapshot of a model that was trained from a table with two empty targets, and its target.
 
-    The table is data.csv in the folder.
+    The table is data.csv in the current folder.
     """
+    monkeypatch.chdir(tmp_path)
     table, target = write_table(tmp_path / "data.csv", empty=(4, 16)), request.param
     out = str(tmp_path / f"{target}.safetensors")
     options = ("--features", "a,b", "--target", target, "--out", out, "--seeds", "0")
