@@ -59,5 +59,5 @@ def _suggest(name: str, written: str) -> str:
         synonym = SYNONYMS.get(camel_case(name.rstrip("_")))
         every = f"one of {', '.join(FORMS.values())}"
         return f"write {FORMS[synonym]}" if synonym else suggestion(name, FORMS) or every
-    known = {0.0: "zeros", 1.0: "ones"}
-    return f"write {known.get(number, f'constant({written})')}"
+    constants = {0.0: "zeros", 1.0: "ones"}
+    return f"write {constants.get(number, f'constant({written})')}"
