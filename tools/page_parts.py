@@ -58,7 +58,7 @@ GROUPS = {
 }
 """The groups of the pages: page → the text of its link, in the order of the links."""
 HEADINGS = {
-    "playground.html": "Playground: watch a network learn",
+    "playground.html": "Watch a network learn",
     "iris.html": "Iris: train a network on 150 flowers",
     "digits.html": "Digits: train a network that reads yours",
     "gpt.html": "Tiny GPT: train a language model",
