@@ -55,20 +55,21 @@ def _check_places(
     now: Sequence[str] | None,
     log: Callable[[str], None],
 ) -> None:
-    """Check that names have the places that they had; none, or entirely other ones, are fine."""
+    """Check that no name has another place than it had; new names may take places of others."""
     if not before or not now or all(map(str.__eq__, before, now)):
         return
-    if set(before).isdisjoint(now):
-        log(f'"{block}": {_list(now)} take the places of {_list(before)}')
-        return
-    pairs = [*zip(before, now, strict=False)]
-    position = next(k for k, names in enumerate(pairs) if len({*names}) > 1)
-    raise DataError(
-        code,
-        f'"{block}": {kind} {position} of the dataset is "{now[position]}", but the model was '
-        f'trained with "{before[position]}" there',
-        hint=f"the order of the training is {_list(before)}; model.prepare_dataset keeps it",
-    )
+    places = {name: number for number, name in enumerate(before)}
+    for number, name in enumerate(now):
+        if places.get(name, number) != number:
+            raise DataError(
+                code,
+                f'"{block}": {kind} {number} of the dataset is "{name}", which was {kind} '
+                f"{places[name]} when the model was trained",
+                hint=f"model.prepare_dataset keeps the order of the training: {_list(before)}",
+            )
+    pairs = [pair for pair in zip(before, now, strict=False) if len({*pair}) > 1]
+    replaced, names = zip(*pairs, strict=True)
+    log(f'"{block}": {kind} {_list(names)} in place of {_list(replaced)}')
 
 
 def _check_scales(

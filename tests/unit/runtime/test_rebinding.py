@@ -44,9 +44,9 @@ async def bind_again(text: str, dataset: Any, other: Any) -> list[str]:
 async def test_classes_keep_their_places(words: list[str]) -> None:
     rows = [(row, word) for row, word in zip(ROWS, WORDS, strict=True) if word in words]
     other = Dataset(*zip(*rows, strict=True), labels=words)
-    with pytest.raises(DataError, match=r"NNM706: .*the model was trained with") as caught:
+    with pytest.raises(DataError, match=r"NNM706: .* when the model was trained") as caught:
         await bind_again(TEXT, Dataset(ROWS, WORDS), other)
-    assert "the order of the training is low, mid, top;" in caught.value.hint
+    assert "order of the training: low, mid, top" in caught.value.hint
 
 
 async def test_fewer_rows_with_the_classes_of_the_training_are_taken() -> None:
@@ -56,22 +56,27 @@ async def test_fewer_rows_with_the_classes_of_the_training_are_taken() -> None:
     assert await bind_again(TEXT, Dataset(ROWS, WORDS), other) == []
 
 
-async def test_entirely_other_classes_are_taken_with_a_word() -> None:
+async def test_new_names_of_classes_are_logged() -> None:
     other = Dataset(ROWS, [f"new {word}" for word in WORDS])
     (line,) = await bind_again(TEXT, Dataset(ROWS, WORDS), other)
-    assert line == '"m": new low, new mid, new top take the places of low, mid, top'
+    assert line == '"m": class new low, new mid, new top in place of low, mid, top'
+    renamed = Dataset(ROWS, [word.replace("top", "up") for word in WORDS])
+    (line,) = await bind_again(TEXT, Dataset(ROWS, WORDS), renamed)
+    assert line == '"m": class up in place of top'
 
 
 async def test_columns_and_categories_keep_their_places() -> None:
     table = {"a": [*range(10)], "b": [n % 3 for n in range(10)], "y": [10.0 * n for n in range(10)]}
     swapped = {name: table[name] for name in ("b", "a", "y")}
-    with pytest.raises(DataError, match='NNM710: "m": feature 0 of the dataset is "b"'):
+    with pytest.raises(
+        DataError, match='NNM710: "m": feature 0 of the dataset is "b", which was feature 1'
+    ):
         await bind_again(NUMBER, TableDataset(table), TableDataset(swapped))
     assert await bind_again(NUMBER, TableDataset(table), TableDataset(swapped, ["a", "b"])) == []
     answers = [float(n) for n in range(10)]
     before = TableDataset({"c": ["x", "y"] * 5, "y": answers})
     after = TableDataset({"c": ["y", "z"] * 5, "y": answers})
-    with pytest.raises(DataError, match='"c=y", but the model was trained with "c=x"'):
+    with pytest.raises(DataError, match='0 of the dataset is "c=y", which was feature 1'):
         await bind_again(NUMBER, before, after)
 
 
