@@ -14,10 +14,14 @@ from webnnm.cli.common import (
     add_hyperparameters,
     add_model,
     add_references,
+    check_table,
     command,
+    dialect,
     open_model,
     table,
+    table_options,
 )
+from webnnm.cli.rows import build_dataset, csv_table
 from webnnm.cli.suggested_data import add_data, is_data
 from webnnm.cli.suggested_training import train_suggested
 from webnnm.cli.training_report import write_report
@@ -29,7 +33,17 @@ from webnnm.cli.training_run import (
     run_training,
 )
 from webnnm.core.errors import DataError
+from webnnm.data.dataset import Dataset
+from webnnm.data.files.source_bytes import read_bytes
 from webnnm.model.nnmodel import NNModel
+from webnnm.model.prepared_data import MISSING, find_form
+
+KEPT_OPTIONS = frozenset({"label", "missing", "split"})
+"""Options that do not change how a table is prepared."""
+PREPARE = "model.prepare_dataset"
+"""What hints name that this command calls by itself."""
+SPLIT = (0.7, 0, 0.3)
+"""How rows are divided by default, as in `Dataset`."""
 
 
 def add(commands: Parsers) -> None:
@@ -95,5 +109,32 @@ def _train(arguments: argparse.Namespace) -> int:
         if arguments.report:
             await write_report(arguments.report, model, outcome)
 
-    outcome = asyncio.run(run_training(arguments, table(arguments), opened, look_at))
+    dataset = asyncio.run(_prepare_table(arguments))
+    if dataset is None:
+        dataset = table(arguments)
+    try:
+        outcome = asyncio.run(run_training(arguments, dataset, opened, look_at))
+    except DataError as error:
+        if PREPARE in error.hint:
+            error.hint = "leave out the options that prepare the table: the snapshot has them"
+        raise
     return print_outcome(arguments, outcome)
+
+
+async def _prepare_table(arguments: argparse.Namespace) -> Dataset | None:
+    """Return the table of a snapshot that is trained further, prepared as in its training.
+
+    None if options say how the table is prepared, or if the snapshot does not.
+    """
+    options = table_options(arguments).keys() - dialect(arguments).keys() - KEPT_OPTIONS
+    if not arguments.model.endswith(SNAPSHOT) or arguments.resume or options:
+        return None
+    check_table(arguments.data)
+    async with await open_model(arguments.model, learnt=True, backend="numpy") as model:
+        facts, form = model.state.data_facts(), find_form(model.state)
+        if form is None or arguments.missing not in (None, *MISSING):
+            return None
+        rows = csv_table(await read_bytes(arguments.data), arguments, facts, model.inputs()[0])
+        split = arguments.split or (SPLIT if form.series is None else None)
+        missing = arguments.missing or "error"
+        return build_dataset(model, rows, arguments.label, split, missing=missing)

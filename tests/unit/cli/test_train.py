@@ -134,6 +134,27 @@ def test_a_snapshot_is_trained_further(snapshot: str, tmp_path: Path, capsys: Pr
     assert train_as_json(capsys, "test", again, "--data", IRIS)["loss"] < before
 
 
+@pytest.mark.parametrize("change", ["none", "columns", "classes"])
+def test_a_table_is_prepared_as_in_the_training_of_the_snapshot(
+    snapshot: str, tmp_path: Path, capsys: Printed, change: str
+) -> None:
+    rows = [row.split(",") for row in Path(IRIS).read_text().splitlines()]
+    if change == "columns":
+        rows = [[*reversed(row[:-1]), row[-1]] for row in rows]
+    elif change == "classes":
+        rows = [row for row in rows if row[-1] != rows[1][-1]]
+    table, again = tmp_path / "new.csv", str(tmp_path / "again.safetensors")
+    table.write_text("\n".join(",".join(row) for row in rows))
+    before = train_as_json(capsys, "test", snapshot, "--data", str(table))
+    still = ("--epochs", "1", "--lr", "1e-7", "--out", again)
+    after = train_as_json(capsys, "train", snapshot, "--data", str(table), *still)
+    assert after["test"]["loss"] == pytest.approx(before["loss"], abs=0.2)
+    if change == "columns":
+        given = ("train", snapshot, "--data", str(table), "--standardize", *still)
+        assert main([*given]) == 1
+        assert "hint: leave out the options that prepare the table" in capsys.readouterr().err
+
+
 def test_without_a_training_there_is_none_to_resume(
     snapshot: str, tmp_path: Path, capsys: Printed
 ) -> None:
