@@ -26,6 +26,7 @@ def resolve(root: Path, parts: Sequence[str]) -> Path | None:
     folder = Path(os.path.realpath(root))
     try:
         path = Path(os.path.realpath(folder.joinpath(*parts)))
+        path.exists()  # raises an error for names that are too long
         inside = path.relative_to(folder).parts
     except (OSError, ValueError):
         return None

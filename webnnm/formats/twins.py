@@ -150,7 +150,8 @@ def _check_alike(twins: Twins, source: str) -> None:
             message = "its graph differs between sizes"
             if isinstance(first, OperatorNode) and len(_form(first)) == len(_form(other)):
                 amounts = dict.fromkeys([_amount(first), _amount(other)])
-                message += f": {', then '.join(amounts)}" * (len(amounts) > 1)
+                if len(amounts) > 1:
+                    message += f": {', then '.join(amounts)}"
             error = ModelError(CODE, message, hint=HINT)
             raise locate_error(error, first, source)
 

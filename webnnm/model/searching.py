@@ -243,7 +243,8 @@ async def search(
         set_content(table, result.to_html())
     if not dataset.size("validation"):
         fixed = {"validation_split": HELD_BACK, **fixed}
-    reporter = Reporter(display(progress), log)
+    is_silent = str(progress).lower() == "off"
+    reporter = Reporter(display(progress), _ignore if is_silent else log, epochs=False)
     total, number_trained = sum(number for number, _ in result.rounds), 0
     reporter.begin(total, f"search: {len(draws)} trials, {total} trainings")
     history = History(fixed, "", stopped="error")
@@ -283,13 +284,17 @@ async def search(
     return result
 
 
+def _ignore(line: str) -> None:
+    """Log nothing."""
+
+
 async def _loss(
     source: str, dataset: AnyDataset, settings: Mapping[str, Any], backend: Any
 ) -> float:
     """Return the lowest validation loss of a training, infinity if it diverges."""
     chosen = {} if backend is None else {"backend": backend}
     model = await NNModel.create(
-        source=source, dataset=dataset, seed=settings["seed"], log=lambda _: None, **chosen
+        source=source, dataset=dataset, seed=settings["seed"], log=_ignore, **chosen
     )
     async with model:
         try:

@@ -49,9 +49,9 @@ def complete_from_dataset(
                 usual = decay or settings.weight_decay
                 assert usual is not None
                 weights = -(-size // count(network.outputs[0].source.features.sizes()))
-                decay = lower_decay(usual, rows, weights)
-                if decay < usual:
-                    reason = f"a linear model of {rows:,} rows"
+                lowered = lower_decay(usual, rows, weights)
+                if lowered < usual:
+                    decay, reason = lowered, f"a linear model of {rows:,} rows"
     return complete_settings(
         settings,
         rows=rows,

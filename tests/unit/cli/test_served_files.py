@@ -89,6 +89,12 @@ def test_links_out_of_it_or_to_hidden_files_are_not(folder: Path, address: str) 
         assert "root:" not in text
 
 
+def test_names_that_are_too_long_are_not_there(folder: Path) -> None:
+    with cli.serve.SiteServer(folder) as server:
+        for address in (f"/{'a' * 300}", f"/{'a' * 300}/", "/" + "a/" * 3000):
+            assert answer(server.url, address)[0] == 404
+
+
 def test_an_index_that_is_a_link_out_of_it_is_not_shown(folder: Path) -> None:
     with cli.serve.SiteServer(folder) as server:
         code, text = answer(server.url, "/indexed/")

@@ -28,6 +28,15 @@ async def run_search(**more: Any) -> Search:
     return await search(TEXT, classes(60), SPACE, **options)
 
 
+async def test_the_log_has_a_line_for_each_training_unless_progress_is_off() -> None:
+    log: list[str] = []
+    result = await run_search(log=log.append)
+    assert log == []
+    result = await run_search(log=log.append, progress=None)
+    assert len([line for line in log if line.startswith("trial ")]) == 13
+    assert len(result.trials) == 9 and not [line for line in log if line.startswith("epoch ")]
+
+
 @pytest.mark.alike
 async def test_the_best_trials_are_trained_longer() -> None:
     found = await run_search()

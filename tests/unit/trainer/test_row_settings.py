@@ -38,3 +38,11 @@ async def test_only_the_default_of_linear_models_is_lower(prices: Dataset) -> No
     linear = await NNModel.create(source=LINEAR, dataset=prices, backend="numpy")
     history = await linear.train(epochs=1, weight_decay=0.1)
     assert history.settings["weight_decay"] == 0.1
+
+
+async def test_a_default_that_no_row_decides_has_no_reason() -> None:
+    row = Dataset([[1.0, 2.0]], [3.0], split=(1, 0, 0))
+    text = "m:input shape=[2]; m:output shape=[1]; m:layers matmul(w), add(b);"
+    model = await NNModel.create(source=text, dataset=row, backend="numpy", review=False)
+    history = await model.train(epochs=1)
+    assert not [reason for reason in history.chosen.values() if reason.endswith("for ")]

@@ -116,7 +116,7 @@ def class_without_training(facts: Facts) -> Hit | None:
 
     hit = _classes(facts, test)
     if hit is not None and facts.data.method == STRATIFIED:
-        return replace(hit, remedy="Gather more rows of it, or leave the class out.")
+        return replace(hit, remedy="Gather more rows of the class, or leave it out.")
     return hit
 
 
@@ -476,7 +476,7 @@ def class_order(facts: Facts) -> Hit | None:
     return Hit(message="rows are sorted by class and not shuffled", fix={"shuffle": True})
 
 
-@rule("E611", "advice", "Gather more rows of it.", explains=[*BEATEN, "E903", "E906"])
+@rule("E611", "advice", "Gather more rows of such classes.", explains=[*BEATEN, "E903", "E906"])
 def rare_class(facts: Facts) -> Hit | None:
     """A class has fewer than 10 training rows, and there are testing rows; only information where
     no class has more than twice as many as another.
@@ -489,7 +489,7 @@ def rare_class(facts: Facts) -> Hit | None:
     >>> data = Dataset([[i / 40] for i in range(40)], [int(i % 5 == 0) for i in range(40)])
     >>> print(review(text, data).finding("E611"))
     advice E611 line 1, column 22: class 1 (6 in training) of m
-      → Gather more rows of it.
+      → Gather more rows of such classes.
 
     Ignore it where no more rows can be had, but keep the uncertainty of the scores in mind.
     """
