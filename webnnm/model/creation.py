@@ -134,6 +134,11 @@ async def _model_text(settings: ModelSettings) -> str:
         names = " and ".join(given_locations) or "none of them"
         raise DataError("NNM715", f"give exactly one of source, url and path; {names} given")
     if settings.source is not None:
+        if settings.source.endswith(".nnm") and ";" not in settings.source:
+            message = (
+                f'source is the text of a model, and "{settings.source}" is the name of a file'
+            )
+            raise DataError("NNM715", message, hint=f'path="{settings.source}"')
         return settings.source
     from webnnm.data.files.source import read_text
 

@@ -51,4 +51,9 @@ def _fail_parentheses(cursor: Cursor, span: Span) -> NoReturn:
     cursor.advance()
     if cursor.at(ERROR):
         cursor.fail("NNM110", "")
+    if cursor.at("="):
+        hint = f"such as relu({operator}=…)"
+        cursor.fail(
+            "NNM110", f'write "{operator}=" inside the parentheses of its layer', hint, span
+        )
     cursor.fail("NNM110", f'write "{operator}()"', _PARENTHESES, span)

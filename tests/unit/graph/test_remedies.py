@@ -177,6 +177,9 @@ STEPS = "m:input shape=[4] sequence=true;\nm:output shape=[3];\nm:layers "
         ),
         ("NNM405", VECTOR + "matmul(128), matmul(w);", "write matmul(w, shape=[128])"),
         ("NNM302", VECTOR + "softmax(1), matmul(w);", "write softmax(axis=1)"),
+        ("NNM302", IMAGE + "conv2d(filters=8, kernel=3), relu();", "write conv2d(filter, …)"),
+        ("NNM302", STEPS + "lstm(hiddenSize=8), matmul(w);", "write lstm(weight, "),
+        ("NNM110", VECTOR + "matmul(w), name=out;", "such as relu(name=…)"),
         ("NNM302", VECTOR + "leakyRelu(0.2), matmul(w);", "write leakyRelu(alpha=0.2)"),
         (
             "NNM302",

@@ -61,6 +61,11 @@ async def test_exactly_one_place_of_the_text(places: dict[str, str]) -> None:
     await catch_error("NNM715", NNModel.create(**places, log=quiet))
 
 
+async def test_the_name_of_a_file_is_no_text() -> None:
+    error = await catch_error("NNM715", NNModel.create(source="models/iris.nnm", log=quiet))
+    assert 'hint: path="models/iris.nnm"' in error
+
+
 async def test_text_from_a_file(tmp_path: Any) -> None:
     path = tmp_path / "model.nnm"
     path.write_text(IRIS, encoding="utf-8")

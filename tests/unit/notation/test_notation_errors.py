@@ -127,6 +127,7 @@ CASES = [
     ("NNM110", "m:layers tanh(), ¦relu;", 'write "relu()"'),
     ("NNM110", "m:layers ¦relu tanh()", 'write "relu()"'),
     ("NNM110", "m:layers ¦add[1]", 'write "add()"'),
+    ("NNM110", "m:layers relu(), ¦name=out;", 'write "name=" inside the parentheses of its layer'),
     ("NNM110", "m:layers¦;", '"m:layers" has no layers'),
     ("NNM110", "m:layers ¦n:loss MSE", '"m:layers" has no layers'),
     ("NNM110", "m:layers ¦'relu'()", "expected a layer"),

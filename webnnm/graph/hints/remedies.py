@@ -30,19 +30,23 @@ SIZED = ("weight", "table")
 
 
 def usage(operator: str, rules: LayerRules, operands: Sequence[Value]) -> str:
-    """Return how to write a layer whose operands are numbers that should be options.
+    """Return how to write a layer whose operands are missing, or numbers that should be options.
 
     >>> from webnnm import ops
     >>> usage("maxPool2d", ops.registry()["maxPool2d"].layer, [Number(2)])
     'write maxPool2d(windowDimensions=2)'
+    >>> usage("conv2d", ops.registry()["conv2d"].layer, [])
+    'write conv2d(filter, …): a new name declares a parameter'
     """
+    slots = [slot for slot in rules.slots if not slot.option]
+    parts = [slot.name if len(slot.name) > 1 else "w" for slot in slots]
+    if not operands and any(slot.parameter for slot in slots):
+        return f"write {operator}({', '.join(parts)}, …): a new name declares a parameter"
     numbers = [value for value in operands if isinstance(value, Number)]
     if len(numbers) < len(operands) or not numbers:
         return ""
     if "dense" in LAYERS.get(normalize_name(operator), ""):
         return LAYERS[normalize_name(operator)]
-    slots = [slot for slot in rules.slots if not slot.option]
-    parts = [slot.name if len(slot.name) > 1 else "w" for slot in slots]
     number_list = Items(tuple(numbers))
     for option in rules.options.values():
         if option.operand and len(numbers) > 1 and _reads(option.read, number_list):
