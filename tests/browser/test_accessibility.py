@@ -27,7 +27,7 @@ ACTIONS: dict[str, list[tuple[dict[str, str], str, str]]] = {
     "iris.html": [(FEW, "#train", TRAINED), ({}, "#classify", "#shares dd")],
     "digits.html": [(FEW, "#train", TRAINED), ({}, "#examples button >> nth=3", "#shares dd")],
     "gpt.html": [({"epochs": "1", "width": "64"}, "#learn", "#written[data-done]")],
-    "step.html": [({}, "#next", "#phase")],
+    "step.html": [({}, "#next", "#phase:text('Loss')")],
     "inside.html": [({}, "#run", "#calls:not([hidden])")],
     "table.html": [({}, "#example", "#train:enabled"), (FEW, "#train", TRAINED)],
     "forecast.html": [({}, "#example", "#train:enabled"), (FEW, "#train", TRAINED)],

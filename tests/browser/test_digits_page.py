@@ -52,7 +52,8 @@ async def draw(page: Any, points: Points) -> None:
 
 # How light a canvas is, from 0 to 1: what is behind it, and the pixel that differs most from that.
 LIGHT = """
-(canvas) => {
+async (canvas) => {
+  await new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); });
   const context = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
   const area = [0, 0, canvas.width, canvas.height];
   const paint = (element) => {
@@ -181,9 +182,11 @@ async def test_digits_are_dark_on_light_pages_and_light_on_dark_ones(
         canvas = page.locator(selector).first
         for scheme in ("light", "dark"):
             await page.emulate_media(color_scheme=scheme)
-            ground, ink = await canvas.evaluate(LIGHT)
-            dark, light = (ground, ink) if scheme == "dark" else (ink, ground)
-            assert dark < 0.2 and light > 0.8, (selector, scheme)
+            is_drawn = False
+            while not is_drawn:  # the page draws it anew when it is told of the scheme
+                ground, ink = await canvas.evaluate(LIGHT)
+                dark, light = (ground, ink) if scheme == "dark" else (ink, ground)
+                is_drawn = dark < 0.2 and light > 0.8
 
 
 @pytest.mark.projects("worker")
