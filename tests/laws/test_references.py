@@ -32,6 +32,7 @@ READERS = {
     "cli/served_files.py": "files below the served folder, an argument",
     "cli/show.py": "arguments of commands",
     "cli/test.py": "arguments of commands",
+    "cli/train.py": "arguments of commands",
     "data/files/addresses.py": "addresses of its callers",
     "data/tables/csv_dataset.py": "an argument",
     "data/texts/labeled.py": "a folder, or the path of a tokenizer, arguments",
