@@ -16,8 +16,6 @@ from tests.work import EVERYTHING
 TIME_LIMIT = 1800
 """Seconds; a minute is usual."""
 DESKTOP_ONLY = frozenset({"cli", "test_batches.py"})
-FOR_DESKTOPS = "\npytestmark = pytest.mark.desktop\n"
-"""A line of modules whose tests are all left out."""
 IN_NODE = (
     *("data/test_source.py", "core/test_atomic.py", "snapshots/test_safetensors.py"),
     *("core/test_arrays.py", "core/test_random.py", "snapshots/test_snapshot.py"),
@@ -62,9 +60,7 @@ def unit_tests(root: Path, only: Sequence[str] = ()) -> dict[str, str]:
             if place in wanted or (file.suffix == ".py" and not file.name.startswith("test_"))
         }
     shared = {f"/checkout/tests/{f.name}": f for f in sorted((root / "tests").glob("*.py"))}
-    texts = {place: file.read_text() for place, file in {**shared, **files}.items()}
-    # What they import may not be there.
-    return {place: text for place, text in texts.items() if FOR_DESKTOPS not in text}
+    return {place: file.read_text() for place, file in {**shared, **files}.items()}
 
 
 def check(answer: dict[str, Any]) -> None:

@@ -55,6 +55,7 @@ async def test_models_and_datasets_take_them() -> None:
         assert model.seed == 2
         await model.train(epochs=np.int64(2), lr=np.float32(0.1), progress="off")
         assert len(await model.predict(ROWS, batch_size=np.int64(3))) == 20
+        assert type((await model.create_context(np.int64(3))).batch_size) is int
 
 
 def test_series_are_divided_by_them() -> None:

@@ -437,4 +437,4 @@ class InferenceContext:
 def _positive(name: str, value: int) -> int:
     if not is_integer(value) or value < 1:
         raise DataError("NNM704", f"{name} is {value!r}", hint="give an integer from 1")
-    return value
+    return int(value)  # plans are JSON, which NumPy's numbers are not
