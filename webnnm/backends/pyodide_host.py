@@ -374,7 +374,8 @@ async def fetch_url(url: str, *, guarded: bool = False) -> Any:
     if guarded and secure and not str(response.url).startswith("https://"):
         raise DataError("NNM715", f"{url}: the server redirects to {response.url}")
     if not response.ok:
-        raise DataError("NNM715", f"{url}: the server answered {response.status}")
+        message = f'"{url[:200]}" cannot be read: the server answered {response.status}'
+        raise DataError("NNM715", message)
     return response
 
 
