@@ -14,7 +14,7 @@ from tools.page_parts import whole
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "site"
-BLOCK = re.compile(r"`make demo` prints\nsomething like this:\n\n```\n(.*?)^```$", re.S | re.M)
+BLOCK = re.compile(r"`make demo` prints\s+something like this:\n\n```\n(.*?)^```$", re.S | re.M)
 EPOCH = re.compile(r"  \[[#-]+\] epoch +(\d+)/")
 MEASURED = ((r"\b\d+\.\d\d s\b", "SECONDS"), (r"localhost:\d+", "HOST"))
 
