@@ -22,12 +22,9 @@ from webnnm.data.sounds.sound_dataset import SoundDataset
 from webnnm.data.tables.columns import Table
 from webnnm.data.texts.labeled import read_text_files
 from webnnm.model.nnmodel import NNModel
-from webnnm.model.prepared_data import find_form
+from webnnm.model.prepared_data import ALL, find_form
 from webnnm.runtime.inference.answers import Answers
 from webnnm.runtime.restored import Restored
-
-ALL = (0, 0, 1)
-"""All rows are tested."""
 
 
 async def read_files(

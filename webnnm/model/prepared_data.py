@@ -45,7 +45,8 @@ def encode_inputs(state: ModelState, rows: Any) -> dict[str, Any]:
     block, form = _first_input(state), find_form(state)
     if isinstance(rows, Mapping):
         cells = cast("Mapping[str, Any]", rows)
-        if by_name(cells, {vertex.block: None for vertex in state.network.inputs}, state.restored):
+        inputs = {vertex.block: None for vertex in state.network.inputs}
+        if by_name(cells, inputs, state.data_facts()):
             return dict(cells)
         rows = cells if any(isinstance(cell, list) for cell in cells.values()) else [cells]
     if form is not None and form.reader is not None:

@@ -8,12 +8,11 @@ from typing import Any
 from webnnm.core.errors import DataError
 from webnnm.data.binding.binding import DataBinding
 from webnnm.data.preparation.standardize import Standardization
+from webnnm.data.tables.encoding import list_words
 from webnnm.runtime.restored import Restored, collect_facts
 
 SAMPLE_ROWS = 64
 """Rows of which the units are looked at."""
-MAX_LISTED = 8
-"""The most names that a message lists."""
 SAME_SCALE = 0.05
 """Scales that move no number by more than this many standard deviations are the same."""
 
@@ -65,11 +64,11 @@ def _check_places(
                 code,
                 f'"{block}": {kind} {number} of the dataset is "{name}", which was {kind} '
                 f"{places[name]} when the model was trained",
-                hint=f"model.prepare_dataset keeps the order of the training: {_list(before)}",
+                hint=f"model.prepare_dataset keeps the order of the training: {list_words(before)}",
             )
     pairs = [pair for pair in zip(before, now, strict=False) if len({*pair}) > 1]
     replaced, names = zip(*pairs, strict=True)
-    log(f'"{block}": {kind} {_list(names)} in place of {_list(replaced)}')
+    log(f'"{block}": {kind} {list_words(names)} in place of {list_words(replaced)}')
 
 
 def _check_scales(
@@ -119,7 +118,3 @@ def _compare(
             f"{where} has other means and deviations than in the training of the model, by up to "
             f"{apart:.2g} standard deviations: train it again before you test it"
         )
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names[:MAX_LISTED]) + (", …" if len(names) > MAX_LISTED else "")

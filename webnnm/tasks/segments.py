@@ -100,8 +100,8 @@ async def find_segments(
     pixels, data = size[0] * size[1], bytes(above.data)
     segments: list[Segment] = []
     for number, candidate in enumerate(candidates):
-        whole = data[number * pixels : (number + 1) * pixels].count(WHITE)
-        if areas[number] and whole and round_single(areas[number] / whole) > thresholds.overlap:
+        area = data[number * pixels : (number + 1) * pixels].count(WHITE)
+        if areas[number] and area and round_single(areas[number] / area) > thresholds.overlap:
             segments.append(Segment(round(candidate.score, 6), candidate.label, masks[number]))
     return segments
 

@@ -354,10 +354,18 @@ def from_dict(record: Mapping[str, Any]) -> Encoder | LabelEncoder:
     return NumberEncoder(name, record["fill"], number_format, indicator)
 
 
+def list_words(words: Sequence[str]) -> str:
+    """Return words as a message lists them: the first ones, if there are many.
+
+    >>> list_words("abc"), list_words("abcdefghij")
+    ('a, b, c', 'a, b, c, d, e, f, g, h … (10 in all)')
+    """
+    more = f" … ({len(words)} in all)" if len(words) > MAX_LISTED else ""
+    return ", ".join(words[:MAX_LISTED]) + more
+
+
 def _unknown_category_error(where: str, category: str, categories: Sequence[str]) -> DataError:
-    shown = ", ".join(categories[:MAX_LISTED]) + (
-        f" … ({len(categories)} in all)" if len(categories) > MAX_LISTED else ""
-    )
+    shown = list_words(categories)
     return DataError(
         "NNM706",
         f'{where} is "{category}"',
